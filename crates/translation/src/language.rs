@@ -1,4 +1,4 @@
-//! Which language a text is written in, as far as there is a lexicon for it.
+//! Detects in which language a text is written, among the languages with a lexicon.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -19,15 +19,16 @@ pub enum Language {
     Spanish,
 }
 
-/// The languages in Latin letters; the first one wins where two have as many words.
+/// The languages in Latin letters. The first one wins if two have equally many words.
 const LATIN: [Language; 4] =
     [Language::Spanish, Language::French, Language::German, Language::Portuguese];
 
-/// The least share of a script's letters among all: below it the text only names something in it.
+/// The minimum share of a script's letters among all letters. Below it, the text only contains a
+/// name in that script.
 const LEAST_SCRIPT: f32 = 0.3;
 
-/// Frequent English words that tell English from the languages with a lexicon, beside the English of the
-/// lexicons themselves.
+/// Frequent English words that distinguish English from the languages with a lexicon, in addition
+/// to the English words of the lexicons.
 const ENGLISH: &str = "a an the is are was were be been am do does did has have had will would can could should \
     shall may might must i you he she it we they me him her us them my your his its our their this that these \
     those there here what which who whom whose when where why how and or but if then than so as at by for from \
@@ -41,12 +42,13 @@ static ENGLISH_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 });
 
 impl Language {
-    /// The language of a text; `None` for English, for a language without a lexicon, and without letters.
+    /// Returns the language of a text; `None` for English, for a language without a lexicon, and
+    /// for a text without letters.
     pub fn of(text: &str) -> Option<Self> {
         Self::of_script(text).or_else(|| Self::of_words(text))
     }
 
-    /// Whether it is written in Latin letters.
+    /// Whether the language is written in Latin letters.
     pub fn is_latin(self) -> bool {
         LATIN.contains(&self)
     }
@@ -60,22 +62,22 @@ impl Language {
                 '\u{600}'..='\u{6FF}' | '\u{750}'..='\u{77F}' => counts[1] += 1,
                 '\u{400}'..='\u{4FF}' => counts[2] += 1,
                 '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' => counts[3] += 1,
-                // Kana: Chinese characters beside them are Japanese.
+                // Text with kana is Japanese, even if it also has Chinese characters.
                 '\u{3040}'..='\u{30FF}' => return None,
                 _ => {}
             }
         }
         let languages = [Self::Hebrew, Self::Arabic, Self::Russian, Self::Chinese];
         let best = (0..4).max_by_key(|at| counts[*at])?;
-        // A Chinese character is a word, where a letter is a fifth of one.
+        // A Chinese character is a word; a Latin letter is about a fifth of a word.
         let weight = if best == 3 { 3 } else { 1 };
         let share =
             (weight * counts[best]) as f32 / (all + (weight - 1) * counts[best]).max(1) as f32;
         (share >= LEAST_SCRIPT).then_some(languages[best])
     }
 
-    /// The language in Latin letters whose lexicon has the most words of the text, if these are more than
-    /// the words that only English has.
+    /// Returns the language in Latin letters whose lexicon has the most words of the text, if these
+    /// are more than the words that only English has.
     fn of_words(text: &str) -> Option<Self> {
         if text.is_ascii() && !may_be_foreign(text) {
             return None;
@@ -91,7 +93,7 @@ impl Language {
             let mut own = words.iter().filter(|word| has(word) && !english(word)).count();
             let letters = words.iter().filter(|word| word.chars().count() == 1 && has(word));
             let letters = letters.filter(|word| !english(word)).count();
-            // A single letter is a variable as often as an article: alone it says nothing.
+            // A single letter is as often a variable as an article, so it is no evidence.
             if own == letters {
                 own = 0;
             }
@@ -105,9 +107,9 @@ impl Language {
     }
 }
 
-/// Whether a text in ASCII letters may be in another language: it has few of the words that every English
-/// sentence has. It is asked before the lexicons are read, which takes milliseconds that an English prompt
-/// need not pay.
+/// Whether a text in ASCII letters may be in another language: it has few words that occur in every
+/// English sentence. Checked before the lexicons are loaded, which takes milliseconds that an
+/// English prompt should not pay.
 fn may_be_foreign(text: &str) -> bool {
     let (mut words, mut english) = (0, 0);
     for word in plain_words(text) {
@@ -117,7 +119,7 @@ fn may_be_foreign(text: &str) -> bool {
     words < SHORT || 6 * english < words
 }
 
-/// Fewer words than these may be English without a common word.
+/// Up to this number of words, an English text may lack common words.
 const SHORT: usize = 4;
 
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -125,5 +127,5 @@ static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     ENGLISH.split_whitespace().filter(|word| !both.contains(word)).collect()
 });
 
-/// Those of [`ENGLISH`] that other languages have too.
+/// The words of [`ENGLISH`] that other languages have too.
 const NOT_ENGLISH_ALONE: &str = "a am an as at do has her if in is it me no on or so us was will";

@@ -1,4 +1,4 @@
-//! The words of a language with their English.
+//! The words of a language and their English meanings.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,18 +9,18 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::Language;
 use super::words::{Word, folded, stripped};
 
-/// The most words of a phrase.
+/// Maximum number of words in a phrase.
 const PHRASE: usize = 4;
 
-/// The characters at which a word is split, in texts and in the lexicons.
+/// The characters at which words are split, in texts and in the lexicons.
 const SPLIT: [char; 6] = ['\'', '"', '’', '-', '״', '׳'];
 
-/// The least letters of each part of a German compound.
+/// Minimum number of letters in each part of a German compound.
 const COMPOUND_PART: usize = 4;
 
 pub(super) struct Lexicon {
     language: Language,
-    /// Words and phrases as the lexicon writes them, in lower case, also without their accents.
+    /// Words and phrases as in the lexicon, in lower case, with and without accents.
     exact: HashMap<Cow<'static, str>, &'static str>,
     /// Stems of single words.
     stems: OnceLock<HashMap<String, &'static str>>,
@@ -40,7 +40,7 @@ static ALL: [LazyLock<Lexicon>; 8] = [
 ];
 
 impl Lexicon {
-    /// The lexicon of a language, read once.
+    /// Returns the lexicon of a language, which is parsed once.
     pub fn of(language: Language) -> &'static Self {
         &ALL[language as usize]
     }
@@ -67,25 +67,25 @@ impl Lexicon {
         Self { language, exact, stems: OnceLock::new(), stemmer, data }
     }
 
-    /// The file that it was read from.
+    /// The contents of its file.
     #[cfg(test)]
     pub fn data(&self) -> &'static str {
         self.data
     }
 
-    /// The English of all entries.
+    /// The English meanings of all entries.
     pub fn meanings(&self) -> impl Iterator<Item = &'static str> {
         entries(self.data).map(|(_, meaning)| meaning)
     }
 
-    /// The English of a word or phrase as it is written, or without accents.
+    /// Returns the meaning of a word or phrase, with or without accents.
     pub fn exact(&self, word: &str) -> Option<&'static str> {
         let found = self.exact.get(word);
         found.or_else(|| self.exact.get(folded(word, self.language).as_ref())).copied()
     }
 
-    /// The English of the longest phrase that the words begin with, and its number of words (1 where
-    /// there is none).
+    /// Returns the meaning of the longest phrase at the start of `words`, and its number of words
+    /// (1 if there is none).
     pub fn longest(&self, words: &[Word]) -> (Option<&'static str>, usize) {
         let spoken = words.iter().map_while(Word::spoken).take(PHRASE).collect::<Vec<_>>();
         for count in (2..=spoken.len()).rev() {
@@ -93,14 +93,14 @@ impl Lexicon {
                 return (Some(meaning), count);
             }
         }
-        // `Porto` is a town, and no door: a name has no endings that could be taken off.
+        // `Porto` is a city and not a door: names have no endings to remove.
         let is_name = matches!(words.first(), Some(Word::Spoken(word)) if word.is_name);
         let one = |word: &&str| if is_name { self.exact(word) } else { self.word(word) };
         (spoken.first().and_then(one), 1)
     }
 
-    /// The English of one word: as it is, without prefixes and endings, by its stem, or by the parts of a
-    /// compound.
+    /// Returns the meaning of a word: unchanged, without prefixes and endings, by its stem, or by
+    /// the parts of a compound.
     fn word(&self, word: &str) -> Option<&'static str> {
         let whole = self.exact(word).or_else(|| self.by_stem(word));
         let found = whole.or_else(|| {
@@ -117,7 +117,8 @@ impl Lexicon {
         stems.get(stemmer.stem(&word).as_ref()).copied()
     }
 
-    /// The English of a German compound's last part, which says what it is, where both parts are known.
+    /// Returns the meaning of the last part of a German compound, which is its head, if both parts
+    /// are known.
     fn head_of_compound(&self, word: &str) -> Option<&'static str> {
         if self.language != Language::German || word.chars().count() < 2 * COMPOUND_PART {
             return None;
@@ -132,7 +133,7 @@ impl Lexicon {
     }
 }
 
-/// The words and phrases with their English. Parts of a word that texts are split at are words of a phrase.
+/// The words and phrases with their meanings. Words with a split character are phrases.
 fn entries(data: &'static str) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
     let parted = |(word, meaning): (&'static str, &'static str)| {
         let is_parted = word.contains(SPLIT);
@@ -148,7 +149,7 @@ fn stems(
 ) -> HashMap<String, &'static str> {
     let mut stems = HashMap::new();
     for (word, meaning) in entries(data).filter(|(word, _)| !word.contains(' ')) {
-        // A function word's stem is another word's too often.
+        // The stem of a function word is too often the stem of another word.
         if meaning != "-" {
             let stem = stemmer.stem(&folded(&word, language)).into_owned();
             stems.entry(stem).or_insert(meaning);

@@ -1,8 +1,9 @@
-//! Reads a text of another language word by word in English, for an encoder that reads English alone.
+//! Translates a text word by word into English, for an encoder that only reads English.
 //!
-//! Each language has a lexicon (`data/`, ours): a word or phrase and its English. It is no translation
-//! for people: word order stays, endings are lost, and words that the lexicon lacks are left out or, in
-//! Latin letters, stay as they are. For finding a tool among English descriptions that is enough.
+//! Each language has a lexicon of its own (`data/`) with words and phrases and their English
+//! meanings. The result is not meant for people: it keeps the word order of the original, loses
+//! endings, and omits unknown words or, in Latin letters, keeps them. It is sufficient to find a
+//! tool among English descriptions.
 
 mod language;
 mod lexicon;
@@ -13,7 +14,7 @@ pub use language::Language;
 use lexicon::Lexicon;
 use words::Word;
 
-/// A text in English words.
+/// A text as English words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Translation {
     pub language: Language,
@@ -23,11 +24,11 @@ pub struct Translation {
     pub known: f32,
 }
 
-/// The least share of known words: with fewer, the English says too little of the text.
+/// The minimum share of known words. With fewer, the result says too little about the text.
 const LEAST_KNOWN: f32 = 0.5;
 
-/// Reads a text in English; `None` if it is English, in a language without a lexicon, or if fewer than
-/// half of its words are known.
+/// Translates a text; returns `None` if it is English, in a language without a lexicon, or if fewer
+/// than half of its words are known.
 ///
 /// ```
 /// use toolroute_translation::{Language, in_english};
@@ -56,7 +57,7 @@ pub fn in_english(text: &str) -> Option<Translation> {
                 known += taken;
                 english.extend(meaning.split(' ').filter(|word| *word != "-").map(str::to_owned));
             }
-            // A name, or a word that both languages have.
+            // A name, or a word that both languages share.
             None if language.is_latin() => {
                 all -= usize::from(word.is_name);
                 english.push(word.written.clone());
@@ -74,7 +75,7 @@ pub fn in_english(text: &str) -> Option<Translation> {
     })
 }
 
-/// Adds a word as it was written; punctuation goes to the word before it.
+/// Adds a word unchanged; punctuation is appended to the word before it.
 fn push_verbatim(english: &mut Vec<String>, word: &Word) {
     match (word, english.last_mut()) {
         (Word::Mark(mark), Some(last)) => last.push(*mark),

@@ -1,11 +1,11 @@
-//! The words of a text: what the lexicon is asked for, and what stays as it is written.
+//! Splits a text into words to be translated and parts that stay unchanged.
 
 use std::borrow::Cow;
 
 use super::Language;
 use super::lexicon::Lexicon;
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
     Spoken(SpokenWord),
@@ -19,12 +19,12 @@ pub(super) enum Word {
 pub(super) struct SpokenWord {
     pub written: String,
     pub lower: String,
-    /// Whether it begins with a capital, and not the text.
+    /// Whether it is capitalised and not the first word of the text.
     pub is_name: bool,
 }
 
 impl Word {
-    /// The word in lower case, as the lexicon has it.
+    /// The word in lower case, as in the lexicon; `None` for other parts.
     pub fn spoken(&self) -> Option<&str> {
         match self {
             Self::Spoken(word) => Some(&word.lower),
@@ -33,10 +33,10 @@ impl Word {
     }
 }
 
-/// The most characters of a Chinese word.
+/// Maximum number of characters in a Chinese word.
 const CHINESE_WORD: usize = 6;
 
-/// Splits a text into words, numbers and marks.
+/// Splits a text into words, verbatim parts and punctuation marks.
 pub(super) fn split(text: &str, language: Language, lexicon: &Lexicon) -> Vec<Word> {
     let mut words = Vec::new();
     for chunk in text.split_whitespace() {
@@ -63,7 +63,8 @@ fn split_chunk(chunk: &str, language: Language, words: &mut Vec<Word>) {
         return;
     }
     let is_end = |c: char| !(c.is_alphanumeric() || is_mark_of_letter(c));
-    // German, Hebrew and English write quotes and hyphens within words; the parts are words of their own.
+    // German, Hebrew and English have quotes and hyphens within words; the parts are separate
+    // words.
     for part in core.split(is_end).filter(|part| !part.is_empty()) {
         push_spoken(part, language, words);
     }
@@ -76,7 +77,7 @@ fn has_inner_dot(core: &str) -> bool {
     core.split_once('.').is_some_and(|(before, after)| !before.is_empty() && !after.is_empty())
 }
 
-/// Vowel points and accents that are characters of their own.
+/// Whether the character is a combining vowel point or accent.
 fn is_mark_of_letter(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36F}' | '\u{591}'..='\u{5C7}' | '\u{64B}'..='\u{65F}' | '\u{670}')
 }
@@ -93,7 +94,7 @@ fn push_spoken(part: &str, language: Language, words: &mut Vec<Word>) {
     words.push(Word::Spoken(SpokenWord { written: part.to_owned(), lower, is_name }));
 }
 
-/// The mark in ASCII that a mark of any language stands for.
+/// Returns the ASCII equivalent of a punctuation mark of any language.
 fn mark(c: char) -> Option<char> {
     match c {
         ',' | '،' | '，' | '、' => Some(','),
@@ -106,13 +107,13 @@ fn mark(c: char) -> Option<char> {
     }
 }
 
-/// Splits Chinese by the longest words that the lexicon has; a character that no word begins with is
-/// a word of its own.
+/// Splits Chinese text greedily into the longest words of the lexicon. A character that starts no
+/// known word is a word of its own.
 fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
     let mut rest = chunk;
     while let Some(first) = rest.chars().next() {
         let taken = if !is_chinese(first) {
-            // A full stop in `notes.txt` ends nothing.
+            // A full stop as in `notes.txt` does not end a sentence.
             let ends = |c: char| is_chinese(c) || (!c.is_ascii() && mark(c).is_some());
             let end = rest.find(ends);
             let end = end.unwrap_or(rest.len()).max(first.len_utf8());
@@ -142,12 +143,12 @@ fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}')
 }
 
-/// The words of a text in lower case, without numbers, paths and addresses, split at apostrophes and
-/// hyphens. Words in capitals are names, unless all of the text is in capitals.
+/// The words of a text in lower case, without numbers, paths and addresses, split at apostrophes
+/// and hyphens. Words in capitals are omitted as names, unless the whole text is in capitals.
 pub(super) fn plain_words(text: &str) -> impl Iterator<Item = String> {
     let shouts = !text.contains(char::is_lowercase);
     let chunks = text.split_whitespace();
-    // An option (`-n`) is no word.
+    // An option such as `-n` is not a word.
     let chunks = chunks
         .filter(|chunk| !chunk.contains(['/', '@', '_', '\\', '`']) && !chunk.starts_with('-'));
     let parts = chunks
@@ -157,7 +158,7 @@ pub(super) fn plain_words(text: &str) -> impl Iterator<Item = String> {
     parts.filter(|part| !part.is_empty()).filter(move |part| !is_name(part)).map(str::to_lowercase)
 }
 
-/// A word without accents, vowel points and variants of letters.
+/// Removes accents and vowel points, and unifies variants of letters.
 pub(super) fn folded(word: &str, language: Language) -> Cow<'_, str> {
     if word.is_ascii() || language == Language::Chinese {
         return Cow::Borrowed(word);
@@ -173,7 +174,7 @@ pub(super) fn folded(word: &str, language: Language) -> Cow<'_, str> {
             'ñ' => plain.push('n'),
             'ç' => plain.push('c'),
             'œ' => plain.push_str("oe"),
-            // German writes both; a Spanish or Portuguese ü is a u.
+            // `ae` is the other German spelling of ä; in Spanish and Portuguese, ü becomes u.
             'ä' => plain.push_str("ae"),
             'ö' => plain.push_str("oe"),
             'ü' => plain.push_str(if language == Language::German { "ue" } else { "u" }),
@@ -190,11 +191,11 @@ pub(super) fn folded(word: &str, language: Language) -> Cow<'_, str> {
     if plain == word { Cow::Borrowed(word) } else { Cow::Owned(plain) }
 }
 
-/// The least letters of what is left without a prefix, and without an ending.
+/// Minimum number of remaining letters after removing a prefix, and after removing an ending.
 const LEAST_LEFT: (usize, usize) = (2, 3);
 
-/// The forms of a Hebrew or Arabic word without prefixes (and, the, in, to, from, that, as) and endings
-/// (plural, construct, possession), the longest first.
+/// Returns the forms of a Hebrew or Arabic word without prefixes (and, the, in, to, from, that, as)
+/// and endings (plural, construct, possession), longest first.
 pub(super) fn stripped(word: &str, language: Language) -> Vec<String> {
     let (prefixes, endings): (&[&str], &[&str]) = match language {
         Language::Hebrew => (
@@ -228,7 +229,8 @@ pub(super) fn stripped(word: &str, language: Language) -> Vec<String> {
             let least = if ending.is_empty() { LEAST_LEFT.0 } else { LEAST_LEFT.1 };
             if form.len() < word.len() && form.chars().count() >= least {
                 forms.push(form.to_owned());
-                // The final letters of Hebrew have another shape within a word, and the feminine ending comes back.
+                // Hebrew letters have a different form at the end of a word, and a removed feminine
+                // ending is restored.
                 forms.extend(with_final_letter(form).filter(|_| language == Language::Hebrew));
                 if language == Language::Hebrew && matches!(*ending, "ת" | "ות" | "תי") {
                     forms.push(format!("{form}ה"));

@@ -1,5 +1,5 @@
-//! Catalogs for one request: an agent sends its own tools with a prompt, and they are ranked as the
-//! engine's catalog is.
+//! Catalogs for a single request: an agent sends its own tools with a prompt, and they are ranked
+//! like the engine's catalog.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,14 @@ use crate::embedding::Embedder;
 use crate::index::{self, IndexKind, Vectors};
 use crate::selection::{KeywordRetriever, Policy};
 
-/// Catalogs that are kept. An agent sends the same tools with each request.
+/// Maximum number of cached catalogs. An agent sends the same tools with each request.
 const KEPT_CATALOGS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero. This is a bug.");
 
-/// The ad-hoc catalogs that were used last, by the caller's key.
+/// The most recently used ad-hoc catalogs, by the caller's key.
 pub(super) struct AdHocCatalogs(Mutex<LruCache<String, Slot>>);
 
-/// A catalog that is indexed once: concurrent requests with the same key wait for that, and do not
-/// embed its tools a second time.
+/// A catalog that is indexed once. Concurrent requests with the same key wait for it, instead of
+/// embedding its tools again.
 type Slot = Arc<Mutex<Option<Arc<State>>>>;
 
 impl Default for AdHocCatalogs {
@@ -32,9 +32,9 @@ impl Default for AdHocCatalogs {
 }
 
 impl Engine {
-    /// The best of tools that belong to no catalog, all of which are candidates, without a policy.
-    /// `key` identifies the list of tools, such as by a hash: `tools` is called only where none of the
-    /// last 32 lists had this key.
+    /// Ranks tools that belong to no catalog. All of them are candidates, and no policy applies.
+    /// `key` identifies the list of tools, for example by a hash: `tools` is only called if none of
+    /// the 32 most recent lists had this key.
     ///
     /// ```
     /// use toolroute_catalog::{Catalog, Tool};
@@ -49,7 +49,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// As [`Engine::select`].
+    /// The same as [`Engine::select`].
     pub fn select_among(
         &self,
         key: &str,
@@ -68,9 +68,10 @@ impl Engine {
         answer
     }
 
-    /// [`Engine::select_many`] among tools that belong to no catalog, with what the requests and the
-    /// configuration say, as if they were the catalog. `key` is as for [`Engine::select_among`], of which
-    /// a list has a key of its own. An error of `tools` is returned, and the list is not kept.
+    /// The same as [`Engine::select_many`], among tools that belong to no catalog; requests and
+    /// configuration apply as if the tools were the catalog. `key` is used as in
+    /// [`Engine::select_among`], but the keys of both methods are separate. An error of `tools` is
+    /// returned, and the list is not cached.
     ///
     /// ```
     /// use toolroute_catalog::{Catalog, Tool};
@@ -85,7 +86,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// That of `tools`, and those of the embedder that concern the tools.
+    /// The error of `tools`, and errors of the embedder that concern the tools.
     pub fn select_many_among<E: From<Error>>(
         &self,
         key: &str,
@@ -105,7 +106,7 @@ impl Engine {
             let mut catalogs = self.ad_hoc.0.lock().unwrap_or_else(PoisonError::into_inner);
             catalogs.get_or_insert_ref(key, Slot::default).clone()
         };
-        // Locked while the catalog is indexed. Where that fails, the next request tries again.
+        // Locked while the catalog is indexed. If that fails, the next request tries again.
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*slot {
             return Ok(known.clone());
@@ -116,7 +117,7 @@ impl Engine {
             Some(model) => Some(index_tools(&self.texts, model, &catalog)?),
             None => None,
         };
-        // What was learned of the engine's tools, and which are held back, does not apply to these.
+        // Usage and held-back tools belong to the engine's catalog and do not apply to these tools.
         let parts = EngineParts { usage: None, held: Arc::default(), ..present.parts() };
         let words = KeywordRetriever::new(catalog.tools());
         let state = Arc::new(State::new(parts, catalog, (index, words), 0));

@@ -1,4 +1,4 @@
-//! What a prompt and its context are about, and the needs that a prompt has.
+//! Analyses a prompt and its context, and splits a prompt into needs.
 
 use std::time::Instant;
 
@@ -9,21 +9,22 @@ use crate::query::{
     routing_text, task_examples,
 };
 
-/// Classifiers over the labelled prompts of `query`, by the vectors of the engine's model.
+/// Classifiers trained on the labelled prompts of `query`, with the vectors of the engine's model.
 pub(super) struct Classifiers {
     phase: Classifier<Phase>,
     task_type: Classifier<TaskType>,
 }
 
-/// The least share of Latin letters in a text that an encoder of Latin script is used for.
+/// The minimum share of Latin letters in a text for which an encoder of Latin script is used.
 pub(super) const READABLE: f32 = 0.5;
 
 impl Engine {
-    /// The features of a prompt and its context, such as the phase and the kind of work: by the model,
-    /// or by keywords where there is no model or it does not read the prompt's script.
+    /// Returns the features of a prompt and its context, such as the phase and the kind of work.
+    /// They are determined by the model, or by keywords if there is no model or it does not read
+    /// the prompt's script.
     ///
-    /// The first call embeds some 480 short examples; later ones embed the prompt alone. A prompt that
-    /// follows up on the conversation is read together with it.
+    /// The first call embeds some 480 short examples; later ones embed the prompt only. A follow-up
+    /// prompt is read together with the conversation.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -46,8 +47,8 @@ impl Engine {
         Ok(analysis)
     }
 
-    /// The request with the features of its context, and the analysis that found them; `None` for a
-    /// request that wants no analysis.
+    /// Returns the request with the features of its context, and the analysis that found them;
+    /// `None` if the request needs no analysis.
     pub(super) fn analyzed(
         &self,
         request: &SelectRequest,
@@ -56,12 +57,12 @@ impl Engine {
         let Some(context) = request.context.as_ref().filter(wants) else { return Ok(None) };
         let analysis = self.analyze(&request.prompt, context)?;
         let features = Some(analysis.features.clone());
-        // The features stand for the files from here on.
+        // From here on, the features replace the files.
         let context = Context { features, files: Vec::new(), ..context.clone() };
         Ok(Some((SelectRequest { context: Some(context), ..request.clone() }, analysis)))
     }
 
-    /// The things that a prompt asks for, each by its words: one where it asks for one, or where
+    /// Returns the requests in a prompt, in its own words: one if it asks for one thing, or if
     /// [`super::EngineConfig::clauses`] is off.
     ///
     /// ```
@@ -106,7 +107,7 @@ impl Engine {
             phase: classifier(phase_examples(), model)?,
             task_type: classifier(task_examples(), model)?,
         };
-        // Two threads that get here together make equal classifiers.
+        // If two threads compute the classifiers at the same time, the results are equal.
         Ok(self.classifiers.get_or_init(|| made))
     }
 }
@@ -122,7 +123,7 @@ fn classifier<L: Copy + PartialEq>(
     Ok(Classifier::new(labels, vectors, width)?)
 }
 
-/// Joins clauses that a quotation spans: text in quotes is no request.
+/// Joins clauses that belong to one quotation, because quoted text is not a request.
 fn whole_quotes(prompt: &str, clauses: Vec<String>) -> Vec<String> {
     let is_open = |text: &str| {
         let count = |quote: char| text.matches(quote).count();
@@ -141,7 +142,8 @@ fn whole_quotes(prompt: &str, clauses: Vec<String>) -> Vec<String> {
     whole
 }
 
-/// The part of the prompt from one clause to the end of another; `None` unless it contains both.
+/// Returns the part of the prompt from one clause to the end of another; `None` unless it contains
+/// both.
 fn spanned<'a>(prompt: &'a str, from: &str, to: &str) -> Option<&'a str> {
     let start = prompt.find(from)?;
     let after = start + from.len();

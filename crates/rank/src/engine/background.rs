@@ -1,9 +1,9 @@
-//! The vectors of the background prompts, by which a catalog's threshold is found
-//! ([`background_evidence`](crate::selection::background_evidence)).
+//! The vectors of the background prompts: ordinary prompts, whose scores in a catalog determine its
+//! threshold ([`background_evidence`](crate::selection::background_evidence)).
 //!
-//! Those of the built-in encoder ship with it as 8-bit numbers, made by `scripts/calibrate.py --write`,
-//! because embedding 500 prompts takes as long as ten starts. Another model embeds them when they are
-//! first needed.
+//! For the built-in encoder, they are shipped as 8-bit numbers (`scripts/calibrate.py --write`),
+//! because embedding 500 prompts takes as long as ten starts. For other models, the prompts are
+//! embedded on first use.
 
 use std::sync::OnceLock;
 
@@ -17,18 +17,18 @@ const SHIPPED: &[u8] = include_bytes!("../../../../models/toolroute-l6-v1/backgr
 #[cfg(not(feature = "built-in-model"))]
 const SHIPPED: &[u8] = &[];
 
-/// Characters of the key that a file of vectors begins with.
+/// Length of the key at the start of a file of vectors.
 const KEY: usize = 64;
 
-/// Prompts embedded together.
+/// Prompts that are embedded together.
 const CHUNK: usize = 64;
 
-/// The vectors of the background prompts, made when they are first needed.
+/// The vectors of the background prompts, computed lazily.
 #[derive(Default)]
 pub(super) struct Background(OnceLock<Vectors>);
 
 impl Background {
-    /// A row for each prompt.
+    /// Returns the vectors, one row per prompt.
     pub fn vectors(&self, model: &dyn Embedder) -> Result<&Vectors, Error> {
         if let Some(vectors) = self.0.get() {
             return Ok(vectors);
@@ -41,12 +41,12 @@ impl Background {
     }
 }
 
-/// What a file of vectors belongs to: the model and the prompts.
+/// Identifies the model and the prompts of a file of vectors.
 fn key(model: &dyn Embedder) -> String {
     fingerprint(&[&model.identity().fingerprint, &background_prompts().join("\n")])
 }
 
-/// The vectors that ship, where they are the model's.
+/// Returns the shipped vectors, if they belong to this model.
 fn shipped(model: &dyn Embedder) -> Option<Vectors> {
     read(SHIPPED, &key(model), model.identity().dimension)
 }
@@ -70,7 +70,8 @@ fn embed(model: &dyn Embedder) -> Result<Vectors, Error> {
     Ok(Vectors::from_rows(&rows)?)
 }
 
-/// The file of a model's vectors of the background prompts: `models/toolroute-l6-v1/background.int8`.
+/// Returns the contents of a file with a model's vectors of the background prompts, such as
+/// `models/toolroute-l6-v1/background.int8`.
 ///
 /// # Errors
 /// Errors of the embedder.

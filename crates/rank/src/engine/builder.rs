@@ -1,4 +1,4 @@
-//! Builds an engine from a catalog, and from a model where there is one.
+//! Builds an engine from a catalog and, optionally, a model.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::{self, IndexKind};
 use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
 
-/// The parts of an engine to be; [`EngineBuilder::build`] embeds and indexes.
+/// Collects the parts of an engine; [`EngineBuilder::build`] embeds and indexes.
 #[must_use = "nothing is indexed before `build`"]
 pub struct EngineBuilder {
     catalog: Catalog,
@@ -40,7 +40,7 @@ impl EngineBuilder {
         }
     }
 
-    /// The model. Without one the engine ranks by words alone.
+    /// Sets the model. Without one, the engine ranks by keywords only.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
@@ -51,56 +51,57 @@ impl EngineBuilder {
         self
     }
 
-    /// A file that keeps the vectors: texts that it holds are not embedded again, and new ones are
-    /// written to it. A damaged snapshot and one of another model are rebuilt; another kind of file is an
-    /// error. Missing folders are created.
+    /// Sets a file for the vectors. Texts in it are not embedded again, and new ones are added. A
+    /// damaged snapshot, or one of another model, is rebuilt; any other kind of file is an error.
+    /// Missing folders are created.
     pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.snapshot = Some(Place { path: path.into(), move_foreign: false });
         self
     }
 
-    /// [`EngineBuilder::snapshot`] in a cache folder, under a name that no user chose: another kind of
-    /// file there is renamed, not refused.
+    /// The same as [`EngineBuilder::snapshot`], for a file in a cache folder whose name the user
+    /// did not choose: any other kind of file is renamed instead of refused.
     pub fn cache(mut self, path: impl Into<PathBuf>) -> Self {
         self.snapshot = Some(Place { path: path.into(), move_foreign: true });
         self
     }
 
-    /// Usage learned from past prompts, which moves the vectors of the tools that served them. Ignored
-    /// without a model. The snapshot keeps the vectors as they are without it.
+    /// Sets usage learned from past prompts, which moves the vectors of the tools that served them.
+    /// Ignored without a model. The snapshot contains the vectors without usage.
     pub fn usage(mut self, usage: UsageVectors) -> Self {
         self.usage = Some(Arc::new(usage));
         self
     }
 
-    /// A log of executions, which [`Engine::record`] writes and [`Engine::observed`] reads. It is created
-    /// where it does not exist.
+    /// Sets a log of executions, which [`Engine::record`] writes and [`Engine::observed`] reads. It
+    /// is created if it does not exist.
     pub fn feedback(mut self, path: impl Into<PathBuf>, options: StoreOptions) -> Self {
         self.log = Some(LogPlace { path: path.into(), options });
         self
     }
 
-    /// CallAttempt with the number of texts embedded and the number of all.
+    /// Sets a callback for progress, which gets the number of embedded texts and the total.
     pub fn on_progress(mut self, tell: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(tell));
         self
     }
 
-    /// Embeds the texts that the snapshot does not hold, and indexes all tools.
+    /// Embeds the texts that are not in the snapshot, and indexes all tools.
     ///
     /// # Errors
-    /// Where embedding fails, the configuration is out of range, the usage is of another model, the file
-    /// of [`EngineBuilder::snapshot`] is no snapshot, or the log of [`EngineBuilder::feedback`] is
-    /// unusable. A snapshot that cannot be read or written is no error: [`IndexReport`] has its state.
+    /// If embedding fails, the configuration is out of range, the usage belongs to another model,
+    /// the file of [`EngineBuilder::snapshot`] is not a snapshot, or the log of
+    /// [`EngineBuilder::feedback`] is unusable. A snapshot that cannot be read or written is not an
+    /// error: [`IndexReport`] has its state.
     pub fn build(mut self) -> Result<Engine, Error> {
         check(&self.config)?;
         if self.config.fusion.is_plain() {
-            // Usage moves cosines, which the plain blend takes as they are.
+            // Usage changes cosines, which the plain blend uses unchanged.
             self.usage = None;
         }
         let tools = self.catalog.tools();
-        // Words and vectors are independent, and take most of the time of a start. On the pool of the caller,
-        // who may have one of their own.
+        // Keyword index and vectors are independent and take most of the start-up time. They run on
+        // the caller's thread pool, because callers may have their own.
         let (vectors, keyword) = rayon::join(
             || self.embedder.as_ref().map(|embedder| self.index(embedder.as_ref())),
             || KeywordRetriever::new(tools),
@@ -125,7 +126,7 @@ impl EngineBuilder {
         Ok(Engine::new(state, IndexReport { usage, ..report }, recording))
     }
 
-    /// Indexes the tools' vectors, which usage moves where there is any.
+    /// Indexes the tools' vectors, moved by usage if there is any.
     fn index(&self, embedder: &dyn Embedder) -> Result<(CatalogIndex, IndexReport), Error> {
         let (tools, snapshot) = (self.catalog.tools(), self.snapshot.as_ref());
         let tell = self.on_progress.as_deref();
@@ -141,7 +142,7 @@ impl EngineBuilder {
     }
 }
 
-/// The model with a cache of the vectors of prompts; 0 prompts is the model alone.
+/// Adds a cache for the vectors of prompts; with `prompts` 0, returns the model unchanged.
 fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
     match NonZeroUsize::new(prompts) {
         Some(prompts) => Arc::new(CachedEmbedder::new(model, prompts)),
@@ -149,7 +150,7 @@ fn cached(model: Arc<dyn Embedder>, prompts: usize) -> Arc<dyn Embedder> {
     }
 }
 
-/// Why vectors are scanned although the configuration names a graph.
+/// Returns why vectors are scanned although the configuration asks for a graph.
 fn reason_to_scan(config: &EngineConfig, tools: usize) -> Option<String> {
     match config.index {
         IndexKind::Hnsw if config.fusion.is_plain() => {

@@ -1,10 +1,11 @@
-//! The candidates that a request names, as rows.
+//! Resolves the candidates of a request to rows.
 
 use super::state::State;
 use super::{Error, SelectRequest};
 
 impl State {
-    /// The rows of the request's candidates, ascending, and the ids that the catalog does not hold.
+    /// Returns the rows of the request's candidates, ascending, and the ids that are not in the
+    /// catalog.
     pub fn candidate_rows(
         &self,
         request: &SelectRequest,

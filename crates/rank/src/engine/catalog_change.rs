@@ -1,4 +1,4 @@
-//! A change of the catalog: makes the next state from the one before, and keeps what did not change.
+//! Derives the next state from a change of the catalog, reusing what did not change.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,25 +13,25 @@ use crate::embedding::{Embedder, Role};
 use crate::index::{self, IndexKind, Vectors};
 use crate::selection::KeywordRetriever;
 
-/// What a change of the catalog took.
+/// The cost of a change of the catalog.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ChangeReport {
-    /// [`super::Engine::version`] after the change.
+    /// The value of [`super::Engine::version`] after the change.
     pub version: u64,
-    /// Tools in the catalog after the change.
+    /// Number of tools in the catalog after the change.
     pub tools: usize,
-    /// Texts that were embedded.
+    /// Number of texts that were embedded.
     pub embedded: usize,
-    /// Tools that are searched by a graph; the others are scanned.
+    /// Number of tools that are searched with a graph; the others are scanned.
     pub linked: usize,
-    /// Probable mistakes in the new tools, none of which prevents the change.
+    /// Probable mistakes in the new tools. They do not prevent the change.
     pub warnings: Vec<Problem>,
     #[serde(skip)]
     pub took: Duration,
 }
 
-/// The state after `changes`. The state before stays usable.
+/// Returns the state after `changes`. The state before stays usable.
 pub(super) fn apply(before: &State, changes: Vec<Change>) -> Result<(State, ChangeReport), Error> {
     let start = Instant::now();
     let changed = before.catalog.with(changes)?;
@@ -61,8 +61,8 @@ pub(super) fn apply(before: &State, changes: Vec<Change>) -> Result<(State, Chan
     Ok((after, report))
 }
 
-/// A search over the vectors, which usage moves where there is any. A graph is kept for the rows that
-/// did not change.
+/// Builds a search over the vectors, moved by usage if there is any. An existing graph is kept for
+/// unchanged rows.
 fn index_vectors(
     before: &State,
     changed: &ChangedCatalog,
@@ -81,8 +81,8 @@ fn index_vectors(
     Ok(CatalogIndex { vectors, search, learned: None })
 }
 
-/// The vectors of the next state, and the number of texts embedded for it: a tool whose text did not
-/// change keeps its vector.
+/// Returns the vectors of the next state, and the number of texts embedded for it. A tool with
+/// unchanged text keeps its vector.
 fn vectors(
     before: &State,
     changed: &ChangedCatalog,

@@ -1,4 +1,4 @@
-//! How sure it is that a tool of the catalog fits a prompt at all, and what becomes of an answer where
+//! Computes how certain it is that any tool of the catalog fits a prompt, and empties the answer if
 //! none does.
 
 use super::Error;
@@ -10,24 +10,24 @@ use crate::selection::{
     evidence, judge_fit, missing_action,
 };
 
-/// The least match of a pattern or category of a tool's author that speaks for the tool although it
-/// lacks an action.
+/// The minimum match of a pattern or category declared by a tool's author that makes the tool fit
+/// although it lacks an action.
 const SURE_BY_AUTHOR: f32 = 0.5;
 
-/// What speaks for any tool of the catalog to fit.
+/// The evidence that some tool of the catalog fits.
 #[derive(Default)]
 pub(super) struct Certainty {
     pub evidence: Option<f32>,
-    /// The evidence that prompts in general have in the catalog.
+    /// The background evidence: what 90 % of ordinary prompts reach in this catalog.
     pub background: Option<f32>,
     pub confidence: Option<f32>,
-    /// The verb of an action that the prompt orders and no near tool does.
+    /// The verb of an action that the prompt requests and that no near tool performs.
     pub missing: Option<String>,
 }
 
 impl State {
-    /// The evidence that any tool fits at all, and the confidence from it, which is 1 where the prompt
-    /// spells out a tool's name.
+    /// Returns the evidence that any tool fits, and the confidence computed from it. The confidence
+    /// is 1 if the prompt contains a tool's name.
     pub fn certainty(
         &self,
         strategy: Strategy,
@@ -54,14 +54,14 @@ impl State {
         })
     }
 
-    /// The confidence with what the tools' authors say of the prompt, and the verdict by it.
+    /// Combines the confidence with what the tools' authors declare, and returns the verdict.
     pub fn verdict(
         &self,
         sure: &Certainty,
         assessed: &Assessment<'_>,
         may_abstain: bool,
     ) -> (Option<f32>, (Fit, Option<FitReason>)) {
-        // A pattern of a tool's author that matches counts without the model's agreement.
+        // A matching pattern of a tool's author counts even if the model disagrees.
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
         let confidence = sure.confidence.map(|sure| sure.max(said));
         let least = if may_abstain { self.config.min_confidence } else { 0.0 };
@@ -69,7 +69,7 @@ impl State {
         (confidence, judge_fit(FitInputs { confidence, missing, least }))
     }
 
-    /// Why nothing was chosen; `None` where something was, or where the limit is 0.
+    /// Why nothing was chosen; `None` if something was, or if the limit is 0.
     pub fn no_tools(&self, ranking: &Ranking, is_filtered: bool, limit: usize) -> Option<NoTools> {
         match ranking.chosen.is_empty() {
             true if self.catalog.is_empty() => Some(NoTools::EmptyCatalog),
@@ -80,7 +80,7 @@ impl State {
     }
 }
 
-/// Empties an answer none of whose tools fits; returns whether it is one.
+/// Empties an answer if none of its tools fits; returns whether it is empty.
 pub(super) fn withhold((fit, reason): &(Fit, Option<FitReason>), ranking: &mut Ranking) -> bool {
     let (Fit::None, Some(because)) = (fit, reason) else { return false };
     let because = Exclusion::Unfit { because: because.clone() };

@@ -1,4 +1,4 @@
-//! Completes an answer: a tool that requires an id comes with a tool that gives it.
+//! Completes an answer: adds a tool that provides an id next to a tool that requires it.
 
 use super::judge::Gate;
 use super::ranking::Ranking;
@@ -7,16 +7,16 @@ use crate::catalog::RequiredId;
 use crate::query::has_id_of;
 use crate::selection::{Candidate, Supply};
 
-/// The places of an answer that are completed. Within them an answer does not depend on its limit.
+/// Number of ranks that are completed. Within them, an answer does not depend on its limit.
 const COMPLETED: usize = 5;
 
-/// The least share of the needing tool's score that its supplier has: a tool of the same server that is
-/// far from the prompt gives ids of something else. Between 0.3 and 0.7 four sets of tool retrieval
-/// change by at most 0.003 nDCG@5, and a lower share finds more of what multi-step prompts need
-/// (docs/routing.md).
+/// The minimum score of the supplier, as a share of the score of the tool that needs it: a tool of
+/// the same server that is far from the prompt provides ids of something else. Between 0.3 and 0.7,
+/// four sets of tool retrieval change by at most 0.003 nDCG@5, and a lower share finds more of what
+/// multi-step prompts need (docs/routing.md).
 const LEAST_SHARE: f32 = 0.3;
 
-/// A tool that came into an answer because another one needs it.
+/// A tool that was added to an answer because another one needs it.
 pub(super) struct Supplied {
     pub row: u32,
     pub to: u32,
@@ -24,9 +24,9 @@ pub(super) struct Supplied {
 }
 
 impl State {
-    /// Puts the best supplier of each required id directly after the tool that requires it, unless the
-    /// prompt has the id or one of the first places has a supplier. A full answer loses its last tool. The
-    /// first place never changes.
+    /// Inserts the best supplier of each required id directly after the tool that requires it,
+    /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
+    /// loses its last tool. The first rank never changes.
     pub fn complete(&self, ranking: &mut Ranking, gate: &Gate<'_>, prompt: &str, limit: usize) {
         let within = limit.min(COMPLETED);
         let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// The candidates that give an id which one of the tools requires.
+    /// Returns the candidates that provide an id which one of the tools requires.
     fn scored(&self, needing: &[(Candidate, &RequiredId)], all: &[Candidate]) -> Vec<Candidate> {
         let mut is_supplier = vec![false; self.catalog.len()];
         for supplier in needing.iter().flat_map(|(_, required)| &required.suppliers) {
@@ -75,7 +75,7 @@ impl State {
         all.iter().filter(|found| is_supplier[found.row as usize]).copied().collect()
     }
 
-    /// Why a tool came into the answer, where another one needs it.
+    /// Why a tool was added to the answer, if another one needs it.
     pub fn supply_of(&self, supplied: &[Supplied], row: u32) -> Option<Supply> {
         let found = supplied.iter().find(|supplied| supplied.row == row)?;
         let to = self.catalog.tools()[found.to as usize].id.clone();
@@ -83,18 +83,18 @@ impl State {
     }
 }
 
-/// Whether one of the tools gives the id.
+/// Whether one of the tools provides the id.
 fn gives(required: &RequiredId, tools: &[Candidate]) -> bool {
     let is_there = |row| tools.iter().any(|found| found.row == row);
     required.suppliers.iter().any(|supplier| is_there(supplier.row))
 }
 
-/// Whether the tool of a row finds the id, instead of creating what it is of.
+/// Whether the tool finds the id, instead of creating the entity.
 fn reads(required: &RequiredId, row: u32) -> bool {
     required.suppliers.iter().any(|supplier| supplier.row == row && !supplier.creates)
 }
 
-/// Whether every rule for the answer admits the tool beside those that stay.
+/// Whether every rule for the answer admits the tool together with those that stay.
 fn admits(gate: &Gate<'_>, ranking: &Ranking, found: &Candidate, limit: usize) -> bool {
     let stays = ranking.chosen.len().min(limit - 1);
     let others: Vec<Candidate> =

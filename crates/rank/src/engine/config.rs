@@ -1,4 +1,4 @@
-//! The settings of an engine, which a request may override.
+//! The settings of an engine. A request may override some of them.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,11 @@ use crate::index::IndexKind;
 use crate::query::CategoryWords;
 use crate::selection::{CacheSettings, Fusion, POLICY_BAND, Policy, SignalWeights, Strategy};
 
-/// Tools in an answer. Agents choose best among few; comparable routers return 5 to 15.
+/// Default number of tools in an answer. Agents choose best among few; comparable routers return 5
+/// to 15.
 pub const DEFAULT_LIMIT: usize = 5;
 
-/// Even odds: models are calibrated so that few prompts that a tool serves are below it.
+/// Even odds. Models are calibrated so that few prompts that a tool serves are below it.
 pub const DEFAULT_MIN_CONFIDENCE: f32 = 0.5;
 
 /// The settings of an engine.
@@ -21,43 +22,45 @@ pub const DEFAULT_MIN_CONFIDENCE: f32 = 0.5;
 pub struct EngineConfig {
     pub strategy: Strategy,
     pub fusion: Fusion,
-    /// Whether the hybrid strategy also ranks each thing that a prompt asks for by itself.
+    /// Whether the hybrid strategy also ranks each request in a prompt separately.
     pub clauses: bool,
-    /// The confidence below which no tool fits and the answer has none; with 0 it always has tools, and
-    /// is unsure at worst. It does not apply to a request with candidates.
+    /// The confidence below which no tool is considered to fit and the answer is empty. With 0
+    /// there is always an answer, which may be marked as unsure. It does not apply to a request
+    /// with candidates.
     pub min_confidence: f32,
-    /// The most tools in an answer.
+    /// Maximum number of tools in an answer.
     pub limit: usize,
-    /// Whether tools that score far below the best one are left out of an answer, so that a prompt for
-    /// one thing gets few and a prompt for several gets more.
+    /// Whether tools that score far below the best one are left out, so that a prompt for one thing
+    /// gets few tools and a prompt for several gets more.
     pub adaptive: bool,
-    /// Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
+    /// Whether a tool that provides an id is added next to one that requires it, unless the prompt
+    /// contains the id.
     pub complete: bool,
     pub policy: Policy,
-    /// Tools whose scores differ by at most this, on the scale of a cosine, are ordered by the
-    /// reliability, cost and latency that they declare; 0 orders by score alone.
+    /// Tools whose scores, on the scale of a cosine, differ by at most this are ordered by declared
+    /// reliability, cost and latency; 0 orders by score only.
     pub policy_band: f32,
-    /// The weights of the signals, which count beside meaning and words.
+    /// The weights of the signals, which are added to semantic and keyword scores.
     pub signals: SignalWeights,
-    /// Words in prompts that indicate a category of tools, beside those that this crate ships.
+    /// Words in prompts that indicate a category of tools, in addition to the shipped ones.
     pub category_words: CategoryWords,
-    /// The least number of tools that each part of the hybrid strategy chooses; `None` ranks by score
-    /// alone.
+    /// Minimum number of tools that each part of the hybrid strategy contributes; `None` ranks by
+    /// score only.
     pub min_shares: Option<MinShares>,
     pub small_models: SmallModels,
-    /// Profiles by name: patterns of the ids of their tools.
+    /// Profiles by name: id patterns of their tools.
     pub profiles: BTreeMap<String, Vec<String>>,
-    /// The servers of a profile, by its name; all servers for a profile without an entry.
+    /// The servers of a profile, by its name. A profile without an entry has all servers.
     pub profile_servers: BTreeMap<String, Vec<String>>,
     /// How vectors are searched.
     pub index: IndexKind,
-    /// The cache of answers, which only [`Engine::select`](super::Engine::select) uses.
+    /// The cache of answers, which is only used by [`Engine::select`](super::Engine::select).
     pub cache: CacheSettings,
-    /// The number of prompts whose vectors are cached; 0 caches none.
+    /// The number of prompts whose vectors are cached; 0 disables the cache.
     pub query_cache: usize,
 }
 
-/// 1.5 MB of vectors of 384 numbers.
+/// 1.5 MB of vectors with 384 numbers.
 const QUERY_CACHE: usize = 1_024;
 
 impl Default for EngineConfig {

@@ -1,12 +1,11 @@
-//! How a request's context bounds its answer: the number of tools, which of them, and the reading of the
-//! prompt.
+//! Applies a request's context: the number of tools, which tools, and the reading of the prompt.
 
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::query::{Lexicon, Reading, Speaker, Turn};
 use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
-    /// The most tools in the answer to a request.
+    /// Returns the maximum number of tools in the answer to a request.
     pub(super) fn limit_for(&self, request: &SelectRequest) -> Result<usize, Error> {
         let limit = request.limit.unwrap_or(self.limit);
         let Some(context) = &request.context else { return Ok(limit) };
@@ -19,7 +18,8 @@ impl EngineConfig {
         }
     }
 
-    /// The band of scores within which the policy orders, on the scale of a cosine.
+    /// Returns the width of a band of scores within which the policy orders, on the scale of a
+    /// cosine.
     pub(super) fn band_for(&self, request: &SelectRequest) -> Result<f32, Error> {
         let band = request.policy_band.unwrap_or(self.policy_band);
         if (0.0..=1.0).contains(&band) {
@@ -29,7 +29,7 @@ impl EngineConfig {
         }
     }
 
-    /// The policy of the request, or else of the configuration.
+    /// Returns the policy of the request, else that of the configuration.
     pub(super) fn policy_for(&self, request: &SelectRequest) -> Result<Policy, Error> {
         let policy = request.policy.unwrap_or(self.policy);
         match policy.near_best {
@@ -38,7 +38,7 @@ impl EngineConfig {
         }
     }
 
-    /// The filters of a context: that of its profile, then its own.
+    /// Returns the filters of a context: that of its profile and its own.
     pub(super) fn filters(&self, context: Option<&Context>) -> Result<[ToolFilter; 2], Error> {
         let Some(context) = context else { return Ok(Default::default()) };
         let profile = match &context.profile {
@@ -56,7 +56,7 @@ impl EngineConfig {
     }
 }
 
-/// Reads the prompt of a request, with the latest turns of the user before it.
+/// Reads the prompt of a request together with the user's latest turns.
 pub(super) fn read(
     request: &SelectRequest,
     words: Option<&impl Lexicon>,

@@ -1,4 +1,4 @@
-//! Errors of the engine; those of the modules below are passed on unchanged.
+//! Errors of the engine. Errors of lower modules are passed on unchanged.
 
 use thiserror::Error as ThisError;
 
@@ -89,7 +89,7 @@ fn listed(profiles: &[String]) -> String {
     }
 }
 
-/// Cuts an id, which may be any text, so that a message stays one line.
+/// Truncates an id, which may be any text, so that a message stays on one line.
 fn cut(id: &str) -> String {
     const MOST: usize = 80;
     match id.char_indices().nth(MOST) {

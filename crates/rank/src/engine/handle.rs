@@ -1,4 +1,4 @@
-//! The engine that users hold: the present state, and its replacement by the next.
+//! The engine's public handle: holds the present state, and replaces it by the next.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -20,10 +20,10 @@ use crate::catalog::{Catalog, Change};
 use crate::embedding::Embedder;
 use crate::selection::{CacheKey, OpenBreakers, SelectionCache};
 
-/// Says which tools must not be called now.
+/// Returns the tools that must not be called now.
 pub(super) type BlockedSource = Arc<dyn Fn() -> OpenBreakers + Send + Sync>;
 
-/// A catalog made searchable. `Send + Sync`, without global state; share it by `Arc`.
+/// A searchable catalog. `Send + Sync`, without global state; share it as an `Arc`.
 ///
 /// Tools may be added, changed and removed while prompts are answered ([`Engine::change`]). A
 /// selection uses one state of the catalog from its first step to its last.
@@ -32,15 +32,15 @@ pub struct Engine {
     pub(super) report: IndexReport,
     pub(super) cache: SelectionCache<Selection>,
     pub(super) metrics: Metrics,
-    /// Locked only as long as it takes to copy or replace a pointer.
+    /// Only locked while a pointer is copied or replaced.
     state: RwLock<Arc<State>>,
-    /// Held by whoever makes the next state: each is made from the one before it.
+    /// Held while the next state is computed, because each is derived from the previous one.
     writer: Mutex<()>,
-    /// Made from the model when a context is first analysed.
+    /// Computed from the model when a context is first analysed.
     pub(super) classifiers: OnceLock<Classifiers>,
     pub(super) ad_hoc: AdHocCatalogs,
     pub(super) texts: TextCache,
-    /// A log of executions, where one is kept.
+    /// The log of executions, if there is one.
     pub(super) recording: Option<Recording>,
     /// The version of the log's observations that the state holds.
     log_version: AtomicU64,
@@ -81,13 +81,14 @@ impl Engine {
         }
     }
 
-    /// The present state. An answer takes it once and uses it to its end.
+    /// Returns the present state. A selection gets it once and uses it throughout.
     pub(super) fn state(&self) -> Arc<State> {
-        // A poisoned lock is usable: only a pointer is replaced under it, so nothing is half written.
+        // A poisoned lock is usable: only a pointer is replaced under it, so nothing can be half
+        // written.
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The catalog as it is now. A later change makes another and does not touch this one.
+    /// Returns the present catalog. Later changes create a new one and do not affect this one.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -102,8 +103,8 @@ impl Engine {
         self.state().catalog.clone()
     }
 
-    /// The number of changes of the catalog since the engine was built. What a caller derives from
-    /// the catalog is valid as long as this number stays.
+    /// The number of changes of the catalog since the engine was built. Data derived from the
+    /// catalog is valid while this number does not change.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Change, Tool};
@@ -118,7 +119,7 @@ impl Engine {
         self.state().version
     }
 
-    /// The settings that apply where a request has none of its own.
+    /// The settings that apply unless a request overrides them.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -131,8 +132,8 @@ impl Engine {
         &self.config
     }
 
-    /// What building the index took: texts embedded and reused, the snapshot's state, and how much
-    /// usage was applied.
+    /// How the index was built: embedded and reused texts, the snapshot's state, and how much usage
+    /// was applied.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -145,8 +146,8 @@ impl Engine {
         &self.report
     }
 
-    /// A hash of the catalog's tools, the model and the learned usage, in hex. Engines with equal
-    /// configurations and equal fingerprints give equal answers.
+    /// A hash of the catalog's tools, the model and the learned usage, in hexadecimal. Engines with
+    /// equal configurations and equal fingerprints give equal answers.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -163,7 +164,7 @@ impl Engine {
         self.state().fingerprint()
     }
 
-    /// The model that makes this engine's vectors; `None` where it ranks by words alone.
+    /// The engine's model; `None` if it ranks by keywords only.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -176,7 +177,7 @@ impl Engine {
         self.state().embedder.clone()
     }
 
-    /// The tools for one prompt, best first.
+    /// Returns the tools for one prompt, best first.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -193,7 +194,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs a model;
-    /// [`Error::UnknownCandidates`] where no candidate is in the catalog; errors of the embedder.
+    /// [`Error::UnknownCandidates`] if no candidate is in the catalog; errors of the embedder.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         self.refresh_inputs();
         let (start, state) = (Instant::now(), self.state());
@@ -225,8 +226,9 @@ impl Engine {
         Ok(Selection { analysis, ..answer? })
     }
 
-    /// [`Engine::select`] for many prompts, answered in their order. All prompts are embedded
-    /// together, equal ones once, and ranked in parallel. An error concerns its own request alone.
+    /// The same as [`Engine::select`] for many prompts; returns the answers in their order. All
+    /// prompts are embedded together, equal ones once, and ranked in parallel. An error only
+    /// concerns its own request.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -242,7 +244,7 @@ impl Engine {
         self.select_many_in(&self.state(), requests)
     }
 
-    /// [`Engine::select_many`] in the catalog of a state.
+    /// The same as [`Engine::select_many`], in the catalog of a state.
     pub(super) fn select_many_in(
         &self,
         state: &State,
@@ -251,7 +253,7 @@ impl Engine {
         let wants_analysis =
             |request: &SelectRequest| request.context.as_ref().is_some_and(Context::wants_analysis);
         let answers = match requests.iter().any(wants_analysis) {
-            // Each request has files of its own, which are analysed with its prompt.
+            // Each request has its own files, which are analysed together with its prompt.
             true => requests.iter().map(|one| self.select_analyzed(state, one)).collect(),
             false => {
                 let mut answers = state.select_many(requests);
@@ -266,9 +268,9 @@ impl Engine {
         answers
     }
 
-    /// Replaces what the engine knows of the tools' runs, and the weights that were learned from
-    /// them, from the next selection on. An engine that keeps a log ([`EngineBuilder::feedback`])
-    /// reads it by itself.
+    /// Replaces the observations of the tools' runs and the weights learned from them; used from
+    /// the next selection on. An engine with a log ([`EngineBuilder::feedback`]) does this by
+    /// itself.
     ///
     /// ```no_run
     /// use toolroute_catalog::Catalog;
@@ -285,7 +287,8 @@ impl Engine {
         self.replace_inputs(|inputs| inputs.with_observations(observations));
     }
 
-    /// Replaces the weights of the signals from the next selection on, and returns those before.
+    /// Replaces the weights of the signals from the next selection on, and returns the previous
+    /// ones.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -299,8 +302,9 @@ impl Engine {
         self.replace_inputs(|inputs| inputs.with_weights(weights)).weights
     }
 
-    /// Leaves out of answers the tools that `blocked` names, each with that as its reason. It is
-    /// called at each selection, so it must be quick; a later call of `watch` replaces it.
+    /// Excludes the tools that `blocked` returns from answers; an answer names them with this
+    /// reason. `blocked` is called for each selection, so it must be fast. A later call of `watch`
+    /// replaces it.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -324,7 +328,7 @@ impl Engine {
         }
     }
 
-    /// Brings the state up to date with the log and with what is blocked.
+    /// Updates the state with new observations from the log and with the blocked tools.
     pub(super) fn refresh_inputs(&self) {
         self.refresh_blocked();
         if self.recording.is_none() {
@@ -336,7 +340,7 @@ impl Engine {
         }
     }
 
-    /// Replaces the live inputs, and returns those before.
+    /// Replaces the live inputs, and returns the previous ones.
     fn replace_inputs(&self, next: impl FnOnce(&LiveInputs) -> LiveInputs) -> LiveInputs {
         let _writer = self.lock_writer();
         let before = self.state();
@@ -345,7 +349,7 @@ impl Engine {
         before.inputs.clone()
     }
 
-    /// What was counted since the engine was built.
+    /// The counters since the engine was built.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -361,21 +365,21 @@ impl Engine {
         &self.metrics
     }
 
-    /// Fails as [`Engine::select`] would where none of the candidates is in the catalog.
-    // Hidden: the evaluation sorts out its rows by this before it embeds them; others select.
+    /// Fails like [`Engine::select`] if none of the candidates is in the catalog.
+    // Hidden: the evaluation uses it to reject rows before it embeds them. Others call `select`.
     #[doc(hidden)]
     pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
         self.state().check_candidates(ids)
     }
 
-    /// Adds, replaces and removes tools; a selection sees all of these changes or none.
+    /// Adds, replaces and removes tools. A selection sees all of these changes or none.
     ///
-    /// Only texts that are new are embedded. The words of all tools are indexed again, while
-    /// selections go on with the state before. The snapshot's file is not written:
-    /// [`CatalogVectors::save`](super::CatalogVectors::save) does that. Where vectors are searched by
-    /// a graph, the graph is kept for the tools that did not change, and the others are scanned beside
-    /// it until an engine is built anew; where these are more than half, all are scanned. Usage
-    /// ([`EngineBuilder::usage`]) is applied to the tools that are there afterwards.
+    /// Only new texts are embedded. The keywords of all tools are indexed again, while selections
+    /// continue with the previous state. The snapshot's file is not written; use
+    /// [`CatalogVectors::save`](super::CatalogVectors::save). If vectors are searched with a graph,
+    /// it is kept for unchanged tools, and the others are scanned until an engine is built again;
+    /// if these are more than half, all are scanned. Usage ([`EngineBuilder::usage`]) is applied to
+    /// the resulting tools.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Change, Tool};
@@ -391,13 +395,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Catalog`] for an invalid tool, an id that is taken or one that does not exist; errors
-    /// of the embedder. Then nothing has changed.
+    /// [`Error::Catalog`] for an invalid tool, an id that exists already or one that does not
+    /// exist; errors of the embedder. The catalog is unchanged then.
     pub fn change(&self, changes: Vec<Change>) -> Result<ChangeReport, Error> {
         self.replace_state(|before| catalog_change::apply(before, changes))
     }
 
-    /// Replaces the present state by the next, and returns the report on that.
+    /// Replaces the present state by the next, and returns the report about it.
     pub(super) fn replace_state<T>(
         &self,
         next: impl FnOnce(&State) -> Result<(State, T), Error>,

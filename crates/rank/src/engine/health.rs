@@ -1,4 +1,4 @@
-//! Named checks of whether an engine works.
+//! Named health checks of an engine.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{Engine, SnapshotState};
 
 type Check<'a> = Box<dyn Fn() -> Result<(), String> + Send + Sync + 'a>;
 
-/// Named checks. Servers add their own to those of the engine.
+/// Named checks. Servers add their own to the engine's.
 #[derive(Default)]
 pub struct Health<'a> {
     checks: BTreeMap<String, Check<'a>>,
@@ -24,13 +24,13 @@ pub struct HealthReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckResult {
     pub healthy: bool,
-    /// The failure, where there is one.
+    /// The failure, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }
 
 impl<'a> Health<'a> {
-    /// Adds a check, or replaces the one of that name. Its error says what is wrong.
+    /// Adds a check, or replaces the one with that name. Its error describes the failure.
     #[must_use]
     pub fn with(
         mut self,
@@ -41,7 +41,7 @@ impl<'a> Health<'a> {
         self
     }
 
-    /// Runs every check, in the order of their names.
+    /// Runs every check, sorted by name.
     pub fn report(&self) -> HealthReport {
         let result = |check: &Check<'_>| {
             let because = check().err();

@@ -1,6 +1,6 @@
-//! Tools that are held back, such as those of a server whose definitions changed after they were
-//! approved. No answer has them, but an answer names those that it would have, so that no tool
-//! disappears unexplained.
+//! Tools that are held back, for example because their definitions changed after they were
+//! approved. No answer contains them, but an answer names those that it would contain, so that no
+//! tool disappears without explanation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::state::State;
 use super::{Engine, Error, SelectRequest, Selection, catalog_change};
 use crate::catalog::{Catalog, Change, Tool, ToolId};
 
-/// A tool that may be neither found nor called.
+/// A tool that must be neither found nor called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldTool {
     pub tool: Arc<Tool>,
@@ -19,7 +19,7 @@ pub struct HeldTool {
     pub because: String,
 }
 
-/// A tool that an answer would have if it were not held back.
+/// A tool that an answer would contain if it were not held back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HeldMatch {
@@ -29,11 +29,11 @@ pub struct HeldMatch {
     pub because: String,
 }
 
-/// The tools that are held back, and the state of the catalog if it had them.
+/// The tools that are held back, and the state whose catalog includes them.
 #[derive(Default)]
 pub(super) struct HeldTools {
     tools: Vec<HeldTool>,
-    /// Computed lazily, with the catalog that it was computed from.
+    /// Computed lazily, with the catalog from which it was computed.
     with: Mutex<Option<(Arc<Catalog>, Arc<State>)>>,
 }
 
@@ -42,7 +42,7 @@ impl HeldTools {
         self.tools.iter().map(|held| (&held.tool.id, held.because.as_str())).collect()
     }
 
-    /// The state with these tools in its catalog.
+    /// Returns the state whose catalog includes these tools.
     fn beside(&self, state: &State) -> Result<Arc<State>, Error> {
         let mut with = self.with.lock().unwrap_or_else(PoisonError::into_inner);
         let known = with.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &state.catalog));
@@ -50,7 +50,7 @@ impl HeldTools {
             Some((_, known)) => Arc::clone(known),
             None => {
                 let (with, _) = catalog_change::apply(state, self.changes(&state.catalog))?;
-                // Without this the two states would own each other and never be freed.
+                // Otherwise the two states would own each other and never be freed.
                 Arc::new(State { held: Arc::default(), ..with })
             }
         };
@@ -63,7 +63,7 @@ impl HeldTools {
         Ok(known)
     }
 
-    /// The changes that add them. A tool whose id is in the catalog is there as it was approved.
+    /// The changes that add the tools. A tool whose id is in the catalog is its approved version.
     fn changes(&self, catalog: &Catalog) -> Vec<Change> {
         let mut ids = std::collections::HashSet::new();
         let is_new = |tool: &&Arc<Tool>| {
@@ -75,8 +75,8 @@ impl HeldTools {
 }
 
 impl Engine {
-    /// Holds back these tools from now on, and no others. They are in no answer, and an answer that
-    /// would have them names them ([`Selection::held_back`]). They must not be in the catalog.
+    /// Replaces the set of tools that are held back. They are in no answer, and an answer that
+    /// would contain them names them ([`Selection::held_back`]). They must not be in the catalog.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Engine {
         .unwrap_or_else(|error| tracing::warn!("nothing is held back: {error}"));
     }
 
-    /// The tools that are held back, sorted by id.
+    /// Returns the tools that are held back, sorted by id.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -120,7 +120,7 @@ impl Engine {
 }
 
 impl State {
-    /// Adds to each answer the tools held back that it would have.
+    /// Adds to each answer the held-back tools that it would contain.
     pub fn name_held(&self, requests: &[SelectRequest], answers: &mut [Result<Selection, Error>]) {
         if self.held.tools.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Makes the vectors of a catalog, and takes from a snapshot those that it holds.
+//! Computes the vectors of a catalog, reusing those of a snapshot.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,67 +17,67 @@ use crate::index::{
 };
 use toolroute_vectors::durable;
 
-/// CallAttempt with the number of texts embedded and the number of all.
+/// A callback for progress: the number of embedded texts, and the total.
 pub(super) type OnProgress = dyn Fn(usize, usize) + Send + Sync;
 
-/// Texts embedded between two reports of progress.
+/// Texts that are embedded between two progress reports.
 const CHUNK: usize = 64;
 
-/// Texts embedded between two saves: the most that an interrupted run loses.
+/// Texts that are embedded between two saves: the maximum that an interrupted run loses.
 const SAVE_EVERY: usize = 2_048;
 
 /// The state of the snapshot after an engine was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum SnapshotState {
-    /// The builder names none, or there is no model.
+    /// There is no snapshot, because the builder names none or there is no model.
     #[default]
     Unused,
-    /// It held every text; nothing was written.
+    /// The snapshot contained every text; nothing was written.
     Fresh,
-    /// It did not exist and was written.
+    /// The file did not exist and was written.
     Created,
-    /// Some texts were new or gone, and it was updated.
+    /// Some texts were new or removed, and the file was updated.
     Updated,
-    /// It was damaged, of another model or of another version, and was rebuilt.
+    /// The file was damaged, or of another model or version, and was rebuilt.
     Rebuilt { because: String },
-    /// It could not be written; the vectors are in memory only.
+    /// The file could not be written; the vectors are in memory only.
     NotSaved { because: String },
 }
 
-/// What building an index took.
+/// How an index was built.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct IndexReport {
     pub tools: usize,
-    /// Texts that were embedded.
+    /// Number of texts that were embedded.
     pub embedded: usize,
-    /// Tools whose vector is from the snapshot or from a tool with the same text.
+    /// Number of tools whose vector is from the snapshot or from a tool with the same text.
     pub reused: usize,
     /// How vectors are searched.
     pub index: Option<IndexKind>,
-    /// Why all vectors are scanned although the configuration names a graph.
+    /// Why all vectors are scanned although the configuration asks for a graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scanned: Option<String>,
     pub snapshot: SnapshotState,
-    /// The snapshot's file, where it holds these vectors now.
+    /// The snapshot's file, if it contains these vectors now.
     pub path: Option<PathBuf>,
     /// How much usage was applied; `None` without usage or without a model.
     #[serde(skip)]
     pub usage: Option<UsageReport>,
 }
 
-/// The file of a snapshot, and what to do where it is another kind of file.
+/// The path of a snapshot, and how to treat another kind of file there.
 pub(super) struct Place {
     pub path: PathBuf,
-    /// Whether such a file is renamed; else it is an error.
+    /// Whether another kind of file is renamed; otherwise it is an error.
     pub move_foreign: bool,
 }
 
-/// Rows of the catalog on their way to vectors.
+/// The rows of a catalog while their vectors are computed.
 struct Work<'a> {
     embedder: &'a dyn Embedder,
     hashes: Vec<TextHash>,
-    /// The vectors from the snapshot and those embedded since, by the hash of the text.
+    /// The vectors so far, from the snapshot and new ones, by the hash of the text.
     known: HashMap<TextHash, Vec<f32>>,
     path: Option<&'a Path>,
 }
@@ -97,7 +97,7 @@ pub(super) fn index(
         Some(place) => open(place, &model)?,
         None => (None, SnapshotState::Unused),
     };
-    // A snapshot that could not be opened is not written either.
+    // A snapshot that could not be opened is not overwritten.
     let kept = !matches!(state, SnapshotState::NotSaved { .. });
     let path = place.filter(|_| kept).map(|place| place.path.as_path());
     if let Some(old) = old.as_ref().filter(|old| old.hashes() == hashes) {
@@ -126,7 +126,7 @@ pub(super) fn index(
     Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
-/// Writes vectors and their graph to a snapshot, for the next start.
+/// Writes vectors and their graph to a snapshot for the next start.
 pub(super) fn keep(
     tools: &[Arc<Tool>],
     (vectors, graph): (&Arc<Vectors>, Option<Graph>),
@@ -153,8 +153,8 @@ fn written(state: &SnapshotState, path: Option<&Path>) -> Option<PathBuf> {
     path.filter(|_| kept).map(Path::to_owned)
 }
 
-/// Takes all vectors from a snapshot that holds exactly the catalog's texts, and adds a graph to it where
-/// one is needed.
+/// Uses the vectors of a snapshot that contains exactly the catalog's texts, and adds a graph to it
+/// if one is needed.
 fn reopen(
     snapshot: &Snapshot,
     kind: IndexKind,
@@ -165,7 +165,7 @@ fn reopen(
     let search = index::restore(vectors.clone(), kind, snapshot.graph().cloned())?;
     let mut state = SnapshotState::Fresh;
     if let (Some(graph), None, Some(path)) = (search.graph(), snapshot.graph(), path) {
-        // Linking takes most of the time of a start, so the graph is kept for the next.
+        // Building the graph takes most of the start-up time, so it is saved for the next start.
         let linked = snapshot.clone().with_graph(Some(graph.clone()))?;
         state = save(&linked, path, SnapshotState::Updated);
     }
@@ -190,7 +190,7 @@ fn key(identity: &ModelIdentity) -> ModelKey {
     }
 }
 
-/// The existing snapshot, if it is usable, and the state that it will have.
+/// Opens an existing snapshot, if it is usable, and returns the state that it will have.
 fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotState), Error> {
     let path = place.path.as_path();
     let usable = Snapshot::load(path).and_then(|found| found.matches(model).map(|()| found));
@@ -208,7 +208,7 @@ fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotSt
                 return Ok((None, SnapshotState::NotSaved { because }));
             }
         }
-        // An unreadable file may belong to another program: it is not overwritten.
+        // An unreadable file may belong to another program and is not overwritten.
         SnapshotError::Io { .. } => return Ok((None, SnapshotState::NotSaved { because })),
         _ => {}
     }
@@ -216,7 +216,7 @@ fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotSt
     Ok((None, SnapshotState::Rebuilt { because }))
 }
 
-/// Renames a file that is no snapshot to a free name, because it may belong to another program.
+/// Renames a file that is not a snapshot, because it may belong to another program.
 fn keep_aside(path: &Path) -> std::io::Result<()> {
     for number in 1u32.. {
         let mut aside = path.as_os_str().to_owned();
@@ -224,7 +224,7 @@ fn keep_aside(path: &Path) -> std::io::Result<()> {
         if number > 1 {
             aside.push(format!(".{number}"));
         }
-        // Creating the name reserves it; a check alone would race with other processes.
+        // Creating the file reserves the name; a mere check would race with other processes.
         match std::fs::File::create_new(&aside) {
             Ok(_) => {
                 std::fs::rename(path, &aside)?;
@@ -244,7 +244,7 @@ fn vectors_by_text(snapshot: &Snapshot) -> HashMap<TextHash, Vec<f32>> {
 }
 
 impl Work<'_> {
-    /// Embeds each unknown text once; returns the number of texts embedded.
+    /// Embeds each unknown text once; returns the number of embedded texts.
     fn embed(&mut self, texts: &[String], tell: Option<&OnProgress>) -> Result<usize, Error> {
         let mut seen = std::collections::HashSet::new();
         let is_new = |hash: &TextHash| !self.known.contains_key(hash);
@@ -268,7 +268,7 @@ impl Work<'_> {
         Ok(new.len())
     }
 
-    /// Saves the vectors made so far. A failure is only logged, because the last save will fail as well
+    /// Saves the vectors so far. A failure is only logged, because the last save will then fail too
     /// and is reported.
     fn save_partly(&self) {
         let Some(path) = self.path else { return };
@@ -291,7 +291,7 @@ impl Work<'_> {
     }
 }
 
-/// The SHA-256 of texts and the borders between them, in hex.
+/// Returns the SHA-256 of texts and the boundaries between them, in hexadecimal.
 pub fn fingerprint(texts: &[&str]) -> String {
     let parts: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
     durable::hex(&text_hash(&durable::hex(parts.as_flattened())))

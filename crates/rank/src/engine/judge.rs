@@ -1,4 +1,5 @@
-//! From candidates to the tools of an answer: signals, filters, shares, and critical tools.
+//! Turns candidates into the tools of an answer: signals, filters, minimum shares and critical
+//! tools.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -17,10 +18,11 @@ use crate::selection::{
     Signals, Strategy, ToolFilter, band_of,
 };
 
-/// The least share of the best tool's score at which another tool of its server confirms it.
+/// The minimum score of another tool of the same server, as a share of the best tool's score, to
+/// confirm the best tool.
 const CONFIRMING_SHARE: f32 = 0.5;
 
-/// The least number of tools in an answer that each part of the hybrid strategy chooses.
+/// The minimum number of tools in an answer that each part of the hybrid strategy contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MinShares {
@@ -28,7 +30,7 @@ pub struct MinShares {
     pub keyword: usize,
 }
 
-/// As in the source design (`docs/source-systems/selection.md`).
+/// The values of the source design (`docs/source-systems/selection.md`).
 impl Default for MinShares {
     fn default() -> Self {
         Self { semantic: 3, keyword: 2 }
@@ -42,7 +44,7 @@ pub(super) struct Judge<'a> {
     pub filters: [ToolFilter; 2],
     pub weights: SignalWeights,
     pub shares: Option<MinShares>,
-    /// With the band as configured, not yet scaled to the scores.
+    /// The band is as configured and not yet scaled to the scores.
     pub order: Order<'a>,
     /// The score of the strategy that corresponds to a cosine of 1.
     pub unit: f32,
@@ -50,21 +52,21 @@ pub(super) struct Judge<'a> {
     pub tools: &'a [Arc<Tool>],
     pub situation: SignalInputs<'a>,
     pub log: LogView<'a>,
-    /// The most tokens of all definitions in an answer.
+    /// Maximum number of tokens of all definitions in an answer.
     pub budget_tokens: Option<usize>,
 }
 
-/// The observations from the log, and the context of this prompt that theirs are compared with.
+/// The observations from the log, and the context of this prompt to compare them with.
 #[derive(Clone, Copy)]
 pub(super) struct LogView<'a> {
     pub observations: &'a Observations,
     pub now: feedback::CurrentContext<'a>,
 }
 
-/// Decides whether a row is admitted to the answer beside those chosen so far.
+/// Decides whether a row is admitted to the answer together with those chosen so far.
 pub(super) struct Gate<'a> {
     judge: &'a Judge<'a>,
-    /// Rows that declare to serve this prompt exclusively, with the intent; empty where there are none.
+    /// Rows that declare to serve this prompt exclusively, with the intent.
     exclusive: Vec<(u32, String)>,
 }
 
@@ -113,8 +115,8 @@ impl<'a> Judge<'a> {
         self.weights.is_on(Signal::Newcomer) && self.tool(row).routing.newcomer
     }
 
-    /// Adds the signals to the scores. Rows that were not retrieved are added where a pattern of their
-    /// author matches the prompt, and where they are critical.
+    /// Adds the signals to the scores. Critical rows, and rows with a pattern that matches the
+    /// prompt, are added to the candidates even if they were not retrieved.
     pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessment<'a> {
         if candidates.len() < self.tools.len() {
             let known: HashSet<u32> = candidates.iter().map(|c| c.row).collect();
@@ -131,8 +133,8 @@ impl<'a> Judge<'a> {
         self.signals.assess(self.situation, self.weights, candidates, history)
     }
 
-    /// The gate for one prompt. A tool that declares an intent exclusively shuts out the others, if it
-    /// is itself admitted.
+    /// Returns the gate for one prompt. A tool that declares an intent exclusively excludes the
+    /// others if it is admitted itself.
     pub fn gate(&'a self, assessed: &Assessment<'_>, candidates: &[Candidate]) -> Gate<'a> {
         let stands =
             |row: u32| candidates.iter().any(|c| c.row == row) && self.admit_alone(row).is_ok();
@@ -154,7 +156,7 @@ impl<'a> Judge<'a> {
         self.filters.iter().try_for_each(|filter| filter.admit(tool))
     }
 
-    /// The best `limit` candidates, with the least shares where these are configured.
+    /// Returns the best `limit` candidates, respecting minimum shares if configured.
     pub fn rank(&self, candidates: Vec<Candidate>, limit: usize, gate: &Gate<'_>) -> Ranking {
         let best = candidates.iter().map(Candidate::blend).fold(0.0, f32::max);
         let order = Order { band: band_of(self.order.band, self.unit, best), ..self.order };
@@ -176,7 +178,7 @@ impl<'a> Judge<'a> {
         ranked
     }
 
-    /// Adds the critical tools, in place of the last others where the answer is full.
+    /// Adds the critical tools; in a full answer, they replace the last other tools.
     pub fn add_critical(&self, ranked: &mut Ranking, critical: &[Candidate], limit: usize) {
         for candidate in critical {
             if self.admit_alone(candidate.row).is_ok() {
@@ -187,7 +189,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Inserts a candidate; a full list loses its last one that `keep` does not hold.
+    /// Inserts a candidate. A full list loses the last candidate that is not in `keep`.
     fn place(
         &self,
         chosen: &mut Vec<Candidate>,
@@ -207,7 +209,7 @@ impl<'a> Judge<'a> {
         self.order.insert(chosen, candidate);
     }
 
-    /// The critical tools among the candidates.
+    /// Returns the critical tools among the candidates.
     pub fn critical(&self, candidates: &[Candidate]) -> Vec<Candidate> {
         let critical = self.signals.critical();
         if critical.is_empty() {
@@ -218,9 +220,10 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The policy for a prompt. The share of a server does not apply where there is only one. The least
-/// share of the best score was measured on the hybrid strategy and on prompts that ask for one thing, and
-/// applies to these alone: where a prompt asks for several things, each has a best tool of its own.
+/// The policy for a prompt. The limit per server does not apply if there is only one server. The
+/// minimum share of the best score was measured with the hybrid strategy and prompts that ask for
+/// one thing, and only applies to these: if a prompt asks for several things, each has a best tool
+/// of its own.
 fn policy((mut policy, strategy): (Policy, Strategy), state: &State, reading: &Reading) -> Policy {
     let (catalog, config) = (&state.catalog, &state.config);
     let is_measured = strategy == Strategy::Hybrid && !config.fusion.is_plain();
@@ -245,7 +248,7 @@ fn without_scores(row: u32) -> Candidate {
     Candidate { row, ..Candidate::default() }
 }
 
-/// The `share` best candidates by one part of the score, as far as the gate admits them.
+/// Returns the `share` best candidates by one part of the score, among those that the gate admits.
 fn best_of(
     all: &[Candidate],
     share: usize,
@@ -278,8 +281,9 @@ impl Gate<'_> {
             && self.exclusive.is_empty()
     }
 
-    /// The best candidate, where those of other servers must come near it: `None` unless another tool of
-    /// its server confirms it, so that a single hostile tool shuts out nothing. Newcomers do not count.
+    /// Returns the best candidate if tools of other servers must come near it. Returns `None`
+    /// unless another tool of its server confirms it, so that a single hostile tool excludes
+    /// nothing. Newcomers do not count.
     pub fn measure(&self, candidates: &[Candidate]) -> Option<Candidate> {
         let judge = self.judge;
         judge.policy.near_best?;
@@ -303,12 +307,12 @@ impl Gate<'_> {
         others.any(seconds).then_some(best)
     }
 
-    /// Which of two candidates ranks first.
+    /// Compares two candidates; the better one is first.
     pub fn better(&self, a: &Candidate, b: &Candidate) -> Ordering {
         self.judge.order.better(a, b)
     }
 
-    /// Admits a candidate that comes near enough to the best, or that the prompt names.
+    /// Admits a candidate whose score is near the best one, or that the prompt names.
     pub fn admit_near(&self, candidate: &Candidate, best: &Candidate) -> Result<(), Exclusion> {
         let judge = self.judge;
         if candidate.exact_name > 0.0 {
@@ -323,14 +327,14 @@ impl Gate<'_> {
         judge.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))
     }
 
-    /// Admits a row that does not exceed the share of its server.
+    /// Admits a row unless its server has its maximum number of tools already.
     pub fn admit_beside(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
         judge.policy.admit_beside(judge.tool(row), beside)
     }
 
-    /// Admits a row, or returns why it is left out.
+    /// Admits a row, or returns why it is excluded.
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
         let judge = self.judge;
         judge.admit_alone(row)?;
@@ -348,12 +352,13 @@ impl Gate<'_> {
     }
 }
 
-/// The tools that a request's context names, as rows, and its features: [`SignalInputs`] borrows these.
+/// The tools that a request's context names, as rows, and its features. [`SignalInputs`] borrows
+/// them.
 #[derive(Default)]
 pub(super) struct RequestRows {
     planned: Vec<u32>,
     last: Option<u32>,
-    /// Features that the analysis found, and those that the context states.
+    /// Features that the analysis found or the context states.
     features: Option<ContextFeatures>,
 }
 
@@ -389,7 +394,7 @@ impl RequestRows {
     }
 }
 
-/// The text that the prompt was read as, where it differs from the prompt.
+/// Returns the text as which the prompt was read, if it differs from the prompt.
 pub(super) fn read_as(request: &SelectRequest, reading: &Reading) -> Option<String> {
     (request.prompt != reading.text).then(|| reading.text.clone())
 }

@@ -16,36 +16,36 @@ use crate::feedback::{
 use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
 
-/// Prompts embedded between two reports of progress.
+/// Prompts that are embedded between two progress reports.
 const CHUNK: usize = 256;
 
 type Search = Box<dyn VectorIndex>;
 
-/// Usage moves vectors, which only a model makes.
+/// Usage moves vectors, which need a model.
 const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
 
-/// A past prompt and the ids of the tools that served it.
+/// A past prompt, and the ids of the tools that served it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPrompt {
     pub prompt: String,
     pub tools: Vec<String>,
 }
 
-/// What [`Engine::learn`] took from past prompts.
+/// What [`Engine::learn`] learned from past prompts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LearnReport {
-    /// Tools of the catalog that served one of these prompts.
+    /// Number of tools of the catalog that served one of these prompts.
     pub tools_learned: usize,
-    /// Prompts that a tool of the catalog served.
+    /// Number of prompts that a tool of the catalog served.
     pub prompts_used: usize,
-    /// Prompts all of whose tools are unknown.
+    /// Number of prompts whose tools are all unknown.
     pub prompts_unused: usize,
-    /// Ids that the catalog does not hold, sorted; nothing was learned for them.
+    /// Ids that are not in the catalog, sorted; nothing was learned for them.
     pub unknown_ids: Vec<String>,
 }
 
 impl LearnReport {
-    /// The sum of this report and a later one. A tool of both counts twice in `tools_learned`.
+    /// Adds a later report. A tool in both counts twice in `tools_learned`.
     #[must_use]
     pub fn and(mut self, later: Self) -> Self {
         self.tools_learned += later.tools_learned;
@@ -58,16 +58,16 @@ impl LearnReport {
     }
 }
 
-/// How much of the usage concerns an engine's catalog.
+/// How much of the usage applies to an engine's catalog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UsageReport {
-    /// Tools of the catalog that have usage, by which their vectors were moved.
+    /// Number of tools of the catalog whose vectors were moved.
     pub applied: usize,
-    /// Tools that have usage and are not in the catalog.
+    /// Number of tools with usage that are not in the catalog.
     pub absent: usize,
 }
 
-/// The part of the usage that concerns a catalog.
+/// The part of the usage that applies to a catalog.
 #[derive(Clone)]
 pub(super) struct AppliedUsage {
     pub rows: Arc<UsageRows>,
@@ -75,9 +75,9 @@ pub(super) struct AppliedUsage {
     pub fingerprint: String,
 }
 
-/// How moved vectors are searched. The graph of a snapshot links the vectors before they are moved, and
-/// linking the moved ones takes minutes for a catalog that needs a graph: they are scanned, unless
-/// the configuration names a graph.
+/// How moved vectors are searched. The graph of a snapshot links the vectors before they were
+/// moved, and building another graph takes minutes for a catalog that needs one. So moved vectors
+/// are scanned, unless the configuration asks for a graph.
 pub(super) fn kind_of_moved(configured: IndexKind) -> IndexKind {
     match configured {
         IndexKind::Auto => IndexKind::Exact,
@@ -85,7 +85,7 @@ pub(super) fn kind_of_moved(configured: IndexKind) -> IndexKind {
     }
 }
 
-/// Moves the vectors of the tools that have usage, and makes `search` over them.
+/// Moves the vectors of tools with usage, and builds a search over them.
 pub(super) fn apply(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
@@ -129,12 +129,12 @@ fn usage_model(identity: &ModelIdentity) -> UsageModel {
 pub enum History<'a> {
     Prompts(&'a [PastPrompt]),
     /// A log of executions: its prompts that a tool served more often than it failed
-    /// ([`ExecutionStore::logged_prompts`]). A prompt whose vector the log holds is not embedded again.
-    /// Each time the whole log is read, so that the usage must not have learned from it before.
+    /// ([`ExecutionStore::logged_prompts`]). Prompts whose vectors are in the log are not embedded
+    /// again. The whole log is read each time, so the usage must not have learned from it before.
     Log(&'a ExecutionStore),
 }
 
-/// A past prompt: its text, or its vector by the engine's model.
+/// A past prompt: its text, or its vector from the engine's model.
 #[derive(Clone, Copy)]
 enum Prompt<'a> {
     Text(&'a str),
@@ -150,7 +150,7 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// A past prompt with the ids of the tools that served it.
+/// A past prompt, with the ids of the tools that served it.
 struct PromptUse<'a> {
     hash: PromptHash,
     prompt: Prompt<'a>,
@@ -187,7 +187,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoModel`] without a model; an error where `usage` is of another model.
+    /// [`Error::NoModel`] without a model; an error if `usage` belongs to another model.
     pub fn apply_usage(&self, usage: UsageVectors) -> Result<UsageReport, Error> {
         self.replace_state(|before| {
             let (Some(model), Some(vectors)) = (&before.embedder, &before.vectors) else {
@@ -207,7 +207,7 @@ impl Engine {
         })
     }
 
-    /// Usage for this engine's model that holds no prompt yet.
+    /// Returns usage for this engine's model without any prompt.
     ///
     /// ```
     /// # #[cfg(feature = "built-in-model")] {
@@ -230,8 +230,8 @@ impl Engine {
         Ok(UsageVectors::new(usage_model(embedder.identity())))
     }
 
-    /// Adds past prompts to `usage`, which may hold others already. `progress` is called with the
-    /// number of prompts done and the number of all.
+    /// Adds past prompts to `usage`, which may contain others already. `progress` gets the number
+    /// of prompts done and the total.
     ///
     /// ```
     /// # #[cfg(feature = "built-in-model")] {
@@ -251,8 +251,9 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoModel`]; an error where `usage` is of another model, where the log is unreadable, and
-    /// errors of the embedder. An id that is not in the catalog is no error: the report has it.
+    /// [`Error::NoModel`]; an error if `usage` belongs to another model or if the log is
+    /// unreadable; errors of the embedder. An id that is not in the catalog is not an error: the
+    /// report contains it.
     pub fn learn(
         &self,
         usage: &mut UsageVectors,
@@ -317,7 +318,7 @@ impl Engine {
             done += chunk.len();
             progress(done, past.len());
         }
-        // How far usage moves vectors, and what tools with usage are set back by, depends on all of it.
+        // How far usage moves vectors, and the penalty of tools with usage, depend on all of it.
         if let Some(own) = &state.vectors {
             usage.calibrate(state.catalog.tools(), |row| own_vector(own, row));
         }
@@ -328,7 +329,7 @@ impl Engine {
 }
 
 impl State {
-    /// The usage of the tool at a row, where the strategy uses vectors.
+    /// Returns the usage of the tool in a row, if the strategy uses vectors.
     pub(super) fn usage_of(&self, row: u32, strategy: Strategy) -> Option<&RowUsage> {
         self.learned.as_ref().filter(|_| strategy.needs_vector())?.rows.get(row)
     }

@@ -1,5 +1,5 @@
-//! Inputs of a selection that change while the engine runs: observations from the log, learned weights,
-//! and which tools are blocked.
+//! Inputs of a selection that change while the engine runs: observations from the log, learned
+//! weights, and blocked tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::selection::{OpenBreakers, Signal, SignalWeights, Versions};
 pub(super) struct LiveInputs {
     pub observations: Arc<Observations>,
     pub weights: SignalWeights,
-    /// The weights before those that were learned.
+    /// The weights without what was learned.
     configured: SignalWeights,
-    /// The share of the semantic part in the weighted blend, where the log has learned one.
+    /// The learned weight of the semantic part in the weighted blend, if the log has one.
     pub semantic_share: Option<f32>,
     /// The tools and servers that must not be called now.
     pub blocked: Arc<OpenBreakers>,
-    /// The number of replacements of observations, usage or blocked tools, and of weights.
+    /// Counts replacements of observations, usage, blocked tools and weights.
     usage_version: u64,
     weights_version: u64,
 }
 
 impl LiveInputs {
-    /// The configured weights, and no observations yet.
+    /// The configured weights, without observations.
     pub fn new(weights: SignalWeights) -> Self {
         Self { weights, configured: weights, ..Self::default() }
     }
 
-    /// These inputs with other observations, and the weights learned from them.
+    /// These inputs with new observations, and the weights learned from them.
     pub fn with_observations(&self, observations: Arc<Observations>) -> Self {
         let (weights, semantic_share) = learned(self.configured, &observations);
         Self {
@@ -43,7 +43,7 @@ impl LiveInputs {
         }
     }
 
-    /// These inputs with other blocked tools. Invalidates cached answers, as observations do.
+    /// These inputs with other blocked tools. Invalidates cached answers, as new observations do.
     pub fn with_blocked(&self, blocked: OpenBreakers) -> Self {
         let usage_version = self.usage_version + 1;
         Self { blocked: Arc::new(blocked), usage_version, ..self.clone() }
@@ -60,14 +60,14 @@ impl LiveInputs {
         Self { weights, configured: weights, weights_version, ..self.clone() }
     }
 
-    /// The versions of everything that an answer depends on.
+    /// The versions of everything on which an answer depends.
     pub fn versions(&self, catalog: u64) -> Versions {
         Versions { catalog, weights: self.weights_version, usage: self.usage_version }
     }
 }
 
-/// The weights, and the share of the semantic part in the blend, that a log has learned; `configured`
-/// for signals that it has no weight for.
+/// Returns the weights, and the weight of the semantic part in the blend, that a log has learned;
+/// `configured` for signals without a learned weight.
 fn learned(configured: SignalWeights, observations: &Observations) -> (SignalWeights, Option<f32>) {
     let Some(found) = observations.weights() else { return (configured, None) };
     let signals = found.signals().filter_map(|(name, weight)| Some((name.parse().ok()?, weight)));
@@ -77,10 +77,10 @@ fn learned(configured: SignalWeights, observations: &Observations) -> (SignalWei
     (weights, Some(found.semantic() as f32))
 }
 
-/// [`Observations`] by the rows of a catalog, without tools that it does not hold.
+/// [`Observations`] by the rows of a catalog, without tools that are not in it.
 #[derive(Default)]
 pub(super) struct RowObservations {
-    /// One for each row, or empty where nothing was observed.
+    /// One per row, or empty if nothing was observed.
     pub observed: Vec<Option<RunStats>>,
     follows: HashMap<u32, Vec<(u32, f32)>>,
 }
@@ -107,12 +107,12 @@ impl RowObservations {
         rows
     }
 
-    /// The observations of a row's runs.
+    /// The observed runs of a row's tool.
     pub fn of(&self, row: u32) -> Option<&RunStats> {
         self.observed.get(row as usize)?.as_ref()
     }
 
-    /// The rows that tend to follow one, ascending, each with its probability.
+    /// The rows that often follow `row`, ascending, each with its probability.
     pub fn after(&self, row: Option<u32>) -> &[(u32, f32)] {
         row.and_then(|row| self.follows.get(&row)).map_or(&[], Vec::as_slice)
     }

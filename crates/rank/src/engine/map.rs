@@ -1,4 +1,4 @@
-//! A catalog on a plane, for people to look at: the two principal components of its vectors.
+//! A two-dimensional map of a catalog: the two principal components of its vectors.
 
 use serde::Serialize;
 
@@ -7,18 +7,18 @@ use crate::catalog::ToolId;
 use crate::embedding::Role;
 use crate::index::Vectors;
 
-/// The most rows that the axes are computed from: more make no visible difference.
+/// Maximum number of rows from which the axes are computed. More make no visible difference.
 const SAMPLE: usize = 2_048;
 
-/// Steps of power iteration: enough digits for a picture.
+/// Steps of the power iteration: precise enough for a picture.
 const STEPS: usize = 40;
 
-/// Where a catalog's tools lie.
+/// The positions of a catalog's tools.
 #[derive(Clone, Debug, Serialize)]
 pub struct Map {
     /// The version of the catalog ([`Engine::version`]).
     pub version: u64,
-    /// A point for each tool, both coordinates from -1 to 1.
+    /// One point per tool, both coordinates from -1 to 1.
     pub points: Vec<MapPoint>,
     #[serde(skip)]
     plane: Plane,
@@ -37,12 +37,12 @@ pub struct MapPoint {
 struct Plane {
     mean: Vec<f32>,
     axes: [Vec<f32>; 2],
-    /// Brings the tools within -1 and 1.
+    /// Scales the coordinates to -1 to 1.
     scale: f32,
 }
 
 impl CatalogVectors {
-    /// The tools on a plane. Equal vectors give equal planes.
+    /// Returns the positions of the tools. Equal vectors give equal maps.
     pub fn map(&self) -> Map {
         let (state, vectors) = (self.state(), self.rows());
         let mut plane = Plane::of(vectors);
@@ -59,10 +59,11 @@ impl CatalogVectors {
 }
 
 impl Map {
-    /// Where a prompt lies on the map of this engine's catalog, both coordinates from -1 to 1.
+    /// Returns the position of a prompt on the map of this engine's catalog, both coordinates from
+    /// -1 to 1.
     ///
     /// # Errors
-    /// As [`Engine::embed_texts`].
+    /// The same as [`Engine::embed_texts`].
     pub fn place(&self, engine: &Engine, prompt: &str) -> Result<[f32; 2], Error> {
         let vectors = engine.embed_texts(&[prompt], Role::Query)?.vectors;
         let place = |vector: &Vec<f32>| self.plane.place(vector).map(|at| at.clamp(-1.0, 1.0));
@@ -90,9 +91,9 @@ impl Plane {
     }
 }
 
-/// The direction in which the rows differ most, orthogonal to `but` where that is given.
+/// Returns the direction in which the rows differ most, orthogonal to `but` if that is given.
 fn axis(rows: &[&[f32]], mean: &[f32], but: Option<&[f32]>) -> Vec<f32> {
-    // Any start works that is not orthogonal to the axis; this one has no pattern.
+    // Any start that is not orthogonal to the axis works; this one has no pattern.
     let start = |at: usize| ((at * 7_919 + 13) % 1_009) as f32 / 1_009.0 - 0.5;
     let mut axis: Vec<f32> = (0..mean.len()).map(start).collect();
     for _ in 0..STEPS {
@@ -119,7 +120,7 @@ fn axis(rows: &[&[f32]], mean: &[f32], but: Option<&[f32]>) -> Vec<f32> {
         add(&mut axis, other, -along);
     }
     scale_to_unit(&mut axis);
-    // An axis has two directions; take the one whose largest component is positive.
+    // An axis has two directions; the one whose largest component is positive is used.
     let greatest = axis.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs()));
     if greatest.is_some_and(|greatest| greatest < 0.0) {
         axis.iter_mut().for_each(|x| *x = -*x);
@@ -135,7 +136,7 @@ fn add(to: &mut [f32], what: &[f32], times: f32) {
     to.iter_mut().zip(what).for_each(|(to, what)| *to += what * times);
 }
 
-/// Scales to length 1; false for a zero vector.
+/// Scales to length 1; returns false for a zero vector.
 fn scale_to_unit(vector: &mut [f32]) -> bool {
     let length = dot(vector, vector).sqrt();
     if length < 1e-12 || !length.is_finite() {

@@ -1,4 +1,4 @@
-//! What an engine counts. This file has the name of every metric.
+//! The counters of an engine. This file has the name of every metric.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -38,7 +38,7 @@ const EXECUTION_SECONDS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 7.0, 15.0, 40.0, 120.0,
 type Label = [(&'static str, &'static str); 1];
 type Counters = Family<Label, Counter<u64, AtomicU64>>;
 
-/// The counters of one engine. They contain no prompt and no name of a tool.
+/// The counters of one engine. They contain no prompt and no tool name.
 pub struct Metrics {
     selections: Counters,
     selection_time: Histogram,
@@ -97,7 +97,7 @@ impl Metrics {
                 let (strategy, tools) = (strategy.as_str(), tools.len());
                 tracing::info!(strategy, tools, abstained, micros, "selected");
             }
-            // Not at `info`: an error may contain the prompt.
+            // Not logged at `info`, because an error may contain the prompt.
             Err(error) => tracing::debug!(%error, micros, "not selected"),
         }
     }
@@ -106,7 +106,7 @@ impl Metrics {
         self.cache.get_or_create(if hit { &HIT } else { &MISS }).inc();
     }
 
-    /// Counts a run of a tool, and its duration where that is known.
+    /// Counts a run of a tool, and its duration if known.
     pub fn count_execution(&self, run: &Execution) {
         self.executions.get_or_create(if run.success { &SUCCEEDED } else { &FAILED }).inc();
         if let Some(ms) = run.duration_ms {
@@ -118,7 +118,7 @@ impl Metrics {
         self.queue.set(i64::try_from(runs).unwrap_or(i64::MAX));
     }
 
-    /// Counts a request over HTTP by its route, which is one of a few, and the status of the answer.
+    /// Counts an HTTP request by its route, which is one of a few, and the status of the response.
     pub fn count_request(&self, route: &str, status: u16, took: Duration) {
         let labels = [("route", route.to_owned()), ("status", status.to_string())];
         self.requests.get_or_create(&labels).inc();
@@ -136,7 +136,7 @@ impl Metrics {
         self.reloads.get_or_create(&label).inc();
     }
 
-    /// Sets how many requests a server processes now, and how many wait.
+    /// Sets the number of requests that a server is processing, and of those that wait.
     pub fn set_load(&self, working: usize, waiting: usize) {
         self.working.set(i64::try_from(working).unwrap_or(i64::MAX));
         self.waiting.set(i64::try_from(waiting).unwrap_or(i64::MAX));

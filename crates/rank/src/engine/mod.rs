@@ -1,4 +1,4 @@
-//! The one object that users hold: a catalog made searchable, and the answer to a prompt.
+//! The engine: a searchable catalog that returns the tools for a prompt.
 //!
 //! [`Engine`] connects the modules below it: it reads a prompt, embeds it, retrieves tools, applies the
 //! policy and explains the answer. It reads no environment and no configuration file, prints nothing,
@@ -13,7 +13,7 @@
 //!     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
 //! ])
 //! .catalog;
-//! // Without an embedder the engine still ranks, by words alone, and says so.
+//! Without an embedder the engine still ranks, by keywords only, and says so.
 //! let engine = Engine::builder(catalog).build()?;
 //! let selection = engine.select(&SelectRequest::new("send an email to Dana"))?;
 //! assert_eq!(selection.tools[0].tool.id.as_str(), "mail__send_email");
@@ -73,7 +73,8 @@ pub use request::{
 pub use texts::{TextScore, TextVectors};
 pub use vectors::CatalogVectors;
 
-// The types of requests, answers and the configuration: users of the engine need no other module.
+// The types of requests, answers and the configuration, so that users of the engine need no other
+// module.
 pub use crate::embedding::Role;
 pub use crate::feedback::{Observations, RunCounts, RunStats};
 pub use crate::index::IndexKind;

@@ -1,4 +1,4 @@
-//! Which tools discharge an obligation, in the order of the policy.
+//! Returns the tools that satisfy an obligation, ordered by policy.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use crate::catalog::Tool;
 use crate::selection::{candidates_for, satisfying};
 
 impl Engine {
-    /// The tools for an obligation such as `REPORT(query.math)`, in the order of the policy: the one to
-    /// run, those to try after it, and what the others lack. `have` are the kinds of data at hand.
+    /// Returns the tools for an obligation such as `REPORT(query.math)`, ordered by policy: the one
+    /// to run, those to try after it, and what the others lack. `have` are the available kinds of
+    /// data.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};
@@ -31,10 +32,10 @@ impl Engine {
         candidates_for(state.catalog.tools(), obligation, have, admit, observed)
     }
 
-    /// The tools that satisfy an obligation such as `REPORT(query.math)` and that the policy admits,
-    /// in the order of [`Engine::candidates_for`]: higher reliability first, then lower cost, lower
-    /// latency, and the name. Tools that are blocked for a while, because they or their servers failed
-    /// lately, come last.
+    /// Returns the tools that satisfy an obligation such as `REPORT(query.math)` and that the
+    /// policy admits, in the order of [`Engine::candidates_for`]: higher reliability first, then
+    /// lower cost, lower latency, and the name. Tools that are temporarily blocked, because they or
+    /// their servers failed recently, are last.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};

@@ -1,4 +1,4 @@
-//! What an answer offered for a prompt, as sessions remember it and the log keeps it.
+//! What an answer offered for a prompt, as stored in sessions and in the log.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use super::{ContextFeatures, Selection};
 use crate::catalog::ToolId;
 use crate::feedback::{Choice, Execution, LoggedContext};
 
-/// Tools of an answer that are remembered, and logged with an execution.
+/// Maximum number of tools of an answer that are stored and logged.
 const OFFERED: usize = 20;
 
-/// Characters of a prompt that are remembered.
+/// Maximum number of characters of a prompt that are stored.
 const MOST_CHARS: usize = 16_384;
 
 /// A prompt, and the tools that an answer offered for it.
@@ -21,7 +21,7 @@ pub struct Offer {
     pub prompt: String,
     /// Best first.
     pub tools: Vec<OfferedTool>,
-    /// What the prompt and the files around it were about, where that was found out.
+    /// The features of the prompt and the files around it, if they were determined.
     #[serde(skip_serializing_if = "LoggedContext::is_empty")]
     pub context: LoggedContext,
 }
@@ -32,21 +32,20 @@ pub struct Offer {
 pub struct OfferedTool {
     pub id: ToolId,
     pub score: f32,
-    /// What each signal said of it, before its weight.
+    /// The value of each signal for it, before its weight.
     #[serde(default)]
     pub parts: BTreeMap<String, f32>,
 }
 
 impl Offer {
-    /// An offer of no tool for a prompt, which is kept without the space around it and up to 16,384
-    /// characters.
+    /// An offer without tools for a prompt, which is trimmed and truncated to 16,384 characters.
     pub fn new(prompt: &str) -> Self {
         let prompt = prompt.trim().chars().take(MOST_CHARS).collect();
         Self { prompt, ..Self::default() }
     }
 
-    /// A run of a tool for this prompt, to be passed to [`super::Engine::record`] once its duration
-    /// and its session are filled in. A tool that was not offered has no rank.
+    /// Returns a run of a tool for this prompt, to be passed to [`super::Engine::record`] after its
+    /// duration and session are filled in. A tool that was not offered has no rank.
     pub fn execution(&self, tool: &ToolId, success: bool) -> Execution {
         let offered = self.tools.iter().map(|offered| offered.id.clone()).collect();
         let mut choice = Choice { offered, ..Choice::default() };
@@ -62,7 +61,8 @@ impl Offer {
 }
 
 impl Selection {
-    /// This answer as an offer: its prompt, its first 20 tools and what each signal said of them.
+    /// Converts this answer to an offer: its prompt, its first 20 tools and the values of their
+    /// signals.
     ///
     /// ```
     /// use toolroute_catalog::{Catalog, Tool};
@@ -78,7 +78,7 @@ impl Selection {
     /// ```
     pub fn offer(&self, prompt: &str) -> Offer {
         let offered = self.tools.iter().take(OFFERED).map(|selected| {
-            // What is read off the prompt's words is a bonus beside the signals, without a weight.
+            // Bonuses from the prompt's wording have no weight and are not signals.
             let parts = selected.explanation.parts.iter();
             let parts = parts.filter(|part| !["exact_name", "wording"].contains(&part.name));
             OfferedTool {
@@ -96,7 +96,7 @@ impl Selection {
     }
 }
 
-/// Features in the log's words.
+/// Converts features to the log's format.
 fn logged(features: &ContextFeatures) -> LoggedContext {
     LoggedContext {
         phase: features.phase.map(|phase| phase.as_str().to_owned()),

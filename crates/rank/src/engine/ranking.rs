@@ -1,4 +1,4 @@
-//! Sorts candidates and takes the best that the policy admits.
+//! Sorts candidates and selects the best that the policy admits.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,37 +7,37 @@ use super::completion::Supplied;
 use super::judge::Gate;
 use crate::selection::{Candidate, Exclusion, PolicyOrder};
 
-/// The candidates that the policy admits and those that it leaves out, both best first.
+/// The candidates that the policy admits and those that it excludes, both best first.
 pub(super) struct Ranking {
     pub chosen: Vec<Candidate>,
     pub excluded: Vec<(Candidate, Exclusion)>,
-    /// All candidates, chosen or not, in no order.
+    /// All candidates, chosen or not, unordered.
     pub all: Vec<Candidate>,
-    /// Tools that are chosen because others need them.
+    /// Tools that were added because others need them.
     pub supplied: Vec<Supplied>,
 }
 
-/// The most excluded tools that are named: enough to see what a filter hides.
+/// Maximum number of excluded tools to name: enough to see what a filter hides.
 const MAX_EXCLUDED: usize = 20;
 
-/// The least share of the best score that a tool of an adaptive answer has. Over 17 sets of
-/// `docs/quality.md` such an answer has 5.0 tools in the mean and as many right ones as a fixed five;
-/// two fifths of its tools are right instead of a quarter.
+/// The minimum score of a tool in an adaptive answer, as a share of the best score. Over 17 sets of
+/// `docs/quality.md` such an answer has 5.0 tools on average and as many right ones as a fixed
+/// five; two fifths of its tools are right instead of a quarter.
 const FITTING: f32 = 0.6;
 
-/// A tool beyond its server's share gives way to a tool that scores at least this share of its score.
-/// With 1, a server of many good tools could fill an answer; with 0, such a server loses right tools to
-/// tools that are unrelated to the prompt (docs/security.md).
+/// A tool beyond the limit of its server is replaced by a tool that scores at least this share of
+/// its score. With 1, a server of many good tools could fill an answer; with 0, such a server would
+/// lose right tools to unrelated ones (docs/security.md).
 const YIELDS: f32 = 0.7;
 
-/// The indices of the scores that an adaptive answer keeps: those not far below the best one, and
-/// always the best.
+/// Returns the indices of the scores that an adaptive answer keeps: those not far below the best
+/// one, and always the best.
 pub fn fitting(scores: &[f32]) -> Vec<usize> {
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     (0..scores.len()).filter(|&at| fits(scores[at], best)).collect()
 }
 
-/// Whether an adaptive answer whose best score is `best` keeps a score.
+/// Whether an adaptive answer with the best score `best` keeps `score`.
 pub(super) fn fits(score: f32, best: f32) -> bool {
     score >= FITTING * best || score >= best
 }
@@ -46,18 +46,18 @@ pub(super) fn fits(score: f32, best: f32) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Order<'a> {
     pub policy: &'a PolicyOrder,
-    /// The width of a band of scores; 0 orders by score alone.
+    /// The width of a band of scores; 0 orders by score only.
     pub band: f32,
 }
 
 impl Order<'_> {
-    /// By score, then by the policy's order, in which no two rows are equal.
+    /// Compares by score, then by the policy's order, in which no two rows are equal.
     pub fn better(&self, a: &Candidate, b: &Candidate) -> Ordering {
         let place = |candidate: &Candidate| self.policy.place(candidate.row);
         b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
     }
 
-    /// Inserts a candidate into a sorted answer, before the first that is worse.
+    /// Inserts a candidate into a sorted answer, before the first worse one.
     pub fn insert(&self, answer: &mut Vec<Candidate>, candidate: Candidate) {
         let at = answer.iter().position(|other| self.better(&candidate, other).is_lt());
         answer.insert(at.unwrap_or(answer.len()), candidate);
@@ -68,7 +68,7 @@ impl Order<'_> {
     }
 }
 
-/// Candidates that are sorted lazily, from the best on.
+/// Candidates that are sorted lazily from the best on.
 struct PartialSort<'a> {
     order: Order<'a>,
     all: Vec<Candidate>,
@@ -77,7 +77,7 @@ struct PartialSort<'a> {
 }
 
 impl PartialSort<'_> {
-    /// The first `count`. A tool that `is_admitted` refuses keeps the place that its score gives it.
+    /// Returns the first `count`. A tool that `is_admitted` refuses is ordered by its score only.
     fn first(&mut self, count: usize, is_admitted: impl Fn(u32) -> bool) -> Cow<'_, [Candidate]> {
         self.sort(count);
         let last = self.all[..count].last();
@@ -105,14 +105,14 @@ impl PartialSort<'_> {
     }
 }
 
-/// The best `limit` candidates that `gate` admits.
+/// Returns the best `limit` candidates that `gate` admits.
 pub(super) fn rank(
     candidates: Vec<Candidate>,
     limit: usize,
     gate: &Gate<'_>,
     order: Order<'_>,
 ) -> Ranking {
-    // A limit from outside may be any number; it must not be allocated as it is.
+    // `limit` comes from outside and may be any number, so it must not be allocated unchecked.
     let limit = limit.min(candidates.len());
     let chosen = Vec::with_capacity(limit);
     let mut ranked =
@@ -123,7 +123,7 @@ pub(super) fn rank(
         Some(best) => gate.admit_near(candidate, best),
         None => Ok(()),
     };
-    // Sort only as far as needed: without filters that is the first `limit`.
+    // Sorts only as far as needed: without filters, that is the first `limit`.
     let (mut done, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
     let mut ordered = PartialSort { order, all: candidates, sorted: 0 };
     while done < ordered.all.len() && ranked.chosen.len() < limit {
@@ -137,7 +137,7 @@ pub(super) fn rank(
                 continue;
             }
             if let Err(why) = admit_near(candidate) {
-                // Named only where the answer would have had room for it.
+                // Only named if the answer would have had space for it.
                 if ranked.chosen.len() + ranked.excluded.len() < limit {
                     ranked.exclude(*candidate, why);
                 }
@@ -158,7 +158,7 @@ pub(super) fn rank(
 }
 
 impl Ranking {
-    /// The best score of those chosen; 0 where there are none.
+    /// The best score of the chosen tools; 0 if there are none.
     pub fn best(&self) -> f32 {
         self.chosen.iter().map(|candidate| candidate.score).reduce(f32::max).unwrap_or(0.0)
     }
@@ -169,8 +169,8 @@ impl Ranking {
         }
     }
 
-    /// Takes back tools beyond their server's share, best first, where no tool of another server comes
-    /// near them.
+    /// Admits tools beyond their server's limit again, best first, if no tool of another server
+    /// scores nearly as well.
     fn readmit(
         &mut self,
         over: Vec<(Candidate, Exclusion)>,
@@ -206,7 +206,7 @@ mod tests {
     use crate::feedback::Observations;
     use crate::selection::{OpenBreakers, Policy, Score, SignalInputs, SignalWeights, Signals};
 
-    /// [`super::rank`] by a policy alone.
+    /// The same as [`super::rank`] with a policy only.
     fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranking {
         rank_in_bands(all, limit, (policy, 0.0), tools)
     }
@@ -298,14 +298,14 @@ mod tests {
             (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
         };
         assert_eq!(chosen([0.8, 0.6, 0.4, 0.75], 3), (vec![0, 3, 2], vec![1]));
-        // Among vague ones nothing is known to be better than another.
+        // If all scores are low, no tool is known to be better than another.
         assert_eq!(chosen([0.4, 0.3, 0.2, 0.1], 3), (vec![0, 1, 2], vec![]));
-        // Halfway between a clear one and a vague one half as much is asked for.
+        // Halfway between a clear and an unclear best score, half the share is required.
         assert_eq!(chosen([0.55, 0.26, 0.3, 0.24], 3).0, [0, 2, 1]);
         assert_eq!(chosen([0.55, 0.24, 0.3, 0.23], 3).0, [0, 2]);
-        // Only tools that the answer would have had room for are named.
+        // Only tools for which the answer would have had space are named.
         assert_eq!(chosen([0.8, 0.6, 0.5, 0.5], 1), (vec![0], vec![]));
-        // No other tool of its server speaks for the best one, nor for a hostile one.
+        // No other tool of its server confirms the best one or a hostile one.
         assert_eq!(chosen([0.8, 0.6, 0.3, 0.5], 3), (vec![0, 1, 3], vec![]));
         assert_eq!(chosen([0.7, 0.9, 0.6, 0.5], 3), (vec![1, 0, 2], vec![]));
     }

@@ -10,17 +10,18 @@ use crate::feedback::{
     RecorderOptions, StoreError, StoreOptions,
 };
 
-/// Prompts embedded at a time in the background: few, because a selection may wait for them. Most were
-/// embedded for their selection, and their vectors are cached.
+/// Prompts that are embedded at a time in the background. The number is small, because a selection
+/// may wait for them. Most prompts were embedded for their selection already, and their vectors are
+/// cached.
 const CHUNK: usize = 8;
 
-/// Where the log is, and how it is kept.
+/// The path of the log, and its options.
 pub(super) struct LogPlace {
     pub path: PathBuf,
     pub options: StoreOptions,
 }
 
-/// The queue of executions that an engine writes, and the latest observations from the log.
+/// The queue of executions to write, and the latest observations from the log.
 pub(super) struct Recording {
     recorder: Recorder,
     observed: Arc<RwLock<Arc<Observations>>>,
@@ -39,7 +40,7 @@ impl Recording {
                 let read = Arc::new(read.numbered(version));
                 *shown.write().unwrap_or_else(PoisonError::into_inner) = read;
             }
-            // The observations before this stay in use.
+            // The previous observations stay in use.
             Err(error) => tracing::warn!("the log of executions is not read: {error}"),
         };
         let mut hooks =
@@ -57,7 +58,7 @@ impl Recording {
     }
 }
 
-/// Embeds the prompts that have no vector. Where that fails, they are logged without.
+/// Embeds the prompts that have no vector. If that fails, they are logged without one.
 fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
     let has_none =
         |execution: &&mut Execution| execution.vector.is_none() && execution.prompt.is_some();
@@ -79,8 +80,8 @@ fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
 }
 
 impl Engine {
-    /// Queues an execution for the log and counts it, in about a microsecond. It is written in the
-    /// background, with the vector of its prompt.
+    /// Counts an execution and queues it for the log, which takes about a microsecond. It is
+    /// written in the background, with the vector of its prompt.
     ///
     /// ```
     /// use toolroute_catalog::Catalog;
@@ -99,7 +100,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; an error where the execution
+    /// [`Error::NoFeedback`] without [`super::EngineBuilder::feedback`]; an error if the execution
     /// is invalid.
     pub fn record(&self, execution: Execution) -> Result<RecordOutcome, Error> {
         let recorder = &self.recording()?.recorder;
@@ -109,7 +110,7 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Writes what is queued to the log and drops cached answers. To be called before the program
+    /// Writes queued executions to the log and drops cached answers. Call it before the program
     /// ends; the engine stays usable.
     ///
     /// ```
@@ -129,7 +130,7 @@ impl Engine {
         self.cache.clear();
     }
 
-    /// The observations from the engine's log, at most some seconds old; empty without a log.
+    /// The observations from the engine's log, at most a few seconds old; empty without a log.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -143,9 +144,9 @@ impl Engine {
         recording.observed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The queue to the log, to wait for it or to read its counts; `None` without a log. What is
-    /// recorded past [`Engine::record`] is not counted.
-    // Hidden: servers use it; programs record and close.
+    /// The queue of the log, to wait for it or to read its counters; `None` without a log.
+    /// Executions recorded here instead of with [`Engine::record`] are not counted.
+    // Hidden: servers use it; other programs use `record` and `close`.
     #[doc(hidden)]
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recording.as_ref().map(|recording| &recording.recorder)

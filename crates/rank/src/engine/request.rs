@@ -11,24 +11,25 @@ use super::{Analysis, Context, HeldMatch, Omission};
 use crate::catalog::{self, Need, Suspicion, Tool, ToolId};
 use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
-/// A prompt, and settings that override the engine's configuration for it.
+/// A prompt, with settings that override the engine's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SelectRequest {
     pub prompt: String,
     pub strategy: Option<Strategy>,
     pub limit: Option<usize>,
     /// Whether the answer leaves out tools that score far below the best one, instead of always
-    /// having `limit` tools.
+    /// containing `limit` tools.
     pub adaptive: Option<bool>,
-    /// Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
+    /// Whether a tool that provides an id is added next to one that requires it, unless the prompt
+    /// contains the id.
     pub complete: Option<bool>,
     pub policy: Option<Policy>,
-    /// The difference of scores, 0 to 1, below which the policy orders tools instead of the score; 0
-    /// orders by score alone.
+    /// Tools whose scores, 0 to 1, differ by at most this are ordered by the policy; 0 orders by score
+    /// only.
     pub policy_band: Option<f32>,
     /// Ids of the only tools to rank; `None` ranks the whole catalog.
     pub candidates: Option<Vec<String>>,
-    /// What is known around the prompt.
+    /// The context of the prompt.
     pub context: Option<Context>,
 }
 
@@ -86,59 +87,59 @@ impl SelectRequest {
     }
 }
 
-/// The tools for a prompt, best first. A tool that another one needs may stand directly after that.
+/// The tools for a prompt, best first. A tool that another one needs may follow directly after it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Selection {
     /// The strategy that was used: never `auto`.
     pub strategy: Strategy,
     /// Why this strategy was used.
     pub because: StrategyReason,
-    /// Why the answer is worse than it could be: `auto` fell back to words alone, or the model cannot
-    /// read the prompt.
+    /// Why the answer is worse than usual: `auto` fell back to keywords, or the model cannot read the
+    /// prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<Degradation>,
-    /// The text that was ranked for, where it differs from the prompt: with the conversation that the
-    /// prompt follows up on, in English words, without typing errors, without what it says not to do and
-    /// without `left_out`.
+    /// The text that was used for ranking, if it differs from the prompt: with the earlier prompt that
+    /// it refers to, translated word by word, with typos corrected, without negated parts and without
+    /// `left_out`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
-    /// What a long prompt has around its question, such as a log or a quoted mail: it was not ranked for.
+    /// Parts of the prompt that were ignored in ranking, such as a log or a quoted mail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Omission>,
-    /// What the prompt and the files of its context are about, where the context wants that.
+    /// The features of the prompt and the files of its context, if the context requests an analysis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Arc<Analysis>>,
     pub tools: Vec<SelectedTool>,
     /// Whether the tools fit the prompt.
     pub fit: Fit,
-    /// Why it is not sure that a tool fits, or sure that none does.
+    /// Why it is uncertain that a tool fits, or certain that none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fit_reason: Option<FitReason>,
-    /// The evidence that any tool fits at all, from which the model's calibration computes
-    /// `confidence`.
+    /// The evidence that any tool fits at all, from which `confidence` is computed with the model's
+    /// calibration.
     pub evidence: Option<f32>,
-    /// The evidence that nine of ten prompts in general have at least in this catalog, where the
-    /// calibration reads the evidence against it.
+    /// The evidence that 90 % of ordinary prompts reach in this catalog, if the calibration compares
+    /// `evidence` with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<f32>,
-    /// The probability that a tool of the catalog fits at all; `None` where the strategy or the model
-    /// has no calibration.
+    /// The probability that any tool of the catalog fits; `None` if the strategy or the model has no
+    /// calibration.
     pub confidence: Option<f32>,
-    /// Whether no tool is sure enough to fit: then `tools` has critical tools at most, and the nearest
+    /// Whether no tool is certain enough to fit. Then `tools` has critical tools only, and the nearest
     /// tools are in `excluded`.
     pub abstained: bool,
-    /// Why `tools` is empty, where it is.
+    /// Why `tools` is empty; `None` if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_tools: Option<NoTools>,
-    /// Tools that the answer would have without the policy and the least confidence.
+    /// Tools that the answer would contain without the policy and the minimum confidence.
     pub excluded: Vec<ExcludedTool>,
-    /// Tools that the answer would have if they were not held back ([`super::Engine::hold_back`]).
+    /// Tools that the answer would contain if they were not held back ([`super::Engine::hold_back`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_back: Vec<HeldMatch>,
-    /// Candidates of the request that the catalog does not hold.
+    /// Candidates of the request that are not in the catalog.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_candidates: Vec<String>,
-    /// Whether it comes from the cache. Not serialised, as the timings are not.
+    /// Whether the answer comes from the cache. Not serialised, like the timings.
     #[serde(skip)]
     pub cached: bool,
     /// Not serialised, so that equal requests give equal bytes.
@@ -168,13 +169,13 @@ impl fmt::Display for StrategyReason {
     }
 }
 
-/// Why an answer is worse than it could be.
+/// Why an answer is worse than usual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Degradation {
     /// The engine has no model.
     NoModel,
-    /// The prompt is in a language that the model does not read and that there is no lexicon for.
+    /// The prompt is in a language that the model does not read and for which there is no lexicon.
     UnreadLanguage,
 }
 
@@ -196,7 +197,7 @@ impl fmt::Display for Degradation {
 pub enum NoTools {
     /// The catalog has no tool.
     EmptyCatalog,
-    /// The policy, the profile, the server, the candidates or the least score leave out every tool.
+    /// The policy, the profile, the server, the candidates or the minimum score exclude every tool.
     Filtered,
     /// No tool fits the prompt.
     NothingFits,
@@ -219,18 +220,19 @@ pub struct SelectedTool {
     /// The sum of the contributions in `explanation`.
     pub score: f32,
     pub explanation: Explanation,
-    /// The ids that it requires, each with the tools that give it, where others of its server do.
+    /// The ids that it requires, each with the tools of its server that provide it, if there are any.
     pub needs: Vec<Need>,
     pub(super) suspicions: LazySuspicions,
 }
 
-/// The suspicions about one tool, computed lazily: computing them takes as long as an answer. They are
-/// shared by all answers from one state of the catalog.
+/// The suspicions about one tool. They are computed lazily, because that takes as long as an answer,
+/// and shared by all answers from one state of the catalog.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LazySuspicions(Arc<OnceLock<Vec<Suspicion>>>);
 
 impl SelectedTool {
-    /// What is suspicious in the tool's definition. Such a tool stays in the answer, with a warning.
+    /// Suspicious parts of the tool's definition. A suspicious tool stays in the answer, with a
+    /// warning.
     pub fn suspicions(&self) -> &[Suspicion] {
         self.suspicions.0.get_or_init(|| catalog::suspicions(&self.tool))
     }

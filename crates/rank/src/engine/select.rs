@@ -1,4 +1,4 @@
-//! From a prompt to an answer: reads, embeds, retrieves, ranks and explains.
+//! Answers a prompt: reads, embeds, retrieves, ranks and explains.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ use crate::selection::{
 /// A request, and the reading of its prompt.
 pub(super) type ReadRequest<'a> = (&'a SelectRequest, &'a Reading);
 
-/// The vectors of a prompt and its clauses, and the time that they took.
+/// The vectors of a prompt and its clauses, and how long they took.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PromptVectors<'a> {
     /// Concatenated, the prompt's first; empty for a strategy without vectors.
     pub vectors: &'a [f32],
-    /// The cosines of each vector with all rows; empty where they are not computed yet.
+    /// The cosines of each vector with all rows; empty if they are not computed yet.
     pub cosines: &'a [Vec<f32>],
     pub tokenize: Duration,
     pub embed: Duration,
@@ -52,14 +52,14 @@ struct AnswerParts<'a> {
     no_tools: Option<NoTools>,
 }
 
-/// Whether an answer may be shorter than its limit, and what else it has.
+/// Whether an answer may be shorter than its limit, and whether tools are added to it.
 #[derive(Clone, Copy)]
 struct SizeRules<'a> {
-    /// Whether it is empty where no tool is sure enough to fit.
+    /// Whether it is empty if no tool is certain enough to fit.
     may_abstain: bool,
     /// Whether it leaves out tools that score far below the best one.
     adaptive: bool,
-    /// The prompt as it was written, where tools come with those that they need.
+    /// The original prompt, if tools are completed with those that they need.
     completes: Option<&'a str>,
 }
 
@@ -78,7 +78,7 @@ impl State {
         Ok(Selection { read_as, left_out: reading.left_out, ..selection })
     }
 
-    /// Reads the prompt. The plain blend takes it as it is written.
+    /// Reads the prompt. The plain blend uses it unchanged.
     pub(super) fn read(&self, request: &SelectRequest) -> Reading {
         if self.config.fusion.is_plain() {
             return Reading::verbatim(&request.prompt);
@@ -86,7 +86,7 @@ impl State {
         context::read(request, self.vocabulary().as_ref(), !self.reads_all_languages())
     }
 
-    /// [`State::select`] for a prompt that is already read.
+    /// The same as [`State::select`] for a prompt that is already read.
     pub(super) fn select_read(
         &self,
         (request, reading): ReadRequest<'_>,
@@ -108,14 +108,14 @@ impl State {
         self.answer((request, reading), vectors)
     }
 
-    /// The clauses of a prompt that asks for several things, where the strategy ranks them one by one.
+    /// Returns the clauses of a prompt with several requests, if the strategy ranks them separately.
     fn clauses<'a>(&self, reading: &'a Reading, strategy: Strategy) -> &'a [String] {
         let is_whole = !self.config.clauses || self.config.fusion.is_plain();
         let is_one = is_whole || strategy != Strategy::Hybrid || reading.clauses.len() < 2;
         if is_one { &[] } else { &reading.clauses }
     }
 
-    /// The strategy for a request, why it is used, and why it is worse than it could be.
+    /// Returns the strategy for a request, why it is used, and its degradation if any.
     pub(super) fn effective(
         &self,
         request: &SelectRequest,
@@ -153,7 +153,7 @@ impl State {
         let (strategy, because, degraded) = self.effective(request)?;
         let retriever = self.retriever(strategy)?;
         let named = RequestRows::new(self, request.context.as_ref());
-        // A limit from outside may be any number; it must not exceed the catalog.
+        // `limit` comes from outside and may be any number, so it is limited to the catalog.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let vectors = embedded.vectors.chunks_exact(self.dims().max(1)).enumerate();
@@ -269,8 +269,8 @@ impl State {
         self.embedder.as_ref().map_or(0, |embedder| embedder.identity().dimension)
     }
 
-    /// How far the model reads a text, 0 to 1: the share of Latin letters for a model of Latin script,
-    /// else 1.
+    /// How much of a text the model reads, 0 to 1: the share of Latin letters for a model of Latin
+    /// script, else 1.
     pub fn trust(&self, latin_share: f32) -> f32 {
         match &self.embedder {
             _ if self.config.fusion.is_plain() => 1.0,
@@ -279,8 +279,8 @@ impl State {
         }
     }
 
-    /// The share of the prompt's letters that no vector stands for, 0 to 1: those that are not Latin,
-    /// unless the model reads other scripts.
+    /// The share of the prompt's letters that the vectors do not represent, 0 to 1: those that are
+    /// not Latin, unless the model reads other scripts.
     pub fn unread(&self, reading: &Reading) -> f32 {
         match &self.embedder {
             Some(embedder) if !embedder.reads_latin_only() => 0.0,
@@ -299,8 +299,8 @@ impl State {
         is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
     }
 
-    /// The texts to embed for a prompt: the prompt, then its clauses. Identifiers are split into words,
-    /// as in the texts of tools, and what the model cannot read is left out.
+    /// Returns the texts to embed for a prompt: the prompt, then its clauses. Identifiers are split
+    /// into words, as in the texts of tools, and parts that the model cannot read are omitted.
     pub(super) fn texts<'a>(
         &self,
         reading: &'a Reading,
@@ -317,8 +317,8 @@ impl State {
         })
     }
 
-    /// Retrieves and ranks. Where an approximate index returns too few tools that the policy admits,
-    /// all admitted tools are scored instead: a filter must cost time, never tools.
+    /// Retrieves and ranks. If an approximate index returns too few tools that the policy admits,
+    /// all admitted tools are scored instead: a filter may cost time, but must not lose tools.
     fn rank<'a>(
         &self,
         retriever: &dyn Retriever,
@@ -336,7 +336,7 @@ impl State {
         let gate = judge.gate(&assessed, &candidates);
         let critical = judge.critical(&candidates);
         let mut ranking = judge.rank(candidates, limit, &gate);
-        // A tool far below the best one would be left out of an exact search as well.
+        // A tool far below the best one would be excluded after an exact search too.
         let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
         let kept_out = ranking.excluded.iter().any(|(_, why)| is_kept_out(why));
         let starved = ranking.chosen.len() < limit && kept_out;
@@ -377,7 +377,7 @@ impl State {
         })
     }
 
-    /// Ranks all tools that the gate admits, each one scored.
+    /// Ranks all tools that the gate admits; each of them is scored.
     fn rank_admitted<'a>(
         &self,
         retriever: &dyn Retriever,
@@ -393,7 +393,7 @@ impl State {
         Ok(judge.rank(all, prompt.limit, gate))
     }
 
-    /// Leaves out tools whose definitions exceed the budget of tokens; the best tool always stays.
+    /// Leaves out tools whose definitions exceed the token budget. The best tool always stays.
     fn fit(&self, ranking: &mut Ranking, tokens: usize) {
         let mut left = tokens;
         for (place, candidate) in std::mem::take(&mut ranking.chosen).into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Texts that belong to no tool: their vectors, and their order by how well they answer a query.
+//! Texts that belong to no tool: embeds them, and ranks them for a query.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,13 +12,13 @@ use crate::index::{Bm25, Bm25Settings, Field, Rows, TextHash, text_hash};
 use crate::query::latin_share;
 use crate::selection::{Fusion, Strategy};
 
-/// Vectors that are kept: 12 MB where they have 384 numbers.
+/// Maximum number of cached vectors: 12 MB with 384 numbers each.
 const KEPT_VECTORS: NonZeroUsize = NonZeroUsize::new(8_192).expect("not zero. This is a bug.");
 
-/// Texts embedded at a time.
+/// Texts that are embedded at a time.
 const CHUNK: usize = 64;
 
-/// The vectors of the texts that were used last, by the hash of the text.
+/// The vectors of the most recently used texts, by the hash of the text.
 pub(super) struct TextCache(Mutex<LruCache<TextHash, Arc<[f32]>>>);
 
 impl Default for TextCache {
@@ -27,29 +27,29 @@ impl Default for TextCache {
     }
 }
 
-/// Vectors of texts, one for each text, and their length in tokens.
+/// Vectors of texts, one per text, and their length in tokens.
 #[derive(Clone, Debug)]
 pub struct TextVectors {
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens after truncation, special ones included.
+    /// Number of tokens after truncation, including special tokens.
     pub tokens: usize,
 }
 
-/// How well one of several texts answers a query.
+/// How well a text answers a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextScore {
-    /// The place of the text among those that were given.
+    /// The position of the text in the input.
     pub index: usize,
-    /// The blend of `semantic` and `keyword` that tools are ranked by.
+    /// The blend of `semantic` and `keyword` with which tools are ranked too.
     pub score: f32,
     /// The cosine; `None` without a model.
     pub semantic: Option<f32>,
-    /// BM25 among the texts that were given.
+    /// BM25 among the given texts.
     pub keyword: f32,
 }
 
 impl Engine {
-    /// The vectors of texts, of length 1, in their order.
+    /// Returns the unit vectors of texts, in their order.
     ///
     /// ```
     /// # #[cfg(feature = "built-in-model")] {
@@ -80,8 +80,8 @@ impl Engine {
         Ok(found)
     }
 
-    /// Texts by how well they answer a query, best first. They are scored as the tools of a catalog
-    /// are, by meaning and by words; texts with equal scores stay in their order.
+    /// Ranks texts by how well they answer a query, best first. They are scored like the tools of a
+    /// catalog, by meaning and keywords; texts with equal scores stay in order.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -127,7 +127,7 @@ impl Engine {
 }
 
 impl TextCache {
-    /// A row for each text. Texts whose vectors are not kept are embedded.
+    /// Returns one row per text. Texts whose vectors are not cached are embedded.
     pub fn vectors(&self, model: &dyn Embedder, texts: &[&str]) -> Result<Array2<f32>, Error> {
         let hashes: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
         let mut rows = Array2::zeros((texts.len(), model.identity().dimension));
@@ -154,7 +154,7 @@ impl TextCache {
     }
 }
 
-/// The fusion for texts. Callers compare scores, so that fusion by rank alone is replaced.
+/// The fusion for texts. Callers compare scores, so fusion by rank is replaced.
 fn blend(configured: Fusion) -> Fusion {
     match configured {
         Fusion::Weighted { .. } | Fusion::Plain => configured,

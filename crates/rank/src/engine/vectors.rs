@@ -1,4 +1,4 @@
-//! The vectors of a catalog: which tools are near each other, and the file that keeps the vectors.
+//! The vectors of a catalog: finds neighbouring tools, and saves the vectors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use crate::feedback::{DUPLICATE, NearDuplicate};
 use crate::index::Vectors;
 use crate::selection::Strategy;
 
-/// The number of neighbors of one tool.
+/// Maximum number of neighbors of a tool.
 const NEIGHBORS: usize = 12;
 
-/// The least cosine of two tools that are called neighbors.
+/// Minimum cosine of two tools that count as neighbors.
 const LEAST_COSINE: f32 = 0.4;
 
-/// The vectors of an engine's catalog at one moment: a unit vector for each tool, of the text that
+/// The vectors of an engine's catalog at one moment: a unit vector per tool, of the text that
 /// describes it, not moved by learned usage.
 pub struct CatalogVectors {
     state: Arc<State>,
@@ -28,7 +28,7 @@ pub struct CatalogVectors {
 }
 
 impl Engine {
-    /// The vectors of the catalog as it is now.
+    /// Returns the vectors of the present catalog.
     ///
     /// ```
     /// # #[cfg(feature = "built-in-model")] {
@@ -60,21 +60,21 @@ impl Engine {
 }
 
 impl CatalogVectors {
-    /// The state that the vectors belong to.
+    /// The state to which the vectors belong.
     pub(super) fn state(&self) -> &State {
         &self.state
     }
 
-    /// A row for each tool, in the order of the catalog.
+    /// One row per tool, in the order of the catalog.
     pub(super) fn rows(&self) -> &Vectors {
         &self.vectors
     }
 
-    /// Writes the vectors to a snapshot, so that the next engine embeds none of these tools again.
-    /// A file that cannot be written is no error: the state says so.
+    /// Writes the vectors to a snapshot, so that the next engine need not embed these tools again.
+    /// A file that cannot be written is not an error; the returned state says so.
     ///
     /// # Errors
-    /// Where the vectors do not make a valid snapshot.
+    /// If the vectors do not form a valid snapshot.
     pub fn save(&self, path: &Path) -> Result<SnapshotState, Error> {
         // With learned usage the graph links moved vectors, not these.
         let search = self.state.search.as_ref().filter(|_| self.state.learned.is_none());
@@ -83,9 +83,9 @@ impl CatalogVectors {
         indexing::keep(tools, (&self.vectors, graph), self.embedder.identity(), path)
     }
 
-    /// The tools nearest to one, with the cosine of their vectors to its own, nearest first; at most
-    /// 12, and none below 0.4. Words do not count, because tools that share words do different things
-    /// to what the words name. Empty for an id that is not in the catalog.
+    /// Returns the tools nearest to one, nearest first, with their cosine; at most 12, and none
+    /// below 0.4. Keywords are ignored, because tools that share words do different things with
+    /// what the words name. Empty for an id that is not in the catalog.
     pub fn neighbors(&self, tool: &ToolId) -> Vec<(Arc<Tool>, f32)> {
         let tools = self.state.catalog.tools();
         let Some(row) = self.state.catalog.row(tool.as_str()) else { return Vec::new() };
@@ -97,8 +97,9 @@ impl CatalogVectors {
         near.into_iter().map(|(row, near)| (Arc::clone(&tools[row as usize]), near)).collect()
     }
 
-    /// Pairs of tools whose texts mean nearly the same, in the order of the catalog. Each tool is
-    /// compared with each: a report for maintainers, too slow for each prompt of a large catalog.
+    /// Returns pairs of tools whose texts mean nearly the same, in the order of the catalog. It
+    /// compares all pairs, so it is meant for reports and too slow for each prompt of a large
+    /// catalog.
     pub fn near_duplicates(&self) -> Vec<NearDuplicate> {
         let rows = 0..self.state.catalog.len() as u32;
         let pairs_of = |row: u32| {

@@ -1,8 +1,8 @@
-//! What a prompt orders to be done, and what a tool's text says that it does: verbs by their meaning,
-//! so that "erase" and "remove" are one action.
+//! The actions that a prompt requests and that a tool's text names. Synonyms such as "erase" and
+//! "remove" are the same action.
 //!
-//! The table is `data/verbs.txt`. Verbs of looking ("show", "find") are no actions: every catalog has a
-//! tool that looks.
+//! The table is `data/verbs.txt`. Verbs of looking ("show", "find") are not included, because every
+//! catalog has a tool that can look.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::pattern;
 
-/// A set of actions: a bit for each line of the table.
+/// A set of actions: one bit per line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Actions(u64);
 
@@ -21,17 +21,17 @@ impl Actions {
     }
 }
 
-/// The actions that a prompt orders.
+/// The actions that a prompt requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
     /// The first verb, in lower case as the prompt has it.
     pub verb: String,
-    /// All of them: a tool for any of them serves the prompt.
+    /// All requested actions. A tool for any of them serves the prompt.
     pub actions: Actions,
 }
 
-/// Verbs that order nothing a catalog could lack, or that mean too much. A prompt with one of them is
-/// served by a tool that looks, whatever else it orders.
+/// Verbs that request nothing that a catalog could lack, or that have too many meanings. A prompt
+/// with one of them is served by a tool that can look, whatever else it requests.
 const GENERAL: &str = "get show list find search check view display see read fetch look tell give \
     explain describe use help ask what which who how where when why is are do does can query retrieve \
     compare summarize summarise analyze analyse count calculate run call convert open load extract turn \
@@ -51,9 +51,9 @@ static BORDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[.!?:;,]\s+|\s+(
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("data/verbs.txt")));
 
 struct Table {
-    /// The action that a verb of a prompt orders, and whether the verb is often a noun.
+    /// The action that a verb requests in a prompt, and whether the verb is often a noun.
     ordering: HashMap<&'static str, (u64, bool)>,
-    /// The actions of a word in a tool's text, inflected words among them.
+    /// The actions of a word in a tool's text, including inflected forms.
     doing: HashMap<String, u64>,
 }
 
@@ -78,7 +78,7 @@ impl Table {
     }
 }
 
-/// The forms of a regular verb, a few of which nobody writes.
+/// The forms of a regular verb, including some that do not exist.
 fn inflections(verb: &str) -> Vec<String> {
     let mut forms = vec![verb.to_owned()];
     forms.extend(["s", "es", "d", "ed", "ing"].map(|ending| format!("{verb}{ending}")));
@@ -94,7 +94,7 @@ fn inflections(verb: &str) -> Vec<String> {
     forms
 }
 
-/// The actions that a prompt orders; `None` where it orders none, or also asks for something else.
+/// Returns the actions that a prompt requests; `None` if it requests none, or also something else.
 /// English only.
 pub(crate) fn order(prompt: &str) -> Option<Order> {
     let mut order: Option<Order> = None;
@@ -117,7 +117,7 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
     order
 }
 
-/// Whether a word after a verb begins what the verb is done to: "the", "Alice", "#42", "a.txt".
+/// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".
 fn begins_object(word: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let first = word.chars().next();

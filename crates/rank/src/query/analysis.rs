@@ -1,4 +1,4 @@
-//! Analyses a context: its features, and how each was found.
+//! Analyses a context and returns its features, each with its evidence.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use super::{
     routing_text, task_by_keywords,
 };
 
-/// What the classifiers say of a prompt's vector; `None` without a model, or where the model cannot
+/// The classifiers' labels for a prompt's vector; `None` without a model, or if the model does not
 /// read the prompt's script.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Guesses {
@@ -96,8 +96,8 @@ impl AnalysisTimes {
     }
 }
 
-/// Finds the features of a prompt and its context. Features that the context gives are kept;
-/// complexity and structure are computed only where the phase needs them.
+/// Finds the features of a prompt and its context. Features that the context states are kept;
+/// complexity and structure are computed only if the phase needs them.
 ///
 /// # Errors
 /// [`Error::EmptyPrompt`], and the errors of [`Context::check`].
@@ -164,7 +164,7 @@ pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Anal
     Ok(Analysis { features, found, depth, times })
 }
 
-/// The feature that the caller gave, else what `find` finds.
+/// Returns the feature that the caller gave, else the result of `find`.
 fn given_or<T>(
     given: Option<T>,
     find: impl FnOnce() -> (Option<T>, Evidence),
@@ -199,8 +199,8 @@ fn phase(
     }
 }
 
-/// What the prompt says: by the examples where there is a model, else by keywords. Examples may say
-/// that a prompt is not about software; then its keywords are chance and do not count.
+/// Returns the label of the prompt: by examples with a model, else by keywords. If the examples say
+/// that a prompt is not about software, its keywords are accidental and are ignored.
 fn by_prompt<L>(
     guess: Option<Guess<L>>,
     keywords: impl FnOnce() -> Option<(L, Vec<String>)>,

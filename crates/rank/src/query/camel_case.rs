@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-/// The least lower-case letters before the first capital: `iPhone` and `eBay` are names, as are words
-/// that begin with a capital (`GitHub`).
+/// Minimum number of lower-case letters before the first capital. `iPhone` and `eBay` are names, as
+/// are capitalised words (`GitHub`).
 const LEAST_LEADING: usize = 2;
 
-/// Puts spaces before the capitals within words in camel case.
+/// Inserts spaces before the capitals of words in camel case.
 pub fn split_camel_case(text: &str) -> Cow<'_, str> {
     if !text.as_bytes().windows(2).any(|pair| is_boundary(pair[0], pair[1])) {
         return Cow::Borrowed(text);

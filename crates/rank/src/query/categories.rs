@@ -1,4 +1,4 @@
-//! The categories of a catalog that a prompt speaks of.
+//! The categories of a catalog that a prompt mentions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use super::keywords::{Keywords, word_at};
 static SHIPPED: LazyLock<Keywords<&'static str>> = LazyLock::new(|| {
     static TEXT: &str = include_str!("data/categories.txt");
     Keywords::parse(TEXT, |heading| {
-        // The label must live as long as the program, so it is taken from the text.
+        // The label must be `'static`, so it is taken from the text.
         TEXT.lines().filter_map(|line| line.strip_prefix("# ")).find(|known| *known == heading)
     })
 });
@@ -45,8 +45,9 @@ impl Categories {
         self.0.is_empty()
     }
 
-    /// The categories with a keyword in the prompt, as indices into the names. The score of each, above 0
-    /// to 1, is its number of keywords over that of the category with the most.
+    /// Returns the categories with a keyword in the prompt, as indices into the names. A category's
+    /// score, above 0 and at most 1, is its number of keywords divided by the largest number of any
+    /// category.
     pub fn spoken_of(&self, prompt: &str) -> Vec<(usize, f32)> {
         if self.is_empty() {
             return Vec::new();

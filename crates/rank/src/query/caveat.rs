@@ -1,4 +1,4 @@
-//! Words by which a prompt forbids, postpones, asks about or makes conditional what it names.
+//! Finds words with which a prompt forbids, postpones, questions or restricts an action.
 
 use super::is_listed;
 
@@ -31,8 +31,8 @@ const FIRST: &str = "if once when whenever after before until while how why what
 /// Units of a future time: "in one hour".
 const UNITS: &str = "second seconds minute minutes hour hours day days week weeks month months";
 
-/// The word or phrase by which a prompt does not simply order what it names, but forbids it, makes it
-/// conditional, postpones it or asks about it; `None` for a plain order. Quoted text does not count.
+/// Returns the word or phrase by which a prompt is not a plain order: it forbids, restricts,
+/// postpones or asks about an action. Returns `None` for a plain order. Quoted text is ignored.
 ///
 /// English only. A tool that changes something must not run on such a prompt without asking.
 pub fn caveat(prompt: &str) -> Option<String> {

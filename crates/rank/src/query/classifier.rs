@@ -1,11 +1,11 @@
-//! Labels a vector by its likeness to the vectors of labelled examples.
+//! Labels a vector by its similarity to the vectors of labelled examples.
 
 use super::Error;
 
 /// The label that a classifier gives a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guess<L> {
-    /// `None` where the vector resembles the examples without a label, or no class clearly.
+    /// `None` if the vector resembles the examples without a label, or no class clearly.
     pub label: Option<L>,
     /// The probability of the label, or of its absence: 0 to 1.
     pub confidence: f32,
@@ -36,8 +36,8 @@ pub struct Classifier<L> {
     directions: Vec<f32>,
 }
 
-/// The factor on cosines before the softmax. Of 4, 6, 8, 10, 12, 16, 20, 25 and 30 it has the least
-/// log loss in cross-validation over both lists of examples.
+/// Factor on the cosines before the softmax. Among 4, 6, 8, 10, 12, 16, 20, 25 and 30 it has the
+/// smallest log loss in cross-validation over both lists of examples.
 const SHARPNESS: f32 = 16.0;
 
 /// Below this confidence a vector gets no label.
@@ -72,7 +72,7 @@ impl<L: Copy + PartialEq> Classifier<L> {
         Ok(Self { classes, middle, directions })
     }
 
-    /// Classifies a vector. One of another dimension gets no label.
+    /// Classifies a vector. A vector of a different dimension gets no label.
     pub fn classify(&self, vector: &[f32]) -> Guess<L> {
         if vector.len() != self.middle.len() {
             return Guess { label: None, confidence: 0.0 };
@@ -98,7 +98,7 @@ fn mean<'a>(rows: impl Iterator<Item = &'a [f32]>, dimension: usize) -> Vec<f32>
     sum
 }
 
-/// The unit vector from the middle towards a vector; zeros for the middle itself.
+/// Returns the unit vector from `middle` to `vector`; zeros if both are equal.
 fn from_middle(vector: &[f32], middle: &[f32]) -> Vec<f32> {
     let mut away: Vec<f32> = vector.iter().zip(middle).map(|(x, middle)| x - middle).collect();
     let length = dot(&away, &away).sqrt();

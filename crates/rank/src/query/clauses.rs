@@ -7,10 +7,11 @@ use regex::Regex;
 use super::pattern;
 use super::requests::{content_words, is_polite_filler, is_relative, is_request, without_opener};
 
-/// The most clauses of a prompt: each costs an embedding.
+/// Maximum number of clauses of a prompt, because each costs an embedding.
 pub const MAX_CLAUSES: usize = 8;
 
-/// A request has at least a verb and an object: "get it" refers to what comes before.
+/// Minimum number of content words in a request: a verb and an object. "get it" refers to what
+/// comes before.
 const MIN_CONTENT_WORDS: usize = 2;
 
 /// Where a sentence ends.
@@ -26,9 +27,9 @@ static JOINT: LazyLock<Regex> = LazyLock::new(|| {
 /// Splits a prompt into its requests, at most [`MAX_CLAUSES`]. A prompt with one request comes back as
 /// one clause, nearly unchanged.
 ///
-/// The prompt is split only where the next part begins like a request, so that lists ("bread and
-/// butter") stay whole. A statement belongs to the request before it, or to the first request where
-/// none comes before. English only: a prompt in another language comes back whole.
+/// The prompt is split only if the next part starts like a request, so that lists ("bread and
+/// butter") stay whole. A statement belongs to the request before it, or to the first request if
+/// there is none before. English only: a prompt in another language is returned whole.
 pub fn clauses(prompt: &str) -> Vec<String> {
     let mut clauses = all_clauses(prompt);
     clauses.truncate(MAX_CLAUSES);

@@ -1,4 +1,4 @@
-//! How hard the given files are to work on, as a number.
+//! Measures how complex the given code is.
 
 use super::SourceFile;
 use super::features::Grade;
@@ -12,7 +12,7 @@ struct Counts {
     lines: usize,
     /// Keywords and operators at which the code branches.
     branches: usize,
-    /// The deepest nesting of blocks.
+    /// Maximum nesting of blocks.
     depth: usize,
 }
 
@@ -24,7 +24,7 @@ const BRANCHES: &[&str] = &[
 
 const COMMENTS: &[&str] = &["//", "#", "--", "*", "/*", ";", "%", "'''", "\"\"\""];
 
-/// The count that scores 1, and the weight of each count.
+/// For each count, the value that scores 1, and its weight.
 ///
 /// Code sizes span powers of ten, so each count is taken by its logarithm. A count scores 1 for a
 /// project that is too large for one person to know: 50,000 lines, 5,000 branches, 500 files. Reviewed
@@ -88,7 +88,7 @@ fn count(content: &str) -> Counts {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         counts.branches += words.filter(|word| BRANCHES.contains(word)).count();
         counts.branches += text.matches("&&").count() + text.matches("||").count();
-        // Braces where a language has them, else indentation.
+        // The nesting by braces, if the language has them, else by indentation.
         counts.depth = counts.depth.max(indentation(line));
         for sign in text.bytes() {
             match sign {

@@ -1,4 +1,4 @@
-//! What is known around a prompt: the files at hand, the conversation, the caller's wishes.
+//! The context of a prompt: files, conversation and the caller's requirements.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextFeatures, Error, Phase, TaskType};
 
-/// What is known around a prompt: the conversation, the files at hand, the stage of work and the
-/// caller's wishes. All members are optional, and are the same for library, command line, HTTP and MCP.
+/// The context of a prompt: conversation, files, stage of work and the caller's requirements. All
+/// members are optional, and are the same for library, command line, HTTP and MCP.
 ///
 /// ```
 /// use toolroute_rank::query::Context;
@@ -24,50 +24,50 @@ use super::{ContextFeatures, Error, Phase, TaskType};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Context {
-    /// The prompt itself, where the caller does not give it separately.
+    /// The prompt, unless the caller passes it separately.
     #[serde(alias = "input", skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The turns before the prompt, oldest first; the prompt is not one of them.
     #[serde(alias = "history", alias = "conversation_history")]
     pub conversation: Vec<Turn>,
-    /// Turns of the user that a prompt such as "now the same for Berlin" is read with; 0 reads each
-    /// prompt by itself.
+    /// How many earlier turns of the user are read together with a follow-up prompt such as "now
+    /// the same for Berlin"; 0 reads each prompt by itself.
     pub depth: usize,
-    /// The files at hand. With files the context is analysed, and its features are compared with tools'
-    /// facets.
+    /// The files that the prompt is about. With files, the context is analysed and its features are
+    /// compared with the facets of tools.
     pub files: Vec<SourceFile>,
-    /// The number of files in the project, where `files` holds only some of them.
+    /// The number of files in the project, if `files` contains only some of them.
     pub project_files: Option<usize>,
     /// Whether to analyse the context even without files.
     pub analyze: bool,
-    /// The stage of the agent's work. Read-only stages get only tools that read.
+    /// The stage of the agent's work. At read-only stages, only tools that read are returned.
     #[serde(alias = "conversation_stage")]
     pub stage: Option<Stage>,
-    /// The phase of work, where the caller knows it.
+    /// The phase of work, if the caller knows it.
     pub phase: Option<Phase>,
-    /// The kind of work, where the caller knows it.
+    /// The kind of work, if the caller knows it.
     pub task_type: Option<TaskType>,
     /// Features that are known, such as those of an earlier analysis.
     pub features: Option<ContextFeatures>,
     /// Ids of tools that the caller plans to use.
     pub planned_tools: Vec<String>,
-    /// The id of the tool used last. Tools that tend to follow it rank higher.
+    /// The id of the tool used last. Tools that often follow it rank higher.
     pub last_tool: Option<String>,
-    /// The most tools in an answer, whatever the request's limit.
+    /// Maximum number of tools in an answer, whatever the request's limit.
     pub max_tools: Option<usize>,
-    /// The most tokens of the definitions in an answer. The best tool is always given.
+    /// Maximum number of tokens of the definitions in an answer. The best tool is always included.
     pub budget_tokens: Option<usize>,
     /// The name of the model that will call the tools. A small model gets fewer tools.
     pub model: Option<String>,
     /// Whether expensive tools rank lower.
     #[serde(alias = "use_cost_aware")]
     pub cost_aware: bool,
-    /// Whether slow tools rank lower; `None` decides by the words of the prompt.
+    /// Whether slow tools rank lower; `None` decides by the prompt's words.
     pub urgent: Option<bool>,
     /// The name of a profile of the configuration, which restricts the tools.
     #[serde(alias = "vertical")]
     pub profile: Option<String>,
-    /// Patterns of ids, one of which a tool must match, in addition to those of the profile.
+    /// Id patterns, one of which a tool must match, in addition to those of the profile.
     pub enabled_tools: Option<Vec<String>>,
     /// Patterns of ids to leave out.
     pub excluded_tools: Vec<String>,
@@ -169,7 +169,7 @@ impl Stage {
         }
     }
 
-    /// Whether work at this stage changes nothing, so that tools that only read are enough.
+    /// Whether work at this stage changes nothing, so that read-only tools are enough.
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Planning | Self::Reading | Self::Analysis)
     }
@@ -193,13 +193,13 @@ impl FromStr for Stage {
     }
 }
 
-/// The most bytes of a prompt or a turn: a longer text is no request.
+/// Maximum size of a prompt or a turn in bytes. A longer text is not a request.
 const TEXT_BYTES: usize = 1 << 20;
-/// The most bytes of a path: the limit of Linux.
+/// Maximum length of a path in bytes: the limit of Linux.
 const PATH_BYTES: usize = 4_096;
-/// The most bytes of a file: only generated files are larger.
+/// Maximum size of a file in bytes. Only generated files are larger.
 const FILE_BYTES: usize = 16 << 20;
-/// The most bytes of all files together.
+/// Maximum size of all files together in bytes.
 const ALL_FILES_BYTES: usize = 256 << 20;
 const FILES: usize = 20_000;
 const TURNS: usize = 10_000;
@@ -244,10 +244,10 @@ impl Context {
         ContextFeatures { phase, task_type, ..features }
     }
 
-    /// Checks a prompt that is given beside the context.
+    /// Checks a prompt that is given in addition to the context.
     ///
     /// # Errors
-    /// [`Error::TwoPrompts`] where the context has another prompt.
+    /// [`Error::TwoPrompts`] if the context has a different prompt.
     pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
         let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
         if is_other { Err(Error::TwoPrompts) } else { Ok(()) }
@@ -256,8 +256,8 @@ impl Context {
     /// Checks that the context can be used.
     ///
     /// # Errors
-    /// Where the prompt is empty, `max_tools` is 0, a file has no path, two files have the same path, or
-    /// anything exceeds a limit: no text is cut silently.
+    /// If the prompt is empty, `max_tools` is 0, a file has no path, two files have the same path,
+    /// or anything exceeds a limit. No text is truncated silently.
     pub fn check(&self) -> Result<(), Error> {
         if let Some(prompt) = &self.prompt {
             check_prompt(prompt)?;

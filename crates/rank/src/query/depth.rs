@@ -1,4 +1,4 @@
-//! How much of the files is read: the larger the project, the less.
+//! How much of the files is read, depending on the size of the project.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub enum Depth {
     Deep,
 }
 
-/// The largest project of which everything is read.
+/// The largest project that is read completely.
 const DEEP: Size = Size { files: 200, bytes: 2_000_000 };
 /// The largest project of which the beginning of each file is read: at most 32 MB of 2,000 files.
 const MEDIUM: Size = Size { files: 2_000, bytes: 40_000_000 };
@@ -33,8 +33,9 @@ struct Size {
 }
 
 impl Depth {
-    /// The depth for a project: deep up to 200 files and 2 MB, medium up to 2,000 files and 40 MB, else
-    /// shallow. `project_files` is the number of files in the project, of which `files` may be a part.
+    /// Returns the depth for a project: deep up to 200 files and 2 MB, medium up to 2,000 files and
+    /// 40 MB, else shallow. `project_files` is the number of files in the project if `files` has
+    /// only some of them.
     pub fn of(files: &[SourceFile], project_files: Option<usize>) -> Self {
         let bytes = files.iter().map(|file| file.content.len()).sum();
         let size = Size { files: files.len().max(project_files.unwrap_or(0)), bytes };
@@ -46,7 +47,7 @@ impl Depth {
         }
     }
 
-    /// The files, with as much of their content as this depth reads.
+    /// Returns the files, with as much of their content as this depth reads.
     pub(super) fn read(self, files: &[SourceFile]) -> Cow<'_, [SourceFile]> {
         let bytes = match self {
             Self::Deep => return Cow::Borrowed(files),
@@ -61,7 +62,7 @@ impl Depth {
     }
 }
 
-/// The first bytes of a text, up to the end of a character.
+/// Returns at most the first `bytes` bytes of a text, ending at a character boundary.
 pub(super) fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {

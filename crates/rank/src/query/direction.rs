@@ -4,14 +4,14 @@ use toolroute_catalog::singular;
 
 use super::requests::is_content;
 
-/// The source and the target of a conversion: single words in lower case and the singular.
+/// Source and target of a conversion: single words in lower case and singular.
 pub type Direction = (String, String);
 
-/// How many words before and after a "to" are looked at: "this audio file to plain text".
+/// How many words before and after "to" are considered: "this audio file to plain text".
 const REACH: usize = 2;
 
-/// The directions that a text names by "to" or "into": each content word just before it paired with
-/// each just after it. Verbs do not count.
+/// Returns the directions that a text states with "to" or "into": each content word shortly before
+/// it, paired with each shortly after it. Verbs are ignored.
 pub fn directions(text: &str) -> Vec<Direction> {
     let is_joint =
         |word: &&str| word.eq_ignore_ascii_case("to") || word.eq_ignore_ascii_case("into");

@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// What kind of work is asked for.
+    /// The kind of work that is requested.
     TaskType {
         CodeGeneration => "code_generation",
         CodeModification => "code_modification",
@@ -80,7 +80,7 @@ words! {
 }
 
 words! {
-    /// A grade of something that has no unit.
+    /// A grade of something without a unit.
     Grade { Low => "low", Medium => "medium", High => "high" }
 }
 
@@ -95,8 +95,8 @@ pub struct CodeStructure {
     pub testability: Grade,
 }
 
-/// What tools' facets are compared with. An unknown feature is `None` or empty, and counts neither for
-/// nor against a tool.
+/// The features that are compared with the facets of tools. An unknown feature is `None` or empty
+/// and has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextFeatures {

@@ -1,5 +1,5 @@
-//! Finds the question or the order in a long prompt, so that the tools are ranked for it and not for
-//! what is pasted around it.
+//! Finds the question or order in a long prompt, so that tools are ranked for it and not for the
+//! material that is pasted around it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::noise::{NoiseKind, Part, is_plain, parts};
 use super::pattern;
 use super::requests::{content_words, is_request};
 
-/// A part of a prompt that was not ranked for.
+/// A part of a prompt that is ignored in ranking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Omission {
     pub kind: NoiseKind,
@@ -28,38 +28,40 @@ impl fmt::Display for Omission {
     }
 }
 
-/// What a prompt asks, without what was pasted into it.
+/// The request in a prompt, without pasted material.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Focus<'a> {
     pub text: Cow<'a, str>,
-    /// What was left out, one entry a kind.
+    /// What was left out, one entry per kind.
     pub left_out: Vec<Omission>,
 }
 
-/// With fewer words of prose beside what was pasted, or in paragraphs, nothing is chosen among them.
+/// Minimum number of words of prose, beside pasted material or in paragraphs, before any prose is
+/// left out.
 const LEAST_WORDS: usize = 40;
 
-/// Prose alone has so many words before anything is left out of it. The longest prompts that people and
-/// benchmarks write for their tasks have about as many, and each line of them may be a request.
+/// Minimum number of words of prose alone before any of it is left out. The longest prompts that
+/// people and benchmarks write have about as many, and each of their lines may be a request.
 const LONG_PARAGRAPH: usize = 120;
 
-/// The words that are kept of what a short order refers to.
+/// Number of words that are kept of the text to which a short order refers.
 const HEAD_WORDS: usize = 20;
 
-/// An order with fewer content words says too little of what it wants: "handle this".
+/// Minimum number of content words in an order. One with fewer, such as "handle this", does not say
+/// what it wants.
 const ENOUGH_WORDS: usize = 2;
 
-/// A label before the question in a prompt that a program filled in.
+/// A label before the question in a prompt that was generated from a template.
 static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)(?:^|\s)(?:user )?(?:query|question|task|request|instructions?)\s*:\s*")
 });
-/// A label before what the question is about.
+/// A label before the text that the question is about.
 static CONTEXT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)(?:^|\n)\W*(?:message|context|background|history|document|e-?mail|text|input|log|passage|conversation|data)\s*:",
     )
 });
-/// Words that refer to what was pasted.
+/// Words that refer to pasted material.
 static REFERS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\b(?:this|that|these|those|it|above|below|following)\b"));
 /// A step of a numbered list.
@@ -69,7 +71,7 @@ static ASKS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)\bplease\b|\b(?:can|could|would|will) you\b|\bi (?:need|want) (?:you )?to\b")
 });
 
-/// Reads what a prompt asks. A short prompt of one line comes back as it is.
+/// Finds the request in a prompt. A short prompt of one line is returned unchanged.
 pub(super) fn focus(prompt: &str) -> Focus<'_> {
     let whole = || Focus { text: Cow::Borrowed(prompt), left_out: Vec::new() };
     if is_plain(prompt, LONG_PARAGRAPH) && !(prompt.contains(':') && CONTEXT.is_match(prompt)) {
@@ -81,7 +83,7 @@ pub(super) fn focus(prompt: &str) -> Focus<'_> {
         parts(asked).into_iter().partition(|part| part.kind.is_none());
     let has_noise = !noise.is_empty();
     left_out.extend(noise);
-    // Lines may be one request each, what stands between empty lines is prose.
+    // Single lines may be separate requests; text between blank lines is prose.
     let is_pasted = has_noise || asked.contains("\n\n");
     let least = if is_pasted { LEAST_WORDS } else { LONG_PARAGRAPH };
     let kept = choose(prose, (has_noise, least), &mut left_out);
@@ -98,7 +100,8 @@ pub(super) fn focus(prompt: &str) -> Focus<'_> {
     Focus { text: Cow::Owned(text), left_out: count(&left_out) }
 }
 
-/// The text after a label such as `query:`, where one stands before it, as in "message: … query: …".
+/// Returns the text after a label such as `query:` in a prompt that also labels its context, as in
+/// "message: … query: …". The rest is left out.
 fn after_label<'a>(prompt: &'a str, left_out: &mut Vec<Part>) -> &'a str {
     let context = CONTEXT.find(prompt);
     let Some(label) = QUESTION.find_iter(prompt).last() else { return prompt };
@@ -117,8 +120,8 @@ fn after_label<'a>(prompt: &'a str, left_out: &mut Vec<Part>) -> &'a str {
     asked
 }
 
-/// Chooses the paragraphs that ask among those of prose, and moves the others to what is left out.
-/// Without noise every request is its author's; beside noise it may be part of what was pasted.
+/// Selects the paragraphs of prose that ask, and moves the others to what is left out. Without
+/// noise, every request is the author's; with noise, a request may be part of the pasted material.
 fn choose(
     prose: Vec<Part>,
     (has_noise, least): (bool, usize),
@@ -152,10 +155,11 @@ fn choose(
     kept.into_iter().map(|part| part.text).collect()
 }
 
-/// The score from which a paragraph asks. Below it nothing is chosen.
+/// The score from which a paragraph is considered to ask. If none reaches it, nothing is left out.
 const SURE: i32 = 4;
 
-/// How likely a paragraph has the question: it asks, it is short, and it stands first or last.
+/// Scores how likely a paragraph contains the question: it asks, it is short, and it is first or
+/// last.
 fn weigh(part: &Part, at: usize, last: usize) -> i32 {
     let text = part.text.trim_end();
     let sentences = sentences(text);
@@ -173,8 +177,9 @@ fn weigh(part: &Part, at: usize, last: usize) -> i32 {
     2 * i32::from(asks) + i32::from(is_polite) + 2 * i32::from(introduces) + length + place
 }
 
-/// The sentences of a long paragraph that are requests, and the first one, which may say what they are
-/// about; all of it where none is. The end of a quote is part of a list, not a request.
+/// Returns the sentences of a long paragraph that are requests, and the first one, which may state
+/// the subject; the whole paragraph if there is no request. The end of a quote is part of a list,
+/// not a request.
 fn requests(paragraph: &Part, left_out: &mut Vec<Part>) -> String {
     let is_asked = |sentence: &&str| {
         (is_request(sentence) || sentence.ends_with('?'))
@@ -193,7 +198,7 @@ fn requests(paragraph: &Part, left_out: &mut Vec<Part>) -> String {
     asked.join(" ")
 }
 
-/// A short order, and the first words of what it refers to.
+/// A short order, followed by the first words of the text to which it refers.
 fn with_head(order: String, left_out: &[Part]) -> String {
     let is_language = |part: &&Part| part.kind.is_some_and(NoiseKind::is_language);
     let Some(part) = left_out.iter().find(is_language) else { return order };
@@ -201,7 +206,7 @@ fn with_head(order: String, left_out: &[Part]) -> String {
     format!("{order}\n{}", head.join(" "))
 }
 
-/// The words that were left out by kind.
+/// The number of words that were left out, by kind.
 fn count(left_out: &[Part]) -> Vec<Omission> {
     let mut words: BTreeMap<NoiseKind, usize> = BTreeMap::new();
     for part in left_out {

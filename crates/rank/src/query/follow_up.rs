@@ -1,4 +1,5 @@
-//! Follow-up prompts, which need an earlier one: "and for tomorrow?", "now do the same for Berlin".
+//! Detects follow-up prompts, which need an earlier one: "and for tomorrow?", "now do the same for
+//! Berlin".
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -10,7 +11,7 @@ use super::focus::focus;
 use super::pattern;
 use super::requests::content_words;
 
-/// Beginnings of a prompt that continues an earlier one. Hebrew joins its "and" to the word.
+/// Beginnings of a prompt that continues an earlier one. In Hebrew, "and" is part of the word.
 static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)^\W*(?:(?:ok|okay|great|thanks|thank you|good|perfect|nice|cool|yes|yep|sure|fine|super)[\s,.!:]+)*(?:",
@@ -37,29 +38,30 @@ static POINTS: LazyLock<Regex> = LazyLock::new(|| {
 /// A leading conjunction: "and todo.txt".
 static JOINS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\W*(?:and|or|but|also|plus)\b"));
 
-/// With so many content words a prompt stands on its own, whatever it refers to.
+/// A prompt with at least this number of content words stands on its own, whatever it refers to.
 const ENOUGH_WORDS: usize = 5;
-/// The most content words of a prompt that continues another.
+/// Maximum number of content words in a prompt that continues another.
 const MOST_WORDS: usize = 12;
-/// The most earlier prompts to look through for one that stands on its own.
+/// How many earlier prompts are searched for one that stands on its own.
 const BACK: usize = 4;
-/// The most characters that are taken from an earlier prompt.
+/// Maximum number of characters that are taken from an earlier prompt.
 const EARLIER_CHARS: usize = 600;
 
-/// Whether a prompt needs what was said before it. Covers English and Hebrew, and the most common
-/// phrases of German, French, Spanish, Italian, Russian and Chinese.
+/// Whether a prompt needs an earlier one to be understood. Covers English and Hebrew, and the most
+/// common phrases of German, French, Spanish, Italian, Russian and Chinese.
 pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
     words <= MOST_WORDS && CONTINUES.is_match(prompt)
         || words < ENOUGH_WORDS && (POINTS.is_match(prompt) || JOINS.is_match(prompt))
 }
 
-/// The text to find tools by: the prompt and, for a follow-up, the prompt that it refers to before it.
+/// Returns the text for retrieval: the prompt and, for a follow-up, the earlier prompt to which it
+/// refers.
 ///
-/// Turns of assistants and tools are left out: they tell results, not what is wanted.
+/// Turns of assistants and tools are ignored: they contain results, not requests.
 pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> {
     let mut said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User).peekable();
-    // Most prompts have no earlier turn, and the patterns need not run.
+    // Most prompts have no earlier turn; then the patterns need not run.
     if said.peek().is_none() || !is_follow_up(prompt) {
         return Cow::Borrowed(prompt);
     }
@@ -75,7 +77,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
     if earlier.is_empty() {
         return Cow::Borrowed(prompt);
     }
-    // The one that stands on its own tells the kind of tool; those after it only vary it.
+    // The prompt that stands on its own determines the kind of tool; later ones only vary it.
     let first = earlier.pop().unwrap_or_default();
     let first: String = first.chars().take(EARLIER_CHARS).collect();
     Cow::Owned(format!("{first}\n{prompt}"))

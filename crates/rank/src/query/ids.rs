@@ -1,17 +1,19 @@
-//! Whether a prompt has the id that a tool requires: then no other tool needs to find it.
+//! Detects whether a prompt contains the id that a tool requires, so that no other tool has to find
+//! it.
 
-/// The shortest token of letters and digits that is taken for an id: `a1b2c3`, not `v2` or `10am`.
+/// Minimum length of a token of letters and digits that counts as an id: `a1b2c3`, not `v2` or
+/// `10am`.
 const LEAST_MIXED: usize = 6;
 
-/// The shortest number that is taken for an id of anything: years and amounts are mostly shorter.
+/// Minimum length of a number that counts as an id: years and amounts are mostly shorter.
 const LEAST_NUMBER: usize = 5;
 
 /// Words between an entity and its number: "the issue with id 12", "issue no. 12".
 const LINKS: [&str; 11] =
     ["by", "has", "id", "ids", "is", "named", "no", "number", "the", "whose", "with"];
 
-/// Whether the prompt has an id of the entity: anything that looks like an id, a URL, or a number near the
-/// entity's word.
+/// Whether the prompt contains an id of the entity: anything that looks like an id, a URL, or a
+/// number near the entity's name.
 pub fn has_id_of(prompt: &str, entity: &str) -> bool {
     let tokens: Vec<&str> = prompt.split(is_end).filter(|token| !token.is_empty()).collect();
     tokens.iter().any(|token| is_id(token)) || has_number_near(&tokens, entity)
@@ -34,7 +36,7 @@ fn is_id(token: &str) -> bool {
         || has_digit && has_letter && token.chars().count() >= LEAST_MIXED
 }
 
-/// Whether a number, or a token with one, follows the entity's word or the word "id".
+/// Whether a number, or a token with a number, follows the entity's name or the word "id".
 fn has_number_near(tokens: &[&str], entity: &str) -> bool {
     let words: Vec<String> = tokens
         .iter()

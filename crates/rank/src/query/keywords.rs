@@ -1,4 +1,4 @@
-//! Labels a text by its keywords: for prompts that resemble no example, and for engines without a
+//! Labels a text by keywords: for prompts that resemble no example, and for engines without a
 //! model.
 
 /// Keywords with their labels, in the order of the file.
@@ -6,7 +6,7 @@ pub(super) struct Keywords<L> {
     rules: Vec<(Keyword, L)>,
 }
 
-/// A word or phrase in lower case. An open one (`gre*` in the file) also matches the beginning of a word.
+/// A word or phrase in lower case. An open one (`gre*` in the file) also matches longer words.
 struct Keyword {
     text: &'static str,
     open: bool,
@@ -21,15 +21,15 @@ impl<L: Copy + PartialEq> Keywords<L> {
         Self { rules: lines_by_label(file, label).into_iter().filter_map(rule).collect() }
     }
 
-    /// The label with the most keywords in the text, and those keywords. Among equals the first label
-    /// wins.
+    /// Returns the label with the most keywords in the text, and those keywords. The first label
+    /// wins a tie.
     pub fn best(&self, text: &str) -> Option<(L, Vec<String>)> {
         let found = self.all(text);
         let most = found.iter().map(|(_, words)| words.len()).max()?;
         found.into_iter().find(|(_, words)| words.len() == most)
     }
 
-    /// Every label with a keyword in the text, and those keywords.
+    /// Returns every label with a keyword in the text, and those keywords.
     pub fn all(&self, text: &str) -> Vec<(L, Vec<String>)> {
         let text = text.to_lowercase();
         let mut found: Vec<(L, Vec<String>)> = Vec::new();
@@ -50,8 +50,8 @@ impl Keyword {
     }
 }
 
-/// Parses a data file of `# label` headings, each followed by texts, one per line. Texts under a heading
-/// for which `label` gives nothing (`none`) have no label.
+/// Parses a data file with `# label` headings, each followed by one text per line. Texts under a
+/// heading for which `label` returns `None` have no label.
 pub(super) fn lines_by_label<L: Copy>(
     file: &'static str,
     label: impl Fn(&str) -> Option<L>,
@@ -67,11 +67,11 @@ pub(super) fn lines_by_label<L: Copy>(
     texts
 }
 
-/// Whether a lower-case text contains `word` as a whole word or, where it is `open`, as the beginning of
-/// one.
+/// Whether a lower-case text contains `word` as a whole word or, if `open`, as the beginning of a
+/// word.
 ///
-/// Hebrew and Arabic prefix "the", "in" and "to" to a word, and Chinese and Japanese put nothing between
-/// words: in these scripts a word counts anywhere.
+/// Hebrew and Arabic attach "the", "in" and "to" to words, and Chinese and Japanese have no spaces:
+/// in these scripts, a match anywhere counts.
 pub(super) fn word_at(text: &str, word: &str, open: bool) -> bool {
     if word.chars().any(is_joined_script) {
         return text.contains(word);

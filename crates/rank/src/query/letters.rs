@@ -8,7 +8,7 @@ use super::noise::{NoiseKind, Part};
 use super::pattern;
 use super::requests::is_request;
 
-/// The least words and legal words of a legal text.
+/// Minimum number of words, and of legal words, in a legal text.
 const LEGAL: (usize, usize) = (30, 4);
 
 static LEGAL_WORD: LazyLock<Regex> = LazyLock::new(|| {
@@ -36,17 +36,17 @@ pub(super) fn mark_letters(parts: &mut [Part]) {
     }
 }
 
-/// Whether a line is the one above a signature.
+/// Whether a line is the separator above a signature.
 pub(super) fn is_dashes(line: &str) -> bool {
     matches!(line.trim(), "--" | "—" | "__")
 }
 
-/// Whether a line has the words before the name under a letter.
+/// Whether a line is a closing phrase, such as before the name under a letter.
 pub(super) fn is_closing(line: &str) -> bool {
     CLOSING.is_match(line.trim())
 }
 
-/// Marks what stands under a line of two hyphens.
+/// Marks the text below a line of two hyphens.
 fn mark_signatures(parts: &mut [Part]) {
     for part in parts.iter_mut() {
         let mut lines = part.text.lines();
@@ -56,8 +56,8 @@ fn mark_signatures(parts: &mut [Part]) {
     }
 }
 
-/// Marks the paragraphs of a mail or a letter: from its head or its greeting to its closing words, where
-/// prose is left outside it.
+/// Marks the paragraphs of a mail or a letter, from its header or greeting to its closing phrase,
+/// if prose remains outside it.
 fn mark_mails(parts: &mut [Part]) {
     let (mut start, mut letters) = (None, Vec::new());
     for (at, part) in parts.iter().enumerate() {
@@ -73,7 +73,7 @@ fn mark_mails(parts: &mut [Part]) {
             start = None;
         }
     }
-    // A mail without closing words ends with the text, or before the order at the end.
+    // A mail without a closing phrase ends with the text, or before an order at the end.
     if let Some(from) = start {
         let asks = |part: &Part| {
             let text = part.text.trim_end();
@@ -94,14 +94,14 @@ fn mark_mails(parts: &mut [Part]) {
     }
 }
 
-/// Whether a paragraph begins as a letter does. "Hi, can you delete the alarm?" is a request.
+/// Whether a paragraph starts like a letter. "Hi, can you delete the alarm?" is a request.
 fn greets(text: &str) -> bool {
     let Some(greeting) = GREETING.find(text) else { return false };
     let line = text[greeting.end()..].lines().next().unwrap_or_default().trim();
     line.is_empty() || !(is_request(line) || line.contains('?'))
 }
 
-/// Whether a paragraph has closing words, and under them nothing but names.
+/// Whether a paragraph has a closing phrase, followed only by names.
 fn closes(text: &str) -> bool {
     let mut lines = text.lines().skip_while(|line| !is_closing(line));
     lines.next().is_some() && lines.all(|line| !is_request(line))

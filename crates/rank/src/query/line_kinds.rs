@@ -1,4 +1,4 @@
-//! What a line of pasted text is: a line of a log, a stack trace, a table, code, a mail or a chat.
+//! Classifies the lines of pasted text: logs, stack traces, tables, code, mails or chats.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use regex::Regex;
 use super::noise::NoiseKind;
 use super::pattern;
 
-/// The columns of a table have so few words on average: text between commas has more.
+/// Maximum average number of words in a table's cells. Text between commas has more.
 const CELL_WORDS: usize = 4;
 
-/// The least lines of the same shape that make a table or a chat.
+/// Minimum number of lines of the same shape that form a table or a chat.
 const RUN: usize = 3;
 
 /// Lines with a time stamp or a level before the message: ISO, syslog, klog, web servers, `[ERROR]`, and
@@ -39,7 +39,7 @@ static TRACE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// The line that says which error it was. It belongs to a trace where it stands beside one.
+/// The line that names the error. It belongs to a stack trace if it is next to one.
 static ERROR: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[\w.$:]*(?:Error|Exception|Panic|Failure)\b(?::|$)"));
 
@@ -59,7 +59,7 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// The head of a mail, and the lines that announce one.
+/// Header lines of a mail, and lines that introduce one.
 static MAIL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)^\W*(?:(?:from|to|sent|date|subject|cc|bcc|reply-to|von|an|gesendet|betreff|de|para|asunto|objet|à)\s?:\s+\S",
@@ -67,7 +67,7 @@ static MAIL: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// A message of a chat with its time, and the head of one whose text is on the next line.
+/// A chat message with its time, and the header of a message whose text is on the next line.
 static CHAT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"^(?:\[?\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: ",
@@ -102,7 +102,7 @@ pub(super) fn line_kinds(lines: &[&str]) -> Vec<Option<NoiseKind>> {
         kinds[at] = match (before, kinds[at]) {
             // The end of a wrapped key or file.
             (Some(NoiseKind::Encoded), _) if !is_blank && !line.trim().contains(' ') => before,
-            // The source line under its place, and what a compiler indents.
+            // The source line below its position, and the indented lines of a compiler's message.
             (Some(NoiseKind::Trace), _) if line.starts_with([' ', '\t']) && !is_blank => before,
             (Some(NoiseKind::Trace), None | Some(NoiseKind::Code))
                 if ERROR.is_match(line.trim_start()) =>
@@ -114,7 +114,7 @@ pub(super) fn line_kinds(lines: &[&str]) -> Vec<Option<NoiseKind>> {
             {
                 after
             }
-            // The head of a table, and a row of one that has few.
+            // The header of a table, and a row with fewer cells.
             (_, None) if after == Some(NoiseKind::Table) && cells(line) >= RUN => after,
             (Some(NoiseKind::Table), None) if cells(line) >= RUN => before,
             (Some(NoiseKind::Code), None) if line.starts_with([' ', '\t', '+', '-']) => before,
@@ -146,12 +146,13 @@ fn kind_of(line: &str) -> Option<NoiseKind> {
     found.map(|(_, kind)| kind).or_else(|| CODE.is_match(line).then_some(NoiseKind::Code))
 }
 
-/// Whether a line above a trace names the error: it does, or it stands between two lines of one.
+/// Whether a line above a stack trace names the error: by its text, or because it is between two
+/// lines of a trace.
 fn is_error_head(line: &str, before: Option<NoiseKind>) -> bool {
     before == Some(NoiseKind::Trace) || ERROR.is_match(line.trim_start())
 }
 
-/// Whether a line is the text of a message whose head is the line above.
+/// Whether a line is the text of a message whose header is the line above.
 fn is_under_head(lines: &[&str], at: usize) -> bool {
     at > 0 && CHAT_HEAD.is_match(lines[at - 1].trim())
 }
@@ -162,7 +163,7 @@ fn cells(line: &str) -> usize {
     count("|").max(count("  ")).max(count("\t"))
 }
 
-/// Marks runs of lines that have the same number of the same separator.
+/// Marks runs of lines with the same number of the same separator.
 fn mark_columns(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
     for separator in ["\t", ",", ";", "|", "  "] {
         let shape = |line: &str| {
@@ -191,7 +192,7 @@ fn mark_columns(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
     }
 }
 
-/// Marks the lines of a chat in which at least two people speak, one of them more than once.
+/// Marks the lines of a chat with at least two speakers, one of whom speaks more than once.
 fn mark_speakers(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
     let speaker = |line: &str| SPEAKER.captures(line).map(|found| found[1].to_owned());
     let found: HashMap<usize, String> = lines

@@ -1,22 +1,22 @@
-//! Names that a prompt only mentions, such as "rename the function create_issue". A mention does not ask
-//! for the tool of that name, so it must not count as an exact name.
+//! Removes names that a prompt only mentions, such as in "rename the function create_issue". A
+//! mention does not request the tool of that name and must not count as an exact match.
 
 use std::borrow::Cow;
 
 use super::is_listed;
 
-/// Kinds of things in a program or a store that have names.
+/// Kinds of named things in a program or a database.
 const KINDS: &str = "branch class column component constant decorator directory endpoint enum field file folder \
     function hook identifier interface macro method module parameter property struct symbol table test trait variable \
     view";
 
-/// Kinds that never refer to a tool, so that they need no article before them.
+/// Kinds that never refer to a tool, so that they need no article.
 const PLAIN_KINDS: &str =
     "branch class column directory enum field file folder struct table trait variable";
 
 const ARTICLES: &str = "the this that these those our my your its a an every each all";
 
-/// Words after which a name is called, whatever its kind.
+/// Words after which a name is being called, whatever its kind.
 const CALLS: &str = "call calling use using run running invoke invoking execute executing try trigger via with through by";
 
 /// Verbs whose object is a text or a program, not a tool.
@@ -31,8 +31,8 @@ const DOES: &str = "do does mean return work";
 /// The same in the passive: "where is it defined".
 const DONE: &str = "called declared defined documented implemented imported used";
 
-/// The prompt without the names that it only mentions. Names that it calls stay, and so do unclear
-/// cases. English only.
+/// Returns the prompt without the names that it only mentions. Names that it calls stay, and so do
+/// unclear cases. English only.
 pub fn without_mentions(prompt: &str) -> Cow<'_, str> {
     let tokens: Vec<&str> = prompt.split_whitespace().collect();
     let words: Vec<String> = tokens.iter().map(|token| word(token)).collect();
@@ -57,7 +57,7 @@ pub fn without_mentions(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// Removes parts from a text; they are in the order of the text.
+/// Removes parts from a text. The parts must be in the order of the text.
 fn without(text: &str, parts: &[&str]) -> String {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     for part in parts {
@@ -162,7 +162,7 @@ mod tests {
             "explain list_issues, create_issue",
             "checkout the branch named create_issue",
         ] {
-            // A file is mentioned, and so is the name behind it only where it is said.
+            // A file is always a mention; the name after it is one only if the prompt says so.
             let expected = usize::from(prompt.contains("next to"));
             let read = without_mentions(prompt);
             assert_eq!(read.matches(NAME).count(), expected, "{prompt}: {read}");

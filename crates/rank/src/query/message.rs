@@ -1,5 +1,4 @@
-//! Whether a message needs the web, how urgent it is, and whether the model that will read the tools is
-//! small.
+//! Detects whether a message needs the web, how urgent it is, and whether a model is small.
 
 use std::sync::LazyLock;
 
@@ -11,7 +10,7 @@ use super::pattern;
 
 static WEB: LazyLock<Keywords<()>> =
     LazyLock::new(|| Keywords::parse(include_str!("data/web.txt"), |_| Some(())));
-/// The labels are hundredths.
+/// The labels are percentages.
 static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
     Keywords::parse(include_str!("data/urgency.txt"), |heading| {
         heading.parse::<f32>().ok().map(|urgency| (urgency * 100.0) as u8)
@@ -39,10 +38,10 @@ fn small() -> Vec<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmallModels {
-    /// Regular expressions that match anywhere in the lower-case name. One that does not compile
-    /// matches nothing; [`SmallModels::bad_pattern`] finds it.
+    /// Regular expressions that match anywhere in the lower-case name. An invalid one matches
+    /// nothing; [`SmallModels::bad_pattern`] finds it.
     pub patterns: Vec<String>,
-    /// The most tools for a small model.
+    /// Maximum number of tools for a small model.
     pub max_tools: usize,
 }
 
@@ -55,7 +54,7 @@ impl Default for SmallModels {
 }
 
 impl SmallModels {
-    /// Whether the model of this name is small.
+    /// Whether the model with this name is small.
     pub fn is_small(&self, model: &str) -> bool {
         let model = model.to_lowercase();
         if self.patterns == small() {
@@ -65,12 +64,12 @@ impl SmallModels {
         regexes.any(|regex| regex.is_match(&model))
     }
 
-    /// The limit on tools for a model, where other models get `most`.
+    /// Returns the maximum number of tools for a model; `most` unless it is small.
     pub fn cap(&self, model: &str, most: usize) -> usize {
         if self.is_small(model) { most.min(self.max_tools) } else { most }
     }
 
-    /// The first pattern that is not a regular expression, and why. Shipped patterns are not checked.
+    /// Returns the first invalid pattern and the error. Shipped patterns are not checked.
     pub fn bad_pattern(&self) -> Option<(&str, String)> {
         let ours = small();
         let others = self.patterns.iter().filter(|text| !ours.contains(&text.as_str()));
@@ -80,13 +79,13 @@ impl SmallModels {
     }
 }
 
-/// Whether a message needs the web: it has an address, or asks for news or the latest.
+/// Whether a message needs the web: it contains an address, or asks for news or the latest.
 pub fn needs_web(message: &str) -> bool {
     ADDRESS.is_match(message) || WEB.best(message).is_some()
 }
 
-/// The urgency that a message states, 0 to 1: 1 for "urgent" and "right now", 0.6 for "quickly", and 0
-/// where it says nothing or that there is no hurry.
+/// Returns the urgency that a message states, 0 to 1: 1 for "urgent" and "right now", 0.6 for
+/// "quickly", and 0 if it states none or that there is no hurry.
 pub fn urgency(message: &str) -> f32 {
     let found = URGENCY.all(message);
     if found.iter().any(|(label, _)| *label == 0) {

@@ -1,9 +1,10 @@
-//! What is asked: what a prompt, the conversation before it and the files around it say, before any
-//! tool is considered.
+//! Reads what a prompt, the conversation before it and the files around it say, before any tool is
+//! considered.
 //!
-//! This room must never know a tool's score, an index or a model. It reads texts as words, compares
-//! vectors that the caller made ([`Classifier`]), and returns plain values that `selection` decides
-//! with. [`Reading`] holds what a prompt says, [`analyze`] finds the features of a whole context.
+//! This module must never know a tool's score, an index or a model. It reads texts as words,
+//! compares vectors that the caller made ([`Classifier`]), and returns plain values, with which
+//! `selection` decides. [`Reading`] contains what a prompt says; [`analyze`] finds the features of
+//! a whole context.
 //!
 //! ```
 //! use toolroute_rank::query::clauses;
@@ -85,12 +86,12 @@ pub(crate) use reading::rewrite;
 pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
 
-/// A constant of this crate as a regular expression.
+/// Compiles a constant regular expression of this crate.
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant that the tests compile. This is a bug.")
 }
 
-/// Whether a list of words, with spaces between them, has a word, in any case.
+/// Whether a space-separated list contains a word, ignoring case.
 fn is_listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed.eq_ignore_ascii_case(word))
 }

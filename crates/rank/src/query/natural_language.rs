@@ -1,4 +1,4 @@
-//! Which script and which natural language a prompt is written in.
+//! Detects in which script and language a prompt is written.
 
 use std::borrow::Cow;
 
@@ -19,8 +19,8 @@ pub fn latin_share(text: &str) -> f32 {
     if all == 0 { 1.0 } else { latin as f32 / all as f32 }
 }
 
-/// The text without its non-Latin letters, which are noise to an encoder with an English vocabulary.
-/// Unchanged where the Latin part alone says too little.
+/// Returns the text without its non-Latin letters, which are noise to an encoder with an English
+/// vocabulary. Returns it unchanged if the Latin part says too little.
 pub fn latin_part(text: &str) -> Cow<'_, str> {
     let is_other = |letter: char| letter.is_alphabetic() && !is_latin(letter);
     if !text.contains(is_other) {
@@ -34,8 +34,8 @@ pub fn latin_part(text: &str) -> Cow<'_, str> {
     if content_words(&words) >= LEAST_LATIN_WORDS { Cow::Owned(latin) } else { Cow::Borrowed(text) }
 }
 
-/// The least content words of a Latin part: a single one is mostly a name, which does not say what to
-/// do.
+/// Minimum number of content words in a Latin part. A single word is mostly a name, which does not
+/// say what to do.
 const LEAST_LATIN_WORDS: usize = 2;
 
 /// The letters of the Unicode blocks Basic Latin to Latin Extended-B and Latin Extended Additional.
@@ -49,7 +49,7 @@ const FOREIGN: &str = "aber alle alles auf avec bitte con das dem den der des di
     qui quiero sind sur todas todos tous toutes una und une uno van voor von vous welche wie wir zeig zeige zum zur \
     crear borrar buscar del della di de du el gli il la le";
 
-/// The foreign words that are also rare English words: one alone tells nothing.
+/// Foreign words that are also rare English words: a single one is not enough.
 const ALSO_ENGLISH: &str = "con den die est fur mon van";
 
 fn letters(text: &str) -> impl Iterator<Item = &str> {
@@ -63,22 +63,22 @@ pub(super) fn foreign_words(text: &str) -> usize {
     words.filter(|word| is_listed(FOREIGN, word)).count()
 }
 
-/// Whether a text in Latin letters is not English: it has two foreign words, or one among at most three
-/// words, or one beside an accented letter in a short prompt. Languages that the word list does not
-/// cover are taken for English.
+/// Whether a text in Latin letters is not English: it has two foreign words, or one among at most
+/// three words, or one together with an accented letter in a short prompt. Languages that the word
+/// list does not cover are treated as English.
 pub fn is_foreign(text: &str) -> bool {
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
     let is_accented = |c: char| c.is_alphabetic() && !c.is_ascii();
     match foreign_words(text) {
         0 => false,
-        // One may be part of a name: `van Gogh`, `Los Angeles`.
+        // A single one may be part of a name: `van Gogh`, `Los Angeles`.
         1 if text.chars().any(is_accented) => words <= SHORT,
         1 => words <= 3 && !letters(text).any(|word| is_listed(ALSO_ENGLISH, word)),
         _ => true,
     }
 }
 
-/// The most words of a short prompt.
+/// Maximum number of words in a short prompt.
 const SHORT: usize = 6;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Removes what a prompt says not to do: "don't delete it, archive it". Meaning and keywords both ignore
-//! the "not", so that its verb would lift exactly the tools that are not wanted.
+//! Removes what a prompt says not to do: "don't delete it, archive it". Vectors and keywords both
+//! ignore "not", so the verb would rank exactly the wrong tools higher.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,8 +9,8 @@ use regex::{Captures, Regex};
 use super::pattern;
 use super::requests::{content_words, is_verb};
 
-/// A "don't" and what is around it: a subject ("they don't update it" is no order), "want you to", and
-/// one or two verbs or names.
+/// A "don't" with its surroundings: a subject ("they don't update it" is not an order), "want you
+/// to", and one or two verbs or names.
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
@@ -19,16 +19,16 @@ static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Verbs of figures of speech with "don't".
+/// Verbs of idioms with "don't".
 const FIGURES: [&str; 3] = ["let", "look", "start"];
 
 /// Verbs whose object is a tool.
 const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
 
-/// The prompt without the verbs and the tool names that it negates. The objects of these verbs stay,
-/// because the wanted action has the same object. English only.
+/// Returns the prompt without the verbs and tool names that it negates. The objects of these verbs
+/// stay, because the wanted action has the same object. English only.
 pub fn without_negations(prompt: &str) -> Cow<'_, str> {
-    // Most prompts negate nothing, and the regular expression need not run.
+    // Most prompts negate nothing; then the regular expression need not run.
     let hint =
         |word: &[u8]| word.eq_ignore_ascii_case(b"not") || word.eq_ignore_ascii_case(b"never");
     let words = prompt.as_bytes().split(|byte| !byte.is_ascii_alphabetic());

@@ -1,8 +1,8 @@
-//! Finds what is no language in a prompt, or was not written by its author: encoded data, logs, stack
-//! traces, tables, code, quoted mails, chats, signatures and legal text.
+//! Finds the parts of a prompt that are not natural language or were not written by its author:
+//! encoded data, logs, stack traces, tables, code, quoted mails, chats, signatures and legal text.
 //!
-//! An encoder reads such text as if it were the question, and its words would lift the tools that it
-//! happens to name.
+//! An encoder would treat such text as the question, and tools that it happens to name would rank
+//! higher.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ use super::line_kinds::line_kinds;
 use super::pattern;
 use super::requests::is_request;
 
-/// A kind of text that is not ranked for.
+/// A kind of text that is ignored in ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoiseKind {
@@ -57,12 +57,12 @@ impl fmt::Display for NoiseKind {
 }
 
 impl NoiseKind {
-    /// Whether it has sentences, whose first words say what it is about.
+    /// Whether it consists of sentences, whose first words say what it is about.
     pub(super) fn is_language(self) -> bool {
         matches!(self, Self::Mail | Self::Chat | Self::Legal | Self::Context)
     }
 
-    /// The least lines to leave out: fewer are part of what is asked.
+    /// Minimum number of lines to leave out. Fewer lines are considered part of the request.
     fn least_lines(self) -> usize {
         match self {
             Self::Table | Self::Code | Self::Chat => 3,
@@ -86,19 +86,20 @@ impl Part {
     }
 }
 
-/// The least bytes of encoded data in a line with words: shorter identifiers may be what is asked for.
+/// Minimum size in bytes of encoded data in a line with words. Shorter identifiers may be what is
+/// asked for.
 const ENCODED: usize = 60;
 
-/// The least bytes of JSON to leave out.
+/// Minimum size in bytes of JSON to leave out.
 const JSON: usize = 120;
 
-/// The most passes over a text to find the ends of its brackets.
+/// Maximum number of passes over a text to match its brackets.
 const PASSES: usize = 8;
 
-/// The least words of quoted text to leave out.
+/// Minimum number of words in quoted text to leave out.
 const QUOTED_WORDS: usize = 25;
 
-/// The words of a long paragraph, and the most of an order in one line.
+/// Minimum number of words in a long paragraph, and maximum number in a one-line order.
 const LONG: usize = 30;
 const ORDER: usize = 20;
 
@@ -110,14 +111,15 @@ static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)```.*?(?:```|$)")
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#));
 
-/// Cuts a prompt to noise and prose. Paragraphs keep their order; what was cut out of lines comes first.
+/// Splits a prompt into noise and prose. Paragraphs keep their order; parts that were cut out of
+/// lines come first.
 pub(super) fn parts(prompt: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let text = cut_out(prompt, &mut parts);
     let lines: Vec<&str> = text.lines().collect();
     let kinds = line_kinds(&lines);
     let mut blocks = blocks(&lines, &kinds);
-    // Lines of nothing else are a block already.
+    // Lines of encoded data alone are a block already.
     for block in blocks.iter_mut().filter(|block| block.kind.is_none()) {
         let text = Cow::Borrowed(block.text.as_str());
         if let Cow::Owned(text) = cut(text, &RUN, NoiseKind::Encoded, is_encoded, &mut parts) {
@@ -130,7 +132,7 @@ pub(super) fn parts(prompt: &str) -> Vec<Part> {
     parts
 }
 
-/// Whether a prompt is too short and too plain to have anything in it that [`parts`] would cut out.
+/// Whether a prompt is too short and too plain to contain anything that [`parts`] would cut out.
 pub(super) fn is_plain(prompt: &str, least_words: usize) -> bool {
     let mut words = 0;
     let is_word = |token: &str| token.len() < ENCODED;
@@ -139,7 +141,7 @@ pub(super) fn is_plain(prompt: &str, least_words: usize) -> bool {
         && words < least_words
 }
 
-/// Cuts out what does not keep to lines: encoded data, fenced code, JSON and long quotes.
+/// Cuts out noise that may be part of a line: encoded data, fenced code, JSON and long quotes.
 fn cut_out<'a>(prompt: &'a str, parts: &mut Vec<Part>) -> Cow<'a, str> {
     let mut text = Cow::Borrowed(prompt);
     let long_fence = |found: &str| found.lines().count() > 3 || found.len() >= JSON;
@@ -171,12 +173,13 @@ fn cut<'a>(
     Cow::Owned(without.into_owned())
 }
 
-/// What stands in place of a part: a sentence goes on after data in it, and not after a block.
+/// The replacement of a cut-out part: a sentence continues after inline data, but not after a
+/// block.
 fn gap(found: &str) -> &'static str {
     if found.contains('\n') { "\n\n" } else { " " }
 }
 
-/// Whether a long run of characters is data and not a path, an address or a name.
+/// Whether a long run of characters is encoded data, and not a path, an address or a name.
 fn is_encoded(run: &str) -> bool {
     let count = |is: fn(&u8) -> bool| run.bytes().filter(is).count();
     let digits = count(u8::is_ascii_digit);
@@ -186,7 +189,7 @@ fn is_encoded(run: &str) -> bool {
     is_hex || (digits >= 3 && is_mixed && separators * 12 < run.len())
 }
 
-/// Cuts out long objects and lists of JSON.
+/// Cuts out long JSON objects and arrays.
 fn without_json<'a>(text: Cow<'a, str>, parts: &mut Vec<Part>) -> Cow<'a, str> {
     let mut without = String::new();
     let (mut from, mut at, mut read) = (0, 0, 0);
@@ -197,7 +200,7 @@ fn without_json<'a>(text: Cow<'a, str>, parts: &mut Vec<Part>) -> Cow<'a, str> {
             break;
         }
         let json = &text[open..end.unwrap_or(open)];
-        // A blank line is rare in JSON; brackets on both sides of one may enclose the question.
+        // JSON rarely has blank lines; brackets on both sides of one may enclose the question.
         let is_one = !json.contains("\n\n") && !json.contains("\n\r");
         if is_one && json.len() >= JSON && json.matches('"').count() >= 8 && json.contains(':') {
             without.push_str(&text[from..open]);
@@ -216,7 +219,7 @@ fn without_json<'a>(text: Cow<'a, str>, parts: &mut Vec<Part>) -> Cow<'a, str> {
     Cow::Owned(without)
 }
 
-/// The end of the bracket that a text begins with.
+/// Returns the position of the bracket that matches the first character.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut is_quoted, mut is_escaped) = (0usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -235,7 +238,8 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Joins lines of one kind, and drops blank lines. What has too few lines to be noise is prose.
+/// Joins lines of the same kind and drops blank lines. Blocks that are too short to be noise become
+/// prose.
 fn blocks(lines: &[&str], kinds: &[Option<NoiseKind>]) -> Vec<Part> {
     let mut runs: Vec<(Option<NoiseKind>, Vec<&str>)> = Vec::new();
     let mut is_open = false;
@@ -245,7 +249,7 @@ fn blocks(lines: &[&str], kinds: &[Option<NoiseKind>]) -> Vec<Part> {
             continue;
         }
         match runs.last_mut() {
-            // Noise goes on after a blank line, a paragraph does not.
+            // Noise continues after a blank line, a paragraph does not.
             Some((last, run))
                 if last == kind && !is_dashes(line) && (is_open || goes_on(*kind, line)) =>
             {
@@ -264,8 +268,8 @@ fn blocks(lines: &[&str], kinds: &[Option<NoiseKind>]) -> Vec<Part> {
     blocks
 }
 
-/// Cuts off the first and the last line of a long paragraph where they are requests of their own: an
-/// order may stand right above or below what is pasted.
+/// Splits off the first and the last line of a long paragraph if they are requests: an order may be
+/// directly above or below pasted text.
 fn split_ends<'a, 'b>(lines: &'b [&'a str]) -> Vec<&'b [&'a str]> {
     let words = |line: &str| line.split_whitespace().count();
     let ([first, second, ..], [.., before, last]) = (lines, lines) else { return vec![lines] };
@@ -278,7 +282,7 @@ fn split_ends<'a, 'b>(lines: &'b [&'a str]) -> Vec<&'b [&'a str]> {
     if !has_closing && lines.iter().map(|line| words(line)).sum::<usize>() < LONG {
         return vec![lines];
     }
-    // Within wrapped text a line begins and ends anywhere.
+    // Within wrapped text, a line starts in the middle of a sentence.
     let begins = second.trim_start().starts_with(|c: char| !c.is_lowercase());
     let ends = before.trim_end().ends_with(['.', '!', '?', ':', ')', '"']) || has_closing;
     let to = lines.len() - usize::from(ends && asks(last));
@@ -287,8 +291,8 @@ fn split_ends<'a, 'b>(lines: &'b [&'a str]) -> Vec<&'b [&'a str]> {
     pieces.into_iter().filter(|piece| !piece.is_empty()).collect()
 }
 
-/// Whether a line after a blank one belongs to the block of its kind above. An order may look like a
-/// line of code: "let the plumber in (the back door)".
+/// Whether a line after a blank one belongs to the block above. An order may look like a line of
+/// code: "let the plumber in (the back door)".
 fn goes_on(kind: Option<NoiseKind>, line: &str) -> bool {
     kind.is_some_and(|kind| kind != NoiseKind::Code || !is_request(line))
 }

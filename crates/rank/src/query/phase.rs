@@ -1,4 +1,4 @@
-//! The phase of work of a prompt: examples, keywords and rules by files.
+//! Determines the phase of work of a prompt, by examples, keywords and files.
 
 use std::sync::LazyLock;
 
@@ -15,14 +15,14 @@ pub fn phase_examples() -> Vec<(&'static str, Option<Phase>)> {
     lines_by_label(include_str!("data/phase.txt"), Phase::from_word)
 }
 
-/// The phase with the most keywords in the prompt, and those keywords.
+/// Returns the phase with the most keywords in the prompt, and those keywords.
 pub fn phase_by_keywords(prompt: &str) -> Option<(Phase, Vec<String>)> {
     KEYWORDS.best(prompt)
 }
 
-/// The phase that the files suggest: refinement with tests, architecture with code but no tests,
-/// specification with documents but no code, and completion with deployment files only. The rules and
-/// their order are those of SPARC2.
+/// Returns the phase that the files suggest: refinement with tests, architecture with code but no
+/// tests, specification with documents but no code, and completion with deployment files only. The
+/// rules and their order are those of SPARC2.
 pub fn phase_by_files(files: &[SourceFile]) -> Option<Phase> {
     let code = |file: &SourceFile| language(file).is_some() && !is_deployment(&file.path);
     if files.iter().any(is_test) {

@@ -1,4 +1,4 @@
-//! Whether a prompt asks for one thing or for several: "show me the keys".
+//! Detects whether a prompt asks for one thing or for several: "show me the keys".
 
 use toolroute_catalog::singular;
 
@@ -8,8 +8,8 @@ const BEGINNING: usize = 2;
 /// Verbs that ask for all of something, whatever follows them.
 const LISTS: [&str; 2] = ["list", "enumerate"];
 
-/// Whether a prompt asks for several of a thing, given by its noun in the singular and lower case: the
-/// prompt has the plural as a word of prose, or begins with "list". A word with a capital within a
+/// Whether a prompt asks for several things of a kind, given by its noun in singular and lower
+/// case: the prompt contains the plural, or starts with "list". A capitalised word within a
 /// sentence is a name (`Google Tasks`). English only.
 pub fn asks_for_several(prompt: &str, noun: &str) -> bool {
     let mut begins = true;

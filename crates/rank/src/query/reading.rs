@@ -1,4 +1,4 @@
-//! What a prompt says by itself, read once.
+//! The reading of a prompt: what it says by itself.
 
 use std::borrow::Cow;
 
@@ -14,20 +14,21 @@ use super::requests::command_verbs;
 use super::spelling::{Lexicon, without_typos};
 use toolroute_translation::in_english;
 
-/// What a prompt says by itself. It is made once per request; later steps (embedding, retrieval,
-/// signals) use it instead of the prompt.
+/// What a prompt says by itself. It is made once per request, and all later steps (embedding,
+/// retrieval, signals) use it instead of the prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// What the prompt asks, with typos corrected and negations removed, after the earlier prompt that it
-    /// refers to where it is a follow-up.
+    /// The request in the prompt, with typos corrected and negations removed. In a follow-up, the
+    /// earlier prompt to which it refers comes first.
     pub text: String,
-    /// The text in the language that it was read from word by word.
+    /// The text in its original language, if it was translated word by word.
     pub original: Option<String>,
-    /// What the prompt has around that: data, logs, quoted mails and the like, one entry a kind.
+    /// The parts of the prompt that are ignored: data, logs, quoted mails and the like, one entry
+    /// per kind.
     pub left_out: Vec<Omission>,
-    /// Its requests, one or more.
+    /// The requests in the prompt, at least one.
     pub clauses: Vec<String>,
-    /// The share of Latin letters among its letters, 0 to 1; 1 without letters.
+    /// The share of Latin letters among its letters, 0 to 1; 1 if it has none.
     pub latin_share: f32,
     /// Whether it says that it is urgent.
     pub is_urgent: bool,
@@ -40,8 +41,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads a prompt. `said` holds the turns before it, the latest last. Typos are corrected where there
-    /// is a lexicon. A prompt in another language is read in English where `translates`.
+    /// Reads a prompt. `said` has the turns before it, the latest last. Typos are corrected if
+    /// there is a lexicon; other languages are translated if `translates`.
     pub(crate) fn new(
         prompt: &str,
         said: &[Turn],
@@ -62,7 +63,7 @@ impl Reading {
         Self { left_out: asked.left_out, ..Self::verbatim(&text) }
     }
 
-    /// Reads a prompt as it is written, without corrections.
+    /// Reads a prompt unchanged, without corrections.
     pub fn verbatim(text: &str) -> Self {
         Self {
             clauses: clauses(text),
@@ -77,8 +78,8 @@ impl Reading {
         }
     }
 
-    /// The text that words are counted in: with the words of the prompt's own language, which tools may
-    /// have too.
+    /// The text for keyword search: includes the words of the prompt's own language, which tools
+    /// may contain.
     pub fn keyword_text(&self) -> Cow<'_, str> {
         match &self.original {
             Some(original) => Cow::Owned(format!("{} {original}", self.text)),
@@ -86,13 +87,13 @@ impl Reading {
         }
     }
 
-    /// Whether it is in Latin letters and not in English.
+    /// Whether it is in Latin letters but not in English.
     pub fn is_foreign(&self) -> bool {
         is_foreign(&self.text)
     }
 }
 
-/// Applies a further step to a text, without a copy where the step changes nothing.
+/// Applies another step to a text, without copying if the step changes nothing.
 pub(crate) fn rewrite<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     match step(&text) {
         Cow::Borrowed(_) => text,

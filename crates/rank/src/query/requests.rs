@@ -1,4 +1,4 @@
-//! Tells a request ("book a hotel", "can you …?") from a statement ("my number is 7").
+//! Distinguishes a request ("book a hotel", "can you …?") from a statement ("my number is 7").
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::pattern;
 
-/// Verbs that begin a request to an assistant.
+/// Verbs that start a request to an assistant.
 const VERBS: &str = "access accept activate add adjust alert align allocate analyze analyse annotate append apply approve \
     archive arrange ask assess assign attach authenticate backup begin block book browse build buy calculate call \
     cancel capture categorize change charge check choose classify clean clear clone close collect combine comment \
@@ -53,46 +53,47 @@ static POLITE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a word in lower case is one of the verbs that begin a request.
+/// Whether a lower-case word is a verb that starts a request.
 pub fn is_verb(word: &str) -> bool {
     VERB.contains(word)
 }
 
-/// The verbs that begin a request.
+/// The verbs that start a request.
 pub(super) fn verbs() -> impl Iterator<Item = &'static str> {
     VERBS.split_whitespace()
 }
 
-/// The text without a leading "and then", "please", "finally" and the like.
+/// Returns the text without a leading "and then", "please", "finally" and the like.
 pub(super) fn without_opener(text: &str) -> &str {
     let text = text.trim();
     OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
 }
 
-/// The first word of a request in lower case, apart from its opener; `None` without one.
+/// Returns the first word of a request in lower case, after its opener; `None` if there is none.
 pub fn first_word(text: &str) -> Option<String> {
     let word = without_opener(text).split(|c: char| !c.is_alphanumeric()).next()?;
     (!word.is_empty()).then(|| word.to_lowercase())
 }
 
-/// Whether a text begins like a request, apart from its opener.
+/// Whether a text starts like a request, after its opener.
 pub(super) fn is_request(text: &str) -> bool {
     let text = without_opener(text);
     let word = text.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     ASKING.is_match(text) || is_verb(&word.to_ascii_lowercase())
 }
 
-/// Whether a text begins with "which", "is" and the like: after a comma that is rarely a question.
+/// Whether a text starts with "which", "is" and the like, which rarely starts a question after a
+/// comma.
 pub(super) fn is_relative(text: &str) -> bool {
     RELATIVE.is_match(without_opener(text))
 }
 
-/// Whether a text only asks for help with what was said: "Can you help me with that?"
+/// Whether a text only asks for help in general: "Can you help me with that?"
 pub(super) fn is_polite_filler(text: &str) -> bool {
     POLITE.is_match(text)
 }
 
-/// Whether a word in lower case names something: neither a request verb nor a word without content.
+/// Whether a lower-case word is neither a request verb nor a word without content.
 pub(super) fn is_content(word: &str) -> bool {
     !is_verb(word) && !EMPTY_WORD.contains(word)
 }
@@ -110,8 +111,8 @@ const BEFORE: [&str; 9] = ["to", "and", "then", "please", "now", "just", "you", 
 /// Words before a "to" that negate the command.
 const AGAINST: [&str; 3] = ["not", "never", "without"];
 
-/// The verbs by which a prompt commands, in lower case and in order: those that begin a sentence or a
-/// part of it, or follow "to", "please" and the like. English only.
+/// Returns the verbs with which a prompt commands, in lower case and in order: those at the start
+/// of a sentence or a part of it, or after "to", "please" and the like. English only.
 pub fn command_verbs(prompt: &str) -> Vec<String> {
     let (mut before, mut one_more) = (String::new(), String::new());
     let (mut begins, mut found) = (true, Vec::new());

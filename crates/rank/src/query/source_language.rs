@@ -1,4 +1,4 @@
-//! Which languages files are written in: by name, first line and content.
+//! Detects the programming languages of files by name, first line and content.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,10 +8,11 @@ use linguist::definitions::LANGUAGES;
 use super::SourceFile;
 use super::depth::head;
 
-/// How many bytes of a file are examined: as many as GitHub's linguist does, whose data this is.
+/// How many bytes of a file are examined; GitHub's linguist, the source of the data, uses the same
+/// number.
 const EXAMINED_BYTES: usize = 50 * 1_024;
 
-/// The languages to prefer, in order, where a file name fits several and the content does not decide:
+/// The preferred languages, in order, if a file name fits several and the content does not decide:
 /// `.rs` is also RenderScript, `.h` also Objective-C.
 const LIKELIEST: &[&str] = &[
     "Rust",
@@ -58,8 +59,8 @@ static BY_OTHER_NAME: LazyLock<HashMap<String, &'static str>> = LazyLock::new(||
     known
 });
 
-/// The name of a language as in [`super::ContextFeatures`]: in lower case, the same for all aliases. An
-/// unknown name is only lower-cased.
+/// Returns the name of a language as in [`super::ContextFeatures`]: lower case, equal for all
+/// aliases. An unknown name is only lower-cased.
 ///
 /// ```
 /// use toolroute_rank::query::language_name;
@@ -73,8 +74,8 @@ pub fn language_name(word: &str) -> String {
     BY_OTHER_NAME.get(&word).map_or(word, |name| name.to_lowercase())
 }
 
-/// The language of a file with code or markup; `None` for data, prose and unknown files. A file without
-/// content is recognised by its name alone.
+/// Returns the language of a file with code or markup; `None` for data, prose and unknown files. A
+/// file without content is recognised by its name only.
 pub fn language(file: &SourceFile) -> Option<&'static str> {
     let content = head(&file.content, EXAMINED_BYTES);
     let name = match by_first_line(content) {
@@ -84,7 +85,7 @@ pub fn language(file: &SourceFile) -> Option<&'static str> {
     is_code(name).then_some(name)
 }
 
-/// The languages of files in lower case, those with the most lines first, then by name.
+/// Returns the languages of files in lower case, by descending number of lines, then by name.
 pub fn languages(files: &[SourceFile]) -> Vec<String> {
     let mut lines: HashMap<&'static str, usize> = HashMap::new();
     for file in files {
@@ -98,20 +99,21 @@ pub fn languages(files: &[SourceFile]) -> Vec<String> {
     found.into_iter().map(|(name, _)| name.to_lowercase()).collect()
 }
 
-/// The language of the program that `#!` names.
+/// Returns the language of the interpreter in a `#!` line.
 fn by_first_line(content: &str) -> Option<&'static str> {
     let line = content.strip_prefix("#!")?.lines().next()?;
     let mut words = line.split_whitespace().filter(|word| !word.starts_with('-'));
     let program = words.next()?.rsplit('/').next()?;
     let program = if program == "env" { words.find(|word| !word.contains('='))? } else { program };
     let known = |name: &str| BY_OTHER_NAME.get(&name.to_lowercase()).copied();
-    // `python3.12` is known as `python3`.
+    // `python3.12` is listed as `python3`.
     known(program).or_else(|| known(program.split('.').next()?))
 }
 
 fn by_name(path: &str, content: &str) -> Option<&'static str> {
     let content = (!content.is_empty()).then_some(content);
-    // It fails only for paths without a file name, and for texts that its patterns cannot process.
+    // Detection fails only for paths without a file name, and for texts that its patterns cannot
+    // process.
     let found = linguist::detect_language(path, content)
         .or_else(|_| linguist::detect_language(path, None))
         .unwrap_or_default();
@@ -119,8 +121,8 @@ fn by_name(path: &str, content: &str) -> Option<&'static str> {
     likely.or(found.first()).map(|one| one.name)
 }
 
-/// Whether a language is for programs or markup. SQL counts too, although linguist calls it data: tools
-/// declare it.
+/// Whether a language is a programming or markup language. SQL counts too, although linguist
+/// classifies it as data, because tools declare it.
 fn is_code(name: &str) -> bool {
     use linguist_types::LanguageType::{Markup, Programming};
     let kind = LANGUAGES.get(name).map(|language| &language.language_type);

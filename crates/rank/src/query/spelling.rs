@@ -1,9 +1,9 @@
 //! Corrects typos: "delte the brnach". An encoder splits a misspelt word into pieces without meaning,
 //! and no tool has the word.
 //!
-//! Many unknown words of a prompt are correct: names, products, other languages, the caller's own
-//! systems. So only a single typo in a word is corrected, and only into a word of the tools or a
-//! request verb.
+//! Many unknown words in a prompt are correct: names, products, other languages, the caller's own
+//! systems. Therefore only a single typo in a word is corrected, and only to a word of the tools or
+//! a request verb.
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use super::natural_language::foreign_words;
 use super::requests::{is_verb, verbs};
 
-/// The words that are known to be correct, in lower case.
+/// The words that are considered correct, in lower case.
 pub trait Lexicon {
     /// Whether the encoder has the word in its vocabulary. Called for nearly every word of a prompt, so
     /// it must be fast.
@@ -25,22 +25,24 @@ pub trait Lexicon {
     fn catalog_words(&self) -> &[(Box<str>, u32)];
 }
 
-/// The least letters of a word to correct: shorter words are all close to one another.
+/// Minimum length of a word to correct. Shorter words are too similar to each other.
 const LEAST: usize = 4;
 
-/// The least letters of a word with an extra letter or a wrong vowel: `latte` is not `late`.
+/// Minimum length of a word with an extra letter or a wrong vowel: `latte` is not `late`.
 const SURE: usize = 6;
 
-/// The most bytes of a prompt to correct: longer text is pasted, not typed.
+/// Maximum size in bytes of a prompt to correct. Longer text is pasted, not typed.
 const LONGEST: usize = 2_000;
 
-/// The most unknown words in a prompt to correct: with more it is code, a log or another language.
+/// Maximum number of unknown words in a prompt to correct. With more, it is code, a log or another
+/// language.
 const MOST: usize = 16;
 
-/// With so many unknown words that resemble no known word, these must not outnumber the corrections.
+/// From this number of unknown words that resemble no known word, nothing is corrected unless there
+/// are at least as many corrections.
 const STRANGE: usize = 3;
 
-/// Technical words that small vocabularies lack and that resemble words of tools.
+/// Technical words that small vocabularies lack and that are similar to words of tools.
 const TECHNICAL: &str = "admin agile airtable alexa ansible asana async auth avro backlog bash bitbucket blog bool boolean \
     bot calendly changelog chmod chown chroma codec config cors cron crontab csv curl datadog debit dev devops django \
     docker docs emacs enum env epic figma flask fork gcloud gist github gitlab gmail golang grafana grep gzip heroku \
@@ -77,12 +79,12 @@ const OPEN: [&str; 16] = [
 /// Endings of English words that follow the whole word.
 const SHUT: [&str; 7] = ["s", "ly", "ment", "ments", "ness", "ful", "less"];
 
-/// Replaces each unknown word of a prompt that is one typo away from a word of the tools or a request
-/// verb. A typo is two swapped letters, a missing letter or, in words of six letters or more, an extra
-/// letter or a wrong vowel. English only.
+/// Replaces each unknown word of a prompt that is one typo away from a word of the tools or a
+/// request verb. A typo is two swapped letters, a missing letter or, in words of six or more
+/// letters, an extra letter or a wrong vowel. English only.
 ///
 /// Quoted text, tokens with other characters (paths, identifiers, addresses) and capitalised words
-/// within a sentence stay as they are.
+/// within a sentence are not changed.
 pub fn without_typos<'a>(prompt: &'a str, lexicon: &impl Lexicon) -> Cow<'a, str> {
     if prompt.len() > LONGEST {
         return Cow::Borrowed(prompt);
@@ -110,7 +112,7 @@ pub fn without_typos<'a>(prompt: &'a str, lexicon: &impl Lexicon) -> Cow<'a, str
     Cow::Owned(with(prompt, &corrected))
 }
 
-/// Puts the corrections into the prompt and keeps capitals.
+/// Inserts the corrections into the prompt and keeps capitals.
 fn with(prompt: &str, corrected: &[(Range<usize>, &str)]) -> String {
     let (mut text, mut at) = (String::with_capacity(prompt.len() + corrected.len()), 0);
     for (place, meant) in corrected {
@@ -126,7 +128,7 @@ fn with(prompt: &str, corrected: &[(Range<usize>, &str)]) -> String {
     text
 }
 
-/// The ranges of the words that may be misspelt: words of prose that the encoder does not know.
+/// Returns the ranges of words that may be misspelt: words of prose that the encoder does not know.
 fn unknown_words(prompt: &str, lexicon: &impl Lexicon) -> Vec<Range<usize>> {
     let (mut found, mut quotes, mut begins) = (Vec::new(), Quotes::default(), true);
     let (mut at, mut lower) = (0, String::new());
@@ -149,7 +151,7 @@ fn unknown_words(prompt: &str, lexicon: &impl Lexicon) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a word is in lower case, or capitalised at the beginning of a sentence.
+/// Whether a word is in lower case, or capitalised at the start of a sentence.
 fn is_prose(word: &str, begins: bool) -> bool {
     let Some((first, rest)) = word.as_bytes().split_first() else { return false };
     word.len() >= LEAST
@@ -157,7 +159,7 @@ fn is_prose(word: &str, begins: bool) -> bool {
         && rest.iter().all(u8::is_ascii_lowercase)
 }
 
-/// Which quotes are open.
+/// State of open quotes.
 #[derive(Default)]
 struct Quotes {
     double: bool,
@@ -212,7 +214,7 @@ impl<'a, K: Lexicon> Dictionary<'a, K> {
 
     /// Whether the word is a known word with another ending.
     fn is_inflected(&self, word: &str) -> bool {
-        // Vocabularies contain word pieces of three letters: `emial` is no form of `emi`.
+        // Vocabularies contain word pieces of three letters: `emial` is not a form of `emi`.
         let least = if word.ends_with("al") { LEAST } else { 3 };
         is_inflected(word, |base| base.len() >= least && self.knows(base))
     }
@@ -224,7 +226,8 @@ impl<'a, K: Lexicon> Dictionary<'a, K> {
         FORMS.iter().any(|ending| self.lexicon.contains(&format!("{stem}{ending}")))
     }
 
-    /// The word that is one typo away. Among several the most frequent wins, then alphabetical order.
+    /// Returns the word that is one typo away. Among several, the most frequent wins, then
+    /// alphabetical order.
     fn meant(&self, word: &str) -> Option<&'a str> {
         let first = &word[..1];
         let from = self.catalog.partition_point(|(known, _)| &**known < first);
@@ -272,7 +275,7 @@ fn is_typo_of(word: &str, meant: &str) -> bool {
     {
         return false;
     }
-    // A changed or added final vowel is another language: `evento`, `archivo`.
+    // A changed or added final vowel suggests another language: `evento`, `archivo`.
     let is_foreign = word.len() >= meant.len() && word.ends_with(['a', 'e', 'i', 'o']) && {
         meant.starts_with(&word[..word.len() - 1])
     };
@@ -298,7 +301,7 @@ fn sounds_alike(a: u8, b: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// An encoder's few words, and those of a catalog.
+    /// A small encoder vocabulary and a small catalog.
     struct Words {
         read: Vec<&'static str>,
         searched: Vec<(Box<str>, u32)>,

@@ -1,4 +1,4 @@
-//! How the given code is divided, which design patterns it has, and how easily it is tested.
+//! Analyses the structure of code: its division, design patterns and testability.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -33,7 +33,7 @@ const BY_NAME: &[(&str, &[&str])] = &[
     ("visitor", &["visitor"]),
 ];
 
-/// Manifests of something that is built on its own.
+/// Files that mark a separately built unit.
 const MANIFESTS: &[&str] = &[
     "package.json",
     "Cargo.toml",
@@ -62,19 +62,19 @@ static GLOBAL: LazyLock<Regex> = LazyLock::new(|| {
         r"(?m)\bstatic mut \w|^\s*global \w|\bgetInstance\(|\bget_instance\(|^(?:var|let) \w+ = new |\bGlobals?\.",
     )
 });
-/// Seams at which a test can substitute a part: interfaces and injected dependencies.
+/// Places at which a test can substitute a part: interfaces and injected dependencies.
 static SEAM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"\b(?:interface|trait|protocol)\s+\w|\bProtocol\)|\bABC\)|\babstract class\b|@Inject|@Autowired|\bdyn \w|\bimpl \w+ for\b|constructor\([^)]*(?:private|readonly)|\bDepends\(",
     )
 });
 
-/// The least folders with code of a modular structure.
+/// Minimum number of folders with code in a modular structure.
 const MODULES: usize = 3;
 /// The share of all lines in one file from which the code is a monolith, whatever its folders.
 const ONE_FILE: f32 = 0.7;
 
-/// The structure of the code; its kind is `Unknown` where there is no code.
+/// Analyses the structure of the code; its kind is `Unknown` if there is no code.
 pub fn structure(files: &[SourceFile]) -> CodeStructure {
     let code: Vec<&SourceFile> =
         files.iter().filter(|file| language(file).is_some() && !is_test(file)).collect();
@@ -99,8 +99,8 @@ fn kind(files: &[SourceFile], code: &[&SourceFile]) -> Structure {
     }
 }
 
-/// The number of services: the most of folders with both a manifest and a Dockerfile, services that
-/// compose files build, and Kubernetes deployments.
+/// Returns the number of services: the maximum of folders with both a manifest and a Dockerfile,
+/// services that compose files build, and Kubernetes deployments.
 fn services(files: &[SourceFile]) -> usize {
     let mut marks: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
     let (mut built, mut deployments) = (0, 0);
@@ -121,7 +121,7 @@ fn services(files: &[SourceFile]) -> usize {
     alone.max(built).max(deployments)
 }
 
-/// The folder of a path; empty at the root.
+/// Returns the folder of a path; empty at the root.
 fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -132,7 +132,7 @@ fn largest_share(code: &[&SourceFile]) -> f32 {
     most as f32 / all.max(1) as f32
 }
 
-/// The design patterns that types, files and folders are named after, sorted.
+/// Returns the design patterns after which types, files and folders are named, sorted.
 fn patterns(code: &[&SourceFile]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut look = |name: &str| {
@@ -159,8 +159,8 @@ fn patterns(code: &[&SourceFile]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// High where the code has seams, tests and hardly any shared state; low where it has neither seams nor
-/// tests, or has shared state in more than a third of its files.
+/// Grades testability: high if the code has such places, tests and hardly any shared state; low if
+/// it has neither such places nor tests, or has shared state in more than a third of its files.
 fn testability(files: &[SourceFile], code: &[&SourceFile]) -> Grade {
     let share = |mark: &Regex| {
         let with = code.iter().filter(|file| mark.is_match(&file.content)).count();

@@ -1,4 +1,4 @@
-//! The kind of work that a prompt asks for: examples and keywords.
+//! Determines the kind of work that a prompt requests, by examples and keywords.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ pub fn task_examples() -> Vec<(&'static str, Option<TaskType>)> {
     lines_by_label(include_str!("data/task.txt"), TaskType::from_word)
 }
 
-/// The kind of work with the most keywords in the prompt, and those keywords.
+/// Returns the kind of work with the most keywords in the prompt, and those keywords.
 pub fn task_by_keywords(prompt: &str) -> Option<(TaskType, Vec<String>)> {
     KEYWORDS.best(prompt)
 }

@@ -1,4 +1,4 @@
-//! Whether the given files are tested, and whether their tests pass.
+//! Determines whether the given code is tested, and whether its tests pass.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ static FAILED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The share of code files with a test from which the tests are comprehensive.
+/// Minimum share of code files with a test for the status `comprehensive`.
 const COMPREHENSIVE: f32 = 0.6;
 
 pub(super) fn is_test(file: &SourceFile) -> bool {
@@ -45,13 +45,13 @@ pub(super) fn reports_failure(text: &str) -> bool {
     FAILED.is_match(text)
 }
 
-/// How well the code among `files` is tested; `None` where there is no code.
+/// Determines how well the code among `files` is tested; `None` if there is no code.
 ///
-/// Failing where one of the files is the output of a failed test run. Comprehensive where 60 % of the
+/// Failing if one of the files is the output of a failed test run. Comprehensive if 60 % of the
 /// code files contain tests or have a test file of their name.
 pub fn testing_status(files: &[SourceFile]) -> Option<TestingStatus> {
     let code: Vec<&SourceFile> = files.iter().filter(|file| language(file).is_some()).collect();
-    // A source file may quote such output, so only reports and logs count.
+    // A source file may quote such output, so only reports and logs are considered.
     let reports = files.iter().filter(|file| language(file).is_none());
     if reports.map(|file| &file.content).any(|text| reports_failure(text)) {
         return Some(TestingStatus::FailingTests);
@@ -74,7 +74,7 @@ pub fn testing_status(files: &[SourceFile]) -> Option<TestingStatus> {
     })
 }
 
-/// The subject of a file: its name in lower case, without extension and test marks.
+/// The subject of a file: its name in lower case, without extension and test affixes.
 fn subject(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let stem = name.split('.').next().unwrap_or(&name).to_owned();

@@ -39,7 +39,7 @@ pub struct Calibration {
     #[serde(default)]
     pub per_doubling: f32,
     /// The share of the catalog's background evidence that is added to the threshold. Background
-    /// evidence is what ordinary prompts score in this catalog.
+    /// evidence is the evidence that 90 % of ordinary prompts reach in this catalog.
     #[serde(default)]
     pub background: f32,
     /// The additional evidence that changes the odds from 1 : 1 to 2.7 : 1.

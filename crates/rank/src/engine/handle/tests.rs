@@ -37,7 +37,7 @@ fn ids(engine: &Engine, prompt: &str) -> Vec<String> {
     found.tools.iter().map(|selected| selected.tool.id.to_string()).collect()
 }
 
-/// Vectors by the letters of a text: enough to tell texts apart, and counted.
+/// A model that counts letters, which is enough to distinguish texts, and counts its calls.
 struct Letters {
     identity: ModelIdentity,
     embedded: AtomicUsize,
@@ -170,8 +170,8 @@ fn what_is_held_stays_as_it_was() {
     assert!(ids(&engine, "reads").is_empty());
 }
 
-/// 10,000 steps on four threads. Tools come and go in pairs, in one change each: an answer with
-/// half a pair, or with words that its tool does not have, was made from two states.
+/// Runs 10,000 steps on four threads. Each change adds or removes a pair of tools: an answer with
+/// half a pair, or with a description that its tool does not have, would come from two states.
 #[test]
 fn selections_never_see_half_a_change() {
     const STEPS: usize = 10_000;
@@ -253,7 +253,7 @@ proptest! {
         let start = vec![tool("tool0", "reads files"), tool("tool1", "cooks")];
         let engine = engine_of(start, Some(Letters::new()), IndexKind::Auto);
         for step in &steps {
-            // What is refused leaves everything as it was.
+            // A refused change leaves everything unchanged.
             let _ = engine.change(vec![change_of(step)]);
         }
         let tools = engine.catalog().iter().cloned().collect();

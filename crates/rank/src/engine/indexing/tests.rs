@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::*;
 use crate::embedding::{self, Embedded};
 
-/// A vector for each length of text: no model, and two numbers.
+/// A model that returns a two-dimensional vector depending on the length of the text.
 struct ByLength(ModelIdentity);
 
 impl Embedder for ByLength {

@@ -9,7 +9,7 @@ fn tool(name: &str, description: &str) -> Tool {
     Tool::new(Some("s"), name, description)
 }
 
-/// An engine of words alone over tools that all fit the prompt "moves data".
+/// An engine without a model over tools that all match the prompt "moves data".
 fn engine(tools: Vec<Tool>, config: EngineConfig) -> Engine {
     let loaded = Catalog::from_tools(tools);
     assert_eq!(loaded.problems, []);
@@ -200,7 +200,7 @@ fn runs_reach_the_log_and_are_counted() {
     assert!(engine.metrics().text().contains(succeeded));
 }
 
-/// The catalog of the ablation, whole or with nothing declared that a signal reads.
+/// The catalog of the ablation; with `bare`, without the declarations that signals read.
 #[cfg(feature = "built-in-model")]
 fn hybrid(bare: bool, config: EngineConfig) -> Engine {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/signals/tools.jsonl");
@@ -267,7 +267,7 @@ fn a_catalog_that_declares_nothing_is_ranked_as_without_signals() {
     let off = EngineConfig { signals: SignalWeights::OFF, ..config.clone() };
     let (on, off) = (hybrid(true, config), hybrid(true, off));
     for text in ["draw a cat", "the latest news, quickly", "delete a file"] {
-        // Costs and latencies are declared still: no urgent prompt here.
+        // Costs and latencies are still declared, so the prompt must not be urgent.
         let request = SelectRequest::new(text.replace(", quickly", ""));
         let bytes =
             |engine: &Engine| serde_json::to_string(&engine.select(&request).unwrap()).unwrap();
