@@ -10,7 +10,7 @@ use toolroute_vectors::embedding::{ModelFiles, Role};
 const MODEL: &str = "model";
 const SNAPSHOT: &str = "vectors";
 
-/// Verifies the model's files and embeds one sentence.
+/// Verifies the model's files, and checks that it embeds similar sentences closer than others.
 pub fn check(args: &DoctorArgs) -> Vec<Finding> {
     let cure = "`toolroute model list` has those that are here, `toolroute model pull` fetches one";
     match models::files(&args.engine.choice, args.engine.precision) {
