@@ -30,7 +30,7 @@ impl Configure for MetricsArgs {
     }
 }
 
-/// The targets that the report shows beside each metric; estimates have none.
+/// The targets in the report, next to each metric; estimates have none.
 const FEW_ERRORS: &str = "below 5 %";
 const MOST_RECOVERED: &str = "above 80 %";
 const ESTIMATED: &str = "–";

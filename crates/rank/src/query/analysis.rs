@@ -42,7 +42,7 @@ pub enum Evidence {
     NotNeeded,
     /// Not computed: the project is too large to read its files.
     NotRead,
-    /// Nothing at hand tells.
+    /// Neither the prompt nor the context shows it.
     Unknown,
 }
 

@@ -16,8 +16,8 @@ static SHIPPED: LazyLock<Keywords<&'static str>> = LazyLock::new(|| {
 /// Keywords of categories by name, in addition to those that this crate ships (English and Hebrew).
 pub type CategoryWords = BTreeMap<String, Vec<String>>;
 
-/// The categories of a catalog's tools, and the keywords of each: its name, the user's words for it, and
-/// the shipped words where a shipped category has its name.
+/// The categories of a catalog's tools, each with its keywords: its name, the user's words for it, and
+/// the shipped words if a shipped category has the same name.
 #[derive(Debug, Default)]
 pub struct Categories(Vec<Category>);
 

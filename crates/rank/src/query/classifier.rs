@@ -48,8 +48,8 @@ impl<L: Copy + PartialEq> Classifier<L> {
     /// `labels.len() * dimension` numbers.
     ///
     /// # Errors
-    /// [`Error::BadExamples`] where labels and vectors differ in number, where there are none, or where a
-    /// number is not finite.
+    /// [`Error::BadExamples`] if labels and vectors differ in number, if there are none, or if a number
+    /// is not finite.
     pub fn new(labels: Vec<Option<L>>, vectors: Vec<f32>, dimension: usize) -> Result<Self, Error> {
         let (expected, found) = (labels.len(), vectors.len());
         let whole = expected > 0 && dimension > 0 && found == expected * dimension;

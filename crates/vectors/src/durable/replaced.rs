@@ -92,7 +92,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// `tempfile` creates files that only the owner may read, unless told otherwise.
+/// Sets the permissions of the temporary file, which `tempfile` makes readable by the owner only.
 #[cfg_attr(
     not(unix),
     allow(unused_variables, reason = "elsewhere it is the folder that says who may")

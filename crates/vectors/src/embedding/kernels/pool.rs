@@ -20,17 +20,16 @@ use std::time::{Duration, Instant};
 /// Iterations of the spin loop before a worker sleeps, or before a caller yields: about 50 µs.
 const SPINS: usize = 20_000;
 
-/// A synchronisation that takes this long counts as delayed, unless the mean of its prompt is
-/// nearly as long.
+/// A synchronisation counts as delayed if it takes longer than this, and also longer than
+/// [`TIMES_THE_MEAN`] times the mean of its prompt.
 const LATE: Duration = Duration::from_micros(500);
 
-/// A delayed synchronisation also takes more than this multiple of the prompt's mean.
+/// See [`LATE`].
 const TIMES_THE_MEAN: u32 = 8;
 
 /// Number of prompts that use a single thread after a delayed one, so that fewer than one prompt in
-/// a hundred is delayed on a busy machine. The number doubles with each delay, up to
-/// [`MOST_ALONE`], and is halved if at least as many prompts before the delay were shared without
-/// one.
+/// a hundred is delayed on a busy machine. The number doubles with each delay, up to [`MOST_ALONE`];
+/// it is halved instead if more prompts than that were shared without a delay before.
 const ALONE: u32 = 256;
 const MOST_ALONE: u32 = 4_096;
 
