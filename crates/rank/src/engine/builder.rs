@@ -46,6 +46,7 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets the configuration; it is checked by [`EngineBuilder::build`].
     pub fn config(mut self, config: EngineConfig) -> Self {
         self.config = config;
         self

@@ -20,7 +20,9 @@ pub const DEFAULT_MIN_CONFIDENCE: f32 = 0.5;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineConfig {
+    /// How tools are ranked.
     pub strategy: Strategy,
+    /// How the hybrid strategy combines semantic and keyword scores.
     pub fusion: Fusion,
     /// Whether the hybrid strategy also ranks each request in a prompt separately.
     pub clauses: bool,
@@ -36,6 +38,7 @@ pub struct EngineConfig {
     /// Whether a tool that provides an id is added next to one that requires it, unless the prompt
     /// contains the id.
     pub complete: bool,
+    /// Which tools are admitted, and which come first among equals.
     pub policy: Policy,
     /// Tools whose scores, on the scale of a cosine, differ by at most this are ordered by declared
     /// reliability, cost and latency; 0 orders by score only.
@@ -47,6 +50,7 @@ pub struct EngineConfig {
     /// Minimum number of tools that each part of the hybrid strategy contributes; `None` ranks by
     /// score only.
     pub min_shares: Option<MinShares>,
+    /// Which models are small and get fewer tools.
     pub small_models: SmallModels,
     /// Profiles by name: id patterns of their tools.
     pub profiles: BTreeMap<String, Vec<String>>,

@@ -18,6 +18,7 @@ pub struct Health<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HealthReport {
     pub healthy: bool,
+    /// The result of each check, by name.
     pub checks: BTreeMap<String, CheckResult>,
 }
 

@@ -24,6 +24,7 @@ pub struct HeldTool {
 #[non_exhaustive]
 pub struct HeldMatch {
     pub id: ToolId,
+    /// The score that it would have.
     pub score: f32,
     /// Why, and how to release it.
     pub because: String,

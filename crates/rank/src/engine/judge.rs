@@ -26,7 +26,9 @@ const CONFIRMING_SHARE: f32 = 0.5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MinShares {
+    /// Tools that are best by meaning.
     pub semantic: usize,
+    /// Tools that are best by keywords.
     pub keyword: usize,
 }
 

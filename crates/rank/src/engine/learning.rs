@@ -28,6 +28,7 @@ const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPrompt {
     pub prompt: String,
+    /// The ids of the tools that served it.
     pub tools: Vec<String>,
 }
 

@@ -29,7 +29,9 @@ pub struct Map {
 pub struct MapPoint {
     pub id: ToolId,
     pub server: Option<String>,
+    /// Coordinate along the first principal component, -1 to 1.
     pub x: f32,
+    /// Coordinate along the second principal component, -1 to 1.
     pub y: f32,
 }
 

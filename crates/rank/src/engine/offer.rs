@@ -18,6 +18,7 @@ const MOST_CHARS: usize = 16_384;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Offer {
+    /// The prompt, trimmed and truncated.
     pub prompt: String,
     /// Best first.
     pub tools: Vec<OfferedTool>,

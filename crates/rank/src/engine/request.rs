@@ -14,8 +14,11 @@ use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy}
 /// A prompt, with settings that override the engine's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SelectRequest {
+    /// The prompt; must not be empty.
     pub prompt: String,
+    /// How to rank; `None` uses the configuration, like the other options.
     pub strategy: Option<Strategy>,
+    /// Maximum number of tools.
     pub limit: Option<usize>,
     /// Whether the answer leaves out tools that score far below the best one, instead of always
     /// containing `limit` tools.
@@ -23,6 +26,7 @@ pub struct SelectRequest {
     /// Whether a tool that provides an id is added next to one that requires it, unless the prompt
     /// contains the id.
     pub complete: Option<bool>,
+    /// Which tools are admitted, and which come first among equals.
     pub policy: Option<Policy>,
     /// Tools whose scores, 0 to 1, differ by at most this are ordered by the policy; 0 orders by score
     /// only.
@@ -34,52 +38,61 @@ pub struct SelectRequest {
 }
 
 impl SelectRequest {
+    /// A request with the settings of the engine.
     pub fn new(prompt: impl Into<String>) -> Self {
         Self { prompt: prompt.into(), ..Self::default() }
     }
 
+    /// Sets the strategy.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = Some(strategy);
         self
     }
 
+    /// Sets the maximum number of tools.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
         self
     }
 
+    /// Sets whether tools far below the best one are left out.
     #[must_use]
     pub fn adaptive(mut self, adaptive: bool) -> Self {
         self.adaptive = Some(adaptive);
         self
     }
 
+    /// Sets whether tools that provide required ids are added.
     #[must_use]
     pub fn complete(mut self, complete: bool) -> Self {
         self.complete = Some(complete);
         self
     }
 
+    /// Sets the policy.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
     }
 
+    /// Sets the difference of scores, 0 to 1, within which the policy orders.
     #[must_use]
     pub fn policy_band(mut self, band: f32) -> Self {
         self.policy_band = Some(band);
         self
     }
 
+    /// Ranks only the tools with these ids.
     #[must_use]
     pub fn candidates(mut self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.candidates = Some(ids.into_iter().map(Into::into).collect());
         self
     }
 
+    /// Sets the context.
     #[must_use]
     pub fn context(mut self, context: Context) -> Self {
         self.context = Some(context);
@@ -109,6 +122,7 @@ pub struct Selection {
     /// The features of the prompt and the files of its context, if the context requests an analysis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<Arc<Analysis>>,
+    /// The tools, best first.
     pub tools: Vec<SelectedTool>,
     /// Whether the tools fit the prompt.
     pub fit: Fit,
@@ -216,9 +230,11 @@ impl fmt::Display for NoTools {
 /// One tool of an answer.
 #[derive(Clone, Debug)]
 pub struct SelectedTool {
+    /// The definition in the catalog.
     pub tool: Arc<Tool>,
     /// The sum of the contributions in `explanation`.
     pub score: f32,
+    /// How the score was computed.
     pub explanation: Explanation,
     /// The ids that it requires, each with the tools of its server that provide it, if there are any.
     pub needs: Vec<Need>,
@@ -265,23 +281,29 @@ impl Serialize for SelectedTool {
 pub struct ExcludedTool {
     pub id: ToolId,
     pub score: f32,
+    /// The rule that excluded it.
     pub because: Exclusion,
 }
 
 /// The time that each stage of a selection took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timings {
+    /// Splitting texts into tokens.
     pub tokenize: Duration,
     /// Inference, without tokenising.
     pub embed: Duration,
+    /// Search by vector.
     pub search: Duration,
+    /// Search by keyword.
     pub keyword: Duration,
+    /// Combining both into one score.
     pub fuse: Duration,
     /// Filter, order and explanations.
     pub policy: Duration,
 }
 
 impl Timings {
+    /// The sum of all stages.
     pub fn total(&self) -> Duration {
         self.stages().iter().map(|(_, time)| *time).sum()
     }

@@ -30,6 +30,7 @@ impl Default for TextCache {
 /// Vectors of texts, one per text, and their length in tokens.
 #[derive(Clone, Debug)]
 pub struct TextVectors {
+    /// Unit vectors, in the order of the texts.
     pub vectors: Vec<Vec<f32>>,
     /// Number of tokens after truncation, including special tokens.
     pub tokens: usize,

@@ -61,7 +61,9 @@ pub struct FeatureEvidence {
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
     pub features: ContextFeatures,
+    /// How each of them was found.
     pub found: FeatureEvidence,
+    /// How much of the files was read.
     pub depth: Depth,
     /// Not serialised, so that equal contexts give equal bytes.
     #[serde(skip)]

@@ -106,7 +106,9 @@ pub struct ContextFeatures {
     /// 0 (trivial) to 1.
     pub complexity: Option<f32>,
     pub task_type: Option<TaskType>,
+    /// How the code is divided.
     pub structure: Option<CodeStructure>,
+    /// How well the files are tested.
     pub testing: Option<TestingStatus>,
 }
 

@@ -17,6 +17,7 @@ use super::requests::{content_words, is_request};
 /// A part of a prompt that is ignored in ranking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Omission {
+    /// What kind of text was left out.
     pub kind: NoiseKind,
     /// The number of words, separated by white space.
     pub words: usize,
