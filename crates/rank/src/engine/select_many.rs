@@ -1,4 +1,5 @@
-//! Answers to many prompts at once: they are embedded together, and compared with the catalog in groups.
+//! Answers many prompts at once: they are embedded together and compared with the catalog in
+//! groups.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,8 +15,9 @@ use super::state::State;
 use crate::embedding::Role;
 use crate::query::Reading;
 
-/// Prompts that are compared with the catalog together. The vectors of a large catalog come from memory, which takes
-/// longer than the products of one prompt; their scores take 170 KB a prompt over 42,820 tools.
+/// Number of prompts that are compared with the catalog together. Reading the vectors of a large
+/// catalog from memory takes longer than the products of one prompt. The scores take 170 KB per
+/// prompt over 42,820 tools.
 const GROUP: usize = 32;
 
 impl State {
@@ -33,7 +35,7 @@ impl State {
         answers
     }
 
-    /// [`State::select_many`] for prompts that are already read.
+    /// The same as [`State::select_many`] for prompts that are already read.
     fn select_many_read(&self, requests: &[ReadRequest<'_>]) -> Vec<Result<Selection, Error>> {
         let texts = requests.par_iter().map(|(request, reading)| match self.effective(request) {
             Ok((strategy, ..)) if strategy.needs_vector() => {
@@ -95,16 +97,16 @@ impl State {
         answers
     }
 
-    /// The cosines of vectors with all rows; none where an approximate search finds the rows to compare, and where a
-    /// vector cannot be compared: the answer to its prompt says why.
+    /// Returns the cosines of vectors with all rows. Returns none if an approximate search finds
+    /// the rows to compare, or if a vector is invalid; the answer to its prompt then has the error.
     fn cosines(&self, vectors: &[&[f32]]) -> Vec<Vec<f32>> {
         let search = self.search.as_ref().filter(|search| search.is_exact() && vectors.len() > 1);
         search.and_then(|search| search.score_many(vectors).ok()).unwrap_or_default()
     }
 }
 
-/// The distinct texts, and the index of each text among them: an evaluation ranks one prompt by several
-/// strategies.
+/// Returns the distinct texts, and the index of each text among them: an evaluation ranks one
+/// prompt with several strategies.
 fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<usize>) {
     let (mut all, mut known) = (Vec::new(), HashMap::new());
     let place = |text| {

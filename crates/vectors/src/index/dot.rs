@@ -20,8 +20,9 @@ pub(super) fn dot_rows(query: &[f32], matrix: &[f32], scores: &mut [f32]) {
     Arch::new().dispatch(Block { query, matrix, scores });
 }
 
-/// Fills `scores`, which holds a vector per query, with the dot products of `queries` and the rows of `matrix`, both end
-/// to end with `dimension` numbers each: the very numbers of [`dot_rows`], with the matrix read once.
+/// Fills `scores`, one vector per query, with the dot products of `queries` and the rows of `matrix`.
+/// Both are stored consecutively, with `dimension` numbers each. The results are bit-identical to
+/// [`dot_rows`], but the matrix is read only once.
 pub(super) fn dot_matrix(
     queries: &[f32],
     matrix: &[f32],
@@ -31,7 +32,8 @@ pub(super) fn dot_matrix(
     Arch::new().dispatch(Product { queries, matrix, dimension: dimension.max(1), scores });
 }
 
-/// Rows that stay in the first-level cache while all queries pass over them: 24 KiB of 384 numbers.
+/// Number of rows that stay in the first-level cache while all queries use them: 24 KiB with 384
+/// numbers per row.
 const TILE: usize = 16;
 
 struct Pair<'a> {
@@ -82,8 +84,8 @@ impl WithSimd for Product<'_> {
         for (at, tile) in matrix.chunks(TILE * dimension).enumerate() {
             let first = at * TILE;
             let mut pairs = queries.chunks(2 * dimension).zip(scores.chunks_mut(2));
-            // Two by two, each number is loaded once for two products. With narrower registers the sums of four
-            // products would not fit.
+            // Two by two: each number is loaded once for two products. With narrower registers the sums
+            // of four products would not fit.
             while S::F32_LANES >= 16
                 && let Some((two, scores)) = pairs.next()
             {
@@ -121,7 +123,7 @@ fn score_tile(query: &[f32], tile: &[f32], scores: &mut [f32]) {
     }
 }
 
-/// The products of two queries with two rows, in the order first query, second query.
+/// Returns the products of two queries with two rows, those of the first query first.
 #[inline(always)]
 fn four_sums([a, b]: [&[f32]; 2], [x, y]: [&[f32]; 2]) -> [f32; 4] {
     let ((a_blocks, a_rest), (b_blocks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());

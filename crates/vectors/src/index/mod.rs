@@ -86,8 +86,8 @@ pub trait VectorIndex: Send + Sync {
     /// Returns [`Error::Row`] if a row does not exist.
     fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error>;
 
-    /// The exact cosines of all rows for each query: the very numbers of [`Self::score`], with the rows read once for
-    /// all queries.
+    /// Returns the exact cosines of all rows, one vector per query. They are bit-identical to
+    /// [`Self::score`], but the rows are read only once.
     fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error>;
 
     /// Whether [`Self::search`] never misses a row.
