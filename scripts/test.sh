@@ -89,6 +89,7 @@ step "route and the gateway without any network" scripts/offline.sh --binary "$b
 optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
 optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"
 optional_step python3 "the Python package in an empty environment" scripts/python.sh
+optional_step python3 "the image, the unit of systemd and the example for Kubernetes" scripts/container.sh --binary "$binary"
 optional_step python3 "hostile servers, clients and files" scripts/attack_drill.sh --binary "$binary" --json
 optional_step npm "the page in a browser" scripts/page.sh "$binary"
 optional_step python3 "public items without a door" scripts/doors.sh
