@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The wheel of the Python package: library, both models and the command `toolroute`, for Python 3.9 and
-# later. A release wheel is linked against glibc 2.28 by zig, so that it runs on Debian 10 and 11, RHEL 8
-# and 9, Ubuntu 20.04, Amazon Linux 2023 and everything later.
+# later. A release wheel is linked against glibc 2.28 (scripts/old_glibc.sh).
 #
 #   scripts/build_wheel.sh [--dev] [--out DIR]
 #
@@ -13,7 +12,8 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${CARGO_TARGET_DIR:-$PWD/target}
+# shellcheck source=scripts/old_glibc.sh
+source scripts/old_glibc.sh
 out=$target/wheels
 dev=
 # One file of that size is what `pip install` fetches.
@@ -27,21 +27,13 @@ while (($#)); do
     esac
 done
 
-tools=$target/tools/maturin
-if ! command -v maturin >/dev/null; then
-    [[ -x $tools/bin/maturin ]] || {
-        python3 -m venv "$tools"
-        "$tools/bin/pip" install --quiet --disable-pip-version-check 'maturin[zig]>=1.9.4,<2'
-    }
-    PATH=$tools/bin:$PATH
-fi
-
+use_program maturin 'maturin[zig]>=1.9.4,<2'
 # Encoders that the native one does not cover are left out (feature `candle`): the wheel is near its limit.
 build=(maturin build --locked --manifest-path crates/python/Cargo.toml --out "$out")
 if [[ -n $dev ]]; then
     "${build[@]}" --compatibility linux >&2
 else
-    "${build[@]}" --release --no-default-features --zig --compatibility manylinux_2_28 >&2
+    "${build[@]}" --release --no-default-features --zig --compatibility "manylinux_${oldest_glibc/./_}" >&2
 fi
 wheel=$(find "$out" -name 'toolroute-*.whl' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2)
 if [[ -z $dev ]] && (($(stat -c %s "$wheel") > most_bytes)); then

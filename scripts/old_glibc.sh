@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# What build_wheel.sh and build_binary.sh share: they source it. What is released is linked against glibc 2.28 by
+# zig, so that it runs on Debian 10 and 11, RHEL 8 and 9, Ubuntu 20.04, Amazon Linux 2023 and everything later.
+oldest_glibc=2.28
+target=${CARGO_TARGET_DIR:-$PWD/target}
+
+# Puts a program into PATH: the user's, or that of packages of PyPI, in target/tools with zig.
+#   use_program PROGRAM PACKAGE...
+use_program() {
+    local program=$1 tools=$target/tools/maturin
+    shift
+    command -v "$program" >/dev/null && return
+    PATH=$tools/bin:$PATH
+    [[ -x $tools/bin/$program ]] && return
+    [[ -x $tools/bin/pip ]] || python3 -m venv "$tools"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check "$@"
+}
+
+# Fails where a binary needs a later glibc.
+check_glibc() {
+    local needed
+    needed=$(objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | cut -d _ -f 2 | sort -V | tail -n 1)
+    if [[ $(printf '%s\n' "$oldest_glibc" "$needed" | sort -V | tail -n 1) != "$oldest_glibc" ]]; then
+        printf '%s needs glibc %s; expected at most %s\n' "$1" "$needed" "$oldest_glibc" >&2
+        return 1
+    fi
+    printf 'it needs glibc %s\n' "${needed:-not at all}" >&2
+}
