@@ -26,8 +26,9 @@ COPY --from=binary /LICENSE-APACHE /LICENSE-MIT /usr/share/doc/toolroute/
 COPY --from=binary /toolroute /usr/local/bin/toolroute
 # A number, so that Kubernetes sees that it is not root.
 USER 10001:10001
-# Vectors are kept below the home folder; where it cannot be written, they are computed at each start.
+# Vectors are kept below the home folder. A volume, because it is not ready where it cannot write them (--read-only).
 ENV HOME=/var/lib/toolroute TOOLROUTE_TOOLS=/catalog
+VOLUME /var/lib/toolroute
 EXPOSE 8765
 # The image has no curl. A probe needs no token.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=60s \

@@ -36,11 +36,11 @@ PORT = 8765
 NO_NEW_PRIVILEGES, DENY_WRITE_EXECUTE = 38, 65
 
 
-def ask(path, body=None, host="localhost", port=PORT):
+def ask(path, body=None, host="localhost"):
     """The status and the text of an answer; 0 where nothing listens."""
     headers = {"Host": host, "Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
     data = json.dumps(body).encode() if body else None
-    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", data, headers)
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -57,9 +57,9 @@ def wait_until(what, is_true, seconds=30):
         time.sleep(0.05)
 
 
-def check_answers(expected, host="localhost", port=PORT):
-    wait_until("/readyz is 200", lambda: ask("/readyz", port=port)[0] == 200)
-    status, text = ask("/v1/select", {"prompt": PROMPT, "limit": 1}, host, port)
+def check_answers(expected, host="localhost"):
+    wait_until("/readyz is 200", lambda: ask("/readyz")[0] == 200)
+    status, text = ask("/v1/select", {"prompt": PROMPT, "limit": 1}, host)
     assert status == 200, (status, text)
     found = json.loads(text)["tools"][0]["id"]
     assert found == expected, f"expected {expected} for the prompt, found {found}"
@@ -188,7 +188,7 @@ def check_dockerfile(work, binary, repository, user):
     probe = health_check(stage)
     entry, command = json.loads(one(stage, "ENTRYPOINT")), json.loads(one(stage, "CMD"))
 
-    root = Root(work, binary, ["/catalog"], [environment["HOME"]], uid if user else None)
+    root = Root(work, binary, ["/catalog"], [one(stage, "VOLUME")], uid if user else None)
     shutil.copytree(repository / "examples/catalog", root.folder("/catalog"), dirs_exist_ok=True)
 
     def probed():
@@ -255,9 +255,9 @@ def check_unit(work, binary, repository, user):
     if shutil.which("systemd-analyze") is None:
         print("!! NOT TRIED: systemd-analyze verify (it is not installed)")
         return
-    # The unit names a program that is not installed here.
+    # Programs that the unit names may not be installed here.
     copy = Path(work) / unit.name
-    copy.write_text(unit.read_text().replace(arguments[0], str(binary)))
+    copy.write_text(re.sub(r"^(Exec\w+=)\S+", rf"\g<1>{binary}", unit.read_text(), flags=re.M))
     subprocess.run(["systemd-analyze", "verify", "--man=no", copy], check=True)
     print("systemd: systemd-analyze verify finds nothing")
 
@@ -303,7 +303,8 @@ def check_kubernetes(work, binary, repository, user):
     with root.server(command, environment, bytes_of(container["resources"]["limits"]["memory"])):
         for name in ("readinessProbe", "livenessProbe"):
             probe = container[name]["httpGet"]
-            wait_until(name, lambda: ask(probe["path"], port=ports[probe["port"]])[0] == 200)
+            assert ports[probe["port"]] == PORT, f"{name}: another port than that of the program"
+            wait_until(name, lambda: ask(probe["path"])[0] == 200)
         check_answers("release__rollback", service["metadata"]["name"])
         print("kubernetes: both probes pass, and the Service's name is answered")
         text = '{"server": "production", "name": "go_back", "description": "Goes back to the version before"}\n'
@@ -332,7 +333,7 @@ def check_image(binary, repository, program):
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     name = "toolroute-test"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as at_the_end:
         shutil.copy(binary, f"{folder}/toolroute")
         for licence in ("LICENSE-APACHE", "LICENSE-MIT"):
             shutil.copy(repository / licence, folder)
@@ -340,19 +341,22 @@ def check_image(binary, repository, program):
         form = ["--format", "docker"] if program.endswith("podman") else []
         run("build", *form, "--quiet", "--tag", name, "--build-arg", "BINARY=given",
             "--file", repository / "Dockerfile", folder)
-    started = run("run", "--detach", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
-                  "--publish", f"127.0.0.1::{PORT}", "--volume", f"{repository}/examples/catalog:/catalog:ro",
-                  "--env", f"TOOLROUTE_TOKEN={TOKEN}", name)
-    try:
-        published = run("port", started, f"{PORT}/tcp").splitlines()[0]
-        check_answers("release__rollback", port=int(published.rsplit(":", 1)[1]))
-        run("exec", started, *health_check(last_stage((repository / "Dockerfile").read_text())))
+        at_the_end.callback(run, "image", "rm", "--force", name)
+        started = run("run", "--detach", "--read-only", "--network", "none", "--cap-drop", "ALL",
+                      "--security-opt", "no-new-privileges", "--volume", f"{repository}/examples/catalog:/catalog:ro",
+                      "--env", f"TOOLROUTE_TOKEN={TOKEN}", name)
+        at_the_end.callback(run, "rm", "--force", "--volumes", started)
+        probe = [program, "exec", started, *health_check(last_stage((repository / "Dockerfile").read_text()))]
+        wait_until("the health check passes", lambda: subprocess.run(probe, stderr=subprocess.DEVNULL).returncode == 0)
+        body = json.dumps({"prompt": PROMPT, "limit": 1})
+        head = ["POST /v1/select HTTP/1.0", "Host: localhost", f"Authorization: Bearer {TOKEN}",
+                "Content-Type: application/json", f"Content-Length: {len(body)}", "", body]
+        connect = f'exec 3<>/dev/tcp/127.0.0.1/{PORT} && printf %s "$1" >&3 && cat <&3'
+        answer = run("exec", started, "bash", "-c", connect, "-", "\r\n".join(head))
+        assert '"release__rollback"' in answer, answer
         run("stop", "--time", 15, started)
         status = run("inspect", "--format", "{{.State.ExitCode}}", started)
         assert status == "0", f"SIGTERM: it ended with {status}"
-    finally:
-        run("rm", "--force", started)
-        run("image", "rm", "--force", name)
     print(f"{program}: the image is built, `serve` is ready, routes a prompt, and ends by SIGTERM with 0")
 
 
