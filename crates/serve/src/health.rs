@@ -45,7 +45,7 @@ pub async fn alive() -> Json<Alive> {
 }
 
 /// Whether it can do its work: the catalog, the model, the servers' first lists (which nobody waits for
-/// longer than some seconds) and the file of vectors, each by its name.
+/// longer than some seconds), each by its name.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses(
     (status = 200, body = Ready), (status = 503, body = Ready)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {

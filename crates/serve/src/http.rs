@@ -192,6 +192,7 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     let micros = start.elapsed().as_micros() as u64;
     tracing::info!(route, status = status.as_u16(), micros, "answered");
     if status == StatusCode::SERVICE_UNAVAILABLE
+        && route != "/readyz"
         && let Some(count) = app.log_limit.count("overload")
     {
         let said = "turned away: more is asked than can be answered; see --workers and --queue";

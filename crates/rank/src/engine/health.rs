@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Engine, SnapshotState};
+use super::Engine;
 
 type Check<'a> = Box<dyn Fn() -> Result<(), String> + Send + Sync + 'a>;
 
@@ -55,7 +55,8 @@ impl<'a> Health<'a> {
 }
 
 impl Engine {
-    /// The engine's own checks: `catalog`, `model` and `snapshot`.
+    /// The engine's own checks: `catalog` and `model`. Vectors that could not be saved are no check: the engine works
+    /// without them, and [`Engine::index_report`] says so.
     ///
     /// ```
     /// # use toolroute_catalog::Catalog;
@@ -80,10 +81,6 @@ impl Engine {
                     let embedded = model.embed(&["ping"], crate::embedding::Role::Query);
                     embedded.map(drop).map_err(|error| error.to_string())
                 }
-            })
-            .with("snapshot", || match &self.report.snapshot {
-                SnapshotState::NotSaved { because } => Err(because.clone()),
-                _ => Ok(()),
             })
     }
 }

@@ -38,7 +38,13 @@ pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
         value.set_sensitive(true);
         headers.insert(name, value);
     }
-    let client = reqwest::Client::builder()
+    let client = reqwest::Client::builder();
+    // Without TLS no certificates are read, which a small container may not have.
+    let client = match remote.url.starts_with("http://") {
+        true => client.tls_certs_only([]),
+        false => client,
+    };
+    let client = client
         .default_headers(headers)
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(same_host_only(reach))
