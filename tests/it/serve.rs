@@ -336,6 +336,15 @@ fn the_server_says_how_it_is() {
 }
 
 #[test]
+fn it_is_ready_where_vectors_cannot_be_kept() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("file", "");
+    let server = serve(&sandbox, &["--index", file.join("v.idx").to_str().unwrap()]);
+    post(server.port, "/v1/select", &json!({"prompt": "send an email"})).ok();
+    assert_eq!(get(server.port, "/readyz").ok()["healthy"], true);
+}
+
+#[test]
 fn what_happens_is_told_as_it_happens() {
     let sandbox = Sandbox::new();
     let mut server = serve(&sandbox, &["--drain", "600"]);
