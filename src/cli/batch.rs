@@ -12,7 +12,10 @@ use super::progress::Progress;
 use super::settings::configure;
 use super::setup::{self, Wanted};
 use super::{exit, feedback, render};
-use toolroute_eval::{BatchCounts, BatchJob, BatchSummary, Output};
+use toolroute_batch::{
+    BatchCounts, BatchJob, BatchSummary, Columns, FileFormat, Input, Output, Shard,
+};
+use toolroute_catalog::Catalog;
 use toolroute_rank::engine::Engine;
 
 #[derive(Args)]
@@ -23,13 +26,8 @@ pub struct BatchArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Rows {"id","query"} (or "prompt"), optionally with "candidates":[tool ids] to rank only
-    /// those; `-` is stdin
-    #[arg(short, long, value_name = "FILE")]
-    pub input: PathBuf,
-    /// Rows {"id","tools":[{"id","score"}]} in the order of the input; `-` is stdout
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    #[command(flatten)]
+    pub rows: RowArgs,
     /// Maximum number of tools per row; `auto` for as many as the prompt needs, up to 10 (`auto:N`:
     /// up to N)
     #[arg(short, long, default_value_t = Limit::of(10), value_name = "N")]
@@ -41,41 +39,121 @@ pub struct BatchArgs {
     pub history: HistoryArgs,
 }
 
+/// Where rows come from and go to.
+#[derive(Args)]
+pub struct RowArgs {
+    /// Rows with a column `query` or `prompt`, optionally `id`, `candidates` (ids of the only tools to rank) and
+    /// `tools` (definitions to rank in the place of the catalog's); the extension names the format; `-` is stdin
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// A row with the tools for each row, in the input's order; the extension names the format; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// jsonl, csv, tsv (each also with .gz or .zst), parquet or arrow, where the extension says nothing or
+    /// something else; jsonl for stdin
+    #[arg(long, value_name = "FORMAT")]
+    pub input_format: Option<FileFormat>,
+    /// As --input-format, also arrows (Arrow as a stream)
+    #[arg(long, value_name = "FORMAT")]
+    pub output_format: Option<FileFormat>,
+    /// The column of the prompts; `query` or `prompt` by default
+    #[arg(long, value_name = "NAME")]
+    pub prompt_column: Option<String>,
+    /// The column that names rows; `id` where there is one, and else the row's number; "" for none
+    #[arg(long, value_name = "NAME")]
+    pub id_column: Option<String>,
+    /// The column of lists of the only tools to rank; `candidates` where there is one; "" for none
+    #[arg(long, value_name = "NAME")]
+    pub candidates_column: Option<String>,
+    /// The column of lists of tool definitions; `tools` where there is one; "" for none. With it no catalog is needed
+    #[arg(long, value_name = "NAME")]
+    pub tools_column: Option<String>,
+    /// Answer only the rows whose number, counted from 0, leaves I when divided by N
+    #[arg(long, default_value_t = Shard::default(), value_name = "I/N")]
+    pub shard: Shard,
+    /// Replace an output that is there already
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+impl RowArgs {
+    fn columns(&self) -> Columns {
+        Columns {
+            prompt: self.prompt_column.clone(),
+            id: self.id_column.clone(),
+            candidates: self.candidates_column.clone(),
+            tools: self.tools_column.clone(),
+        }
+    }
+
+    fn input(&self) -> anyhow::Result<Input> {
+        let format = self.input_format;
+        Ok(if is_stream(&self.input) {
+            Input::stdin(format.unwrap_or_default(), self.columns())
+        } else {
+            let format = format.unwrap_or_else(|| FileFormat::of_path(&self.input));
+            Input::open(&self.input, format, self.columns())?
+        })
+    }
+
+    /// Where the rows go; `None` is stdout.
+    fn output(&self) -> anyhow::Result<Option<Output>> {
+        if is_stream(&self.output) {
+            return Ok(None);
+        }
+        let input = Some(self.input.as_path()).filter(|input| !is_stream(input));
+        let output = Output::at(&self.output, input)?;
+        if !self.overwrite {
+            output.check_new()?;
+        }
+        Ok(Some(output))
+    }
+
+    fn output_format(&self) -> FileFormat {
+        self.output_format.unwrap_or_else(|| FileFormat::of_path(&self.output))
+    }
+}
+
+fn is_stream(path: &Path) -> bool {
+    path == Path::new(setup::STREAM)
+}
+
 configure!(BatchArgs: catalog, engine, select, limit, history);
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Checked before the catalog is embedded, which may take minutes.
-    let output = output(args)?;
-    let input = setup::rows(&args.input)?;
-    input.check()?;
-    let wanted = Wanted::new(&args.select, args.limit)?;
+    let rows = &args.rows;
+    let output = rows.output()?;
+    let input = rows.input()?;
+    let mut wanted = Wanted::new(&args.select, args.limit)?;
+    if rows.tools_column.is_some() && !setup::names_sources(&args.catalog) {
+        wanted.catalog = Some(Catalog::default());
+    }
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     feedback::observe(&engine, &args.history, global)?;
     let job = BatchJob {
         engine: &engine,
         input: &input,
+        output_format: rows.output_format(),
         settings: settings(&engine),
         explain: args.explain,
+        shard: rows.shard,
+        overwrite: rows.overwrite,
     };
     let start = Instant::now();
     let progress = Progress::new("routing", "prompts", global.quiet);
-    let tell = |done, total| progress.tell(done, total);
+    let tell = |done: usize, total: Option<usize>| match total {
+        Some(total) => progress.tell(done, total.max(done)),
+        None => progress.count(done),
+    };
     let summary = match &output {
         Some(output) => job.run(output, &tell)?,
-        None => job.stream(&mut std::io::stdout().lock(), &tell)?,
+        None => job.stream(Box::new(std::io::stdout()), &tell)?,
     };
-    report(&summary, start, global)?;
+    let place = if input.format().format.is_text() { "line" } else { "row" };
+    report((&summary, place), start, global)?;
     let failed = args.catalog.strict && !summary.bad.is_empty();
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
-}
-
-/// Opens the output; `None` is stdout.
-fn output(args: &BatchArgs) -> anyhow::Result<Option<Output>> {
-    if args.output == Path::new(setup::STREAM) {
-        return Ok(None);
-    }
-    let input = Some(args.input.as_path()).filter(|input| *input != Path::new(setup::STREAM));
-    Ok(Some(Output::at(&args.output, input)?))
 }
 
 /// Everything except the input that influences the output.
@@ -83,11 +161,16 @@ fn settings(engine: &Engine) -> String {
     format!("{:?} {} {}", engine.config(), engine.fingerprint(), env!("CARGO_PKG_VERSION"))
 }
 
-fn report(summary: &BatchSummary, start: Instant, global: &Global) -> anyhow::Result<()> {
+/// Tells what was done; `place` is what a bad row is named by.
+fn report(
+    (summary, place): (&BatchSummary, &str),
+    start: Instant,
+    global: &Global,
+) -> anyhow::Result<()> {
     if global.json && summary.output.is_some() {
         return render::json(summary);
     }
-    render::bad_rows(global, &summary.bad);
+    render::bad_rows(global, place, &summary.bad);
     let (rows, resumed) = (summary.rows, summary.resumed);
     let seconds = start.elapsed().as_secs_f64();
     let rate = (rows - resumed) as f64 / seconds.max(1e-9);

@@ -38,7 +38,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = Wanted { keep_answers: false, ..Wanted::new(&args.select, args.limit)? };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let (queries, bad) = setup::rows(&file)?.queries()?;
-    render::bad_rows(global, &bad);
+    render::bad_rows(global, "line", &bad);
     if queries.is_empty() {
         return Err(Error::NoRows { path: file }.into());
     }

@@ -46,7 +46,7 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let unknown_gold = unknown_gold(&engine, &queries);
     let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
     if !queries.iter().any(known) {
-        render::bad_rows(global, &bad);
+        render::bad_rows(global, "line", &bad);
         return Err(Error::NoGold { path: file }.into());
     }
     let all = [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid];
@@ -68,7 +68,7 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }
-    render::bad_rows(global, &report.bad);
+    render::bad_rows(global, "line", &report.bad);
     if let Some(first) = report.unknown_gold.first() {
         let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MOST_OF_AN_ID));
         let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use toolroute_batch as batch;
 use toolroute_catalog as catalog;
 use toolroute_conduct as conductor;
 use toolroute_eval as eval;
@@ -39,7 +40,7 @@ pub struct Failure {
 pub fn reader_left(error: &anyhow::Error) -> bool {
     let writing = |cause: &(dyn Error + 'static)| {
         cause.is::<StdoutError>()
-            || matches!(cause.downcast_ref(), Some(eval::Error::Io { action: "write", .. }))
+            || matches!(cause.downcast_ref(), Some(batch::Error::Io { action: "write", .. }))
     };
     let broken = |cause: &(dyn Error + 'static)| {
         let cause = cause.downcast_ref::<io::Error>();
@@ -77,6 +78,8 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
         Some(of_embedding(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_eval(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_batch(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_conductor(error))
     } else if let Some(error) = cause.downcast_ref() {
@@ -215,11 +218,24 @@ fn of_feedback(error: &feedback::Error) -> u8 {
 fn of_eval(error: &eval::Error) -> u8 {
     use eval::Error as Of;
     match error {
+        Of::Io { .. } => IO,
+        Of::UnknownSet { .. } => BAD_ARGUMENTS,
+        Of::Engine(error) => of_engine(error),
+        _ => BAD_DATA,
+    }
+}
+
+fn of_batch(error: &batch::Error) -> u8 {
+    use batch::Error as Of;
+    match error {
         Of::Io { .. } | Of::OutputIsFolder { .. } | Of::Busy { .. } | Of::NotOurPartial { .. } => {
             IO
         }
-        Of::SameFile { .. } | Of::UnknownSet { .. } => BAD_ARGUMENTS,
-        Of::Engine(error) => of_engine(error),
+        Of::SameFile { .. }
+        | Of::Exists { .. }
+        | Of::MissingColumn { .. }
+        | Of::TwoPrompts { .. }
+        | Of::NotBuilt { .. } => BAD_ARGUMENTS,
         _ => BAD_DATA,
     }
 }
@@ -246,7 +262,7 @@ mod tests {
     fn a_cause_is_told_once_and_codes_say_what_to_look_at() {
         let io = || io::Error::other("no room");
         let path = || std::path::PathBuf::from("x");
-        let written = eval::Error::Io { action: "write", path: path(), source: io() };
+        let written = batch::Error::Io { action: "write", path: path(), source: io() };
         let snapshot = index::SnapshotError::Io { path: path(), source: io() };
         let foreign = index::SnapshotError::Foreign { path: path() };
         for (error, wanted) in [

@@ -174,7 +174,7 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }
-    render::bad_rows(global, &report.bad);
+    render::bad_rows(global, "line", &report.bad);
     let LearnReport { tools_learned, prompts_used, unknown_ids, .. } = &report.learned;
     if !unknown_ids.is_empty() {
         let shown = unknown_ids.iter().take(SHOWN_IDS);

@@ -62,6 +62,23 @@ impl Progress {
         }
     }
 
+    /// `done` of nobody knows how many.
+    pub fn count(&self, done: usize) {
+        match &self.shown {
+            None => {}
+            Some(Shown::Bar(bar)) => bar.set_position(done as u64),
+            Some(Shown::Lines(lines)) => {
+                let mut lines = lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                if lines.last.elapsed() >= LINE_EVERY {
+                    lines.last = Instant::now();
+                    let rate = done as f64 / lines.start.elapsed().as_secs_f64().max(1e-9);
+                    let Self { what, unit, .. } = self;
+                    render::note(&format!("{what}: {done} {unit}, {rate:.0} a second"));
+                }
+            }
+        }
+    }
+
     fn line(&self, done: usize, total: usize, elapsed: Duration) {
         let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
         let left = (total - done) as f64 / rate.max(1e-9);

@@ -73,10 +73,11 @@ pub fn warn(global: &Global, text: &str) {
     }
 }
 
-/// Warns about the rows of a file that have no answer.
-pub fn bad_rows(global: &Global, rows: &[BadRow]) {
+/// Warns about the rows of a file that have no answer; `place` is what their numbers count: lines or
+/// rows.
+pub fn bad_rows(global: &Global, place: &str, rows: &[BadRow]) {
     for row in rows.iter().take(SHOWN_ROWS) {
-        warn(global, &format!("line {}: {}", row.line, plain(&row.error)));
+        warn(global, &format!("{place} {}: {}", row.line, plain(&row.error)));
     }
     if rows.len() > SHOWN_ROWS {
         warn(global, &format!("and {} more bad rows", rows.len() - SHOWN_ROWS));

@@ -47,7 +47,7 @@ fn rows_come_back_in_order_and_a_bad_one_is_told_by_its_line() {
         .arg(&input)
         .arg("--output")
         .arg(&output)
-        .arg("--strict")
+        .args(["--strict", "--overwrite"])
         .assert();
     strict.code(3);
 }
@@ -159,9 +159,9 @@ fn an_input_of_which_nothing_can_be_read_is_an_error_with_its_cure() {
     let sandbox = Sandbox::new();
     let output = sandbox.path("r.jsonl");
     for (name, input, cure) in [
-        ("q.csv", &b"id,query\n1,the weather in Haifa\n2,compute 2+2\n"[..], "CSV"),
+        ("table.jsonl", &b"id,query\n1,the weather in Haifa\n2,compute 2+2\n"[..], "CSV"),
         ("q.json", b"[{\"id\": 1, \"query\": \"weather\"}]\n", "jq -c '.[]'"),
-        ("q.jsonl.gz", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n", "gunzip"),
+        ("packed.jsonl", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n", "gunzip"),
         ("pretty.json", b"{\n  \"query\": \"weather\"\n}\n", "jq -c ."),
         ("text.jsonl", b"{\"text\": \"weather\"}\n", "name the prompt \"query\""),
     ] {
@@ -194,7 +194,7 @@ fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
     );
     let (output, tools) = (sandbox.path("r.jsonl"), samples());
     let (from, to) = (input.to_string_lossy(), output.to_string_lossy());
-    let args = ["batch", "--tools", &tools, "-i", &from, "-o", &to];
+    let args = ["batch", "--tools", &tools, "-i", &from, "-o", &to, "--overwrite"];
     let summary = sandbox.json(&args);
     let count = |name: &str| summary[name].as_u64().unwrap();
     assert_eq!(

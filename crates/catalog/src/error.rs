@@ -22,6 +22,13 @@ pub enum Error {
     #[error("the file was not understood: {problem}")]
     Unrecognised { problem: Box<Problem> },
 
+    /// Of tools that are used all or not at all, one cannot be.
+    #[error("{problem}")]
+    Refused { problem: Box<Problem> },
+
+    #[error("expected a tool or a list of tools, found none")]
+    NoTools,
+
     /// Every problem, warnings too; at least one is an error.
     #[error(
         "expected no errors in strict mode, found {}; cure them or load without strict:{}",

@@ -96,6 +96,32 @@ impl Catalog {
     }
 }
 
+impl Catalog {
+    /// Reads tools that come with a request or a row: all of them can be used, or none is. The problems are
+    /// those that look like mistakes.
+    ///
+    /// ```
+    /// use toolroute_catalog::Catalog;
+    ///
+    /// let tools = r#"[{"name": "send", "description": "Sends a mail"}]"#;
+    /// assert_eq!(Catalog::read_tools(tools)?.0[0].name, "send");
+    /// assert!(Catalog::read_tools("[]").is_err());
+    /// # Ok::<(), toolroute_catalog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unrecognised`]; [`Error::Refused`] for a tool that is not usable, [`Error::NoTools`] where
+    /// there is none.
+    pub fn read_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
+        let loaded = Self::read(text)?;
+        if let Some(problem) = loaded.problems.iter().find(|problem| problem.is_error()) {
+            return Err(Error::Refused { problem: Box::new(problem.clone()) });
+        }
+        let tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
+        if tools.is_empty() { Err(Error::NoTools) } else { Ok((tools, loaded.problems)) }
+    }
+}
+
 /// Removes the file of a problem, for a text that is not in a file.
 fn without_file(mut problem: Box<Problem>) -> Box<Problem> {
     problem.file = None;

@@ -21,6 +21,37 @@ impl Default for RowId {
     }
 }
 
+impl From<&RawValue> for RowId {
+    fn from(json: &RawValue) -> Self {
+        Self(json.to_owned())
+    }
+}
+
+impl From<&str> for RowId {
+    fn from(text: &str) -> Self {
+        Self::of(&text)
+    }
+}
+
+impl From<u64> for RowId {
+    fn from(number: u64) -> Self {
+        Self::of(&number)
+    }
+}
+
+impl From<serde_json::Number> for RowId {
+    fn from(number: serde_json::Number) -> Self {
+        Self::of(&number)
+    }
+}
+
+impl RowId {
+    fn of(value: &impl Serialize) -> Self {
+        let json = serde_json::value::to_raw_value(value);
+        Self(json.expect("texts and numbers are JSON. This is a bug."))
+    }
+}
+
 impl PartialEq for RowId {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
@@ -149,7 +180,7 @@ impl RowFile {
     ///
     /// # Errors
     /// As [`RowFile::queries`].
-    pub fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let mut first = None;
         for (number, line) in self.lines()? {
             match parse_query(line, number) {
@@ -160,7 +191,7 @@ impl RowFile {
         first.map_or(Ok(()), |first| Err(self.nothing_read(&first)))
     }
 
-    pub(super) fn nothing_read(&self, first: &BadRow) -> Error {
+    fn nothing_read(&self, first: &BadRow) -> Error {
         let found = first.error.split("; expected").next().unwrap_or_default().to_owned();
         Error::NothingRead {
             path: self.path.clone(),
@@ -177,12 +208,6 @@ impl RowFile {
             .filter(|(_, row)| !row.is_empty())
             .collect();
         if rows.is_empty() { Err(Error::NoRows { path: self.path.clone() }) } else { Ok(rows) }
-    }
-
-    /// The whole text, to tell files apart. Bytes that are not UTF-8 lie in rows that get no
-    /// answer, so that what stands for them does not matter.
-    pub(super) fn text(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(&self.bytes)
     }
 }
 

@@ -27,26 +27,6 @@ pub enum Error {
     NoGold { path: PathBuf },
 
     #[error(
-        "writing {} would overwrite the input {}; expected two different files, name another output",
-        .output.display(), .input.display()
-    )]
-    SameFile { input: PathBuf, output: PathBuf },
-
-    #[error("{} is a folder; expected a file to write, name one in it", .path.display())]
-    OutputIsFolder { path: PathBuf },
-
-    #[error(
-        "another batch is writing {}; wait for its end, or name another output", .path.display()
-    )]
-    Busy { path: PathBuf },
-
-    #[error(
-        "{} is not the unfinished output of a batch; expected none or one of ours: move it away, or name another output",
-        .path.display()
-    )]
-    NotOurPartial { path: PathBuf },
-
-    #[error(
         "{} holds no set; expected folders with tools.jsonl and queries.jsonl in it", .path.display()
     )]
     NoSets { path: PathBuf },

@@ -1,7 +1,7 @@
 //! What a file is in which no row of prompts could be read, and what makes one of it.
 
-/// What the bytes look like, and the cure.
-pub(super) fn cure(bytes: &[u8]) -> &'static str {
+/// What a file looks like whose bytes begin so, and what makes JSON lines of it.
+pub fn cure(bytes: &[u8]) -> &'static str {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     match bytes {

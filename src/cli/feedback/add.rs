@@ -42,7 +42,7 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
         (done, removed) = (done + written.added, removed + written.removed);
         progress.tell(done as usize, total);
     }
-    render::bad_rows(global, &bad);
+    render::bad_rows(global, "line", &bad);
     if global.json {
         let bad = bad.len();
         render::json(&json!({"path": log, "added": done, "removed": removed, "bad": bad}))?;

@@ -153,9 +153,11 @@ impl From<catalog::Error> for ApiError {
         match error {
             Of::Taken { .. } => Self::new(StatusCode::CONFLICT, "taken", error.to_string()),
             Of::UnknownTool { .. } => Self::not_found(error.to_string()),
-            Of::Unusable { .. } | Of::Unrecognised { .. } | Of::Strict { .. } => {
-                Self::bad_request(error.to_string())
-            }
+            Of::Unusable { .. }
+            | Of::Unrecognised { .. }
+            | Of::Strict { .. }
+            | Of::Refused { .. }
+            | Of::NoTools => Self::bad_request(error.to_string()),
             other => Self::internal(&other),
         }
     }

@@ -158,15 +158,7 @@ pub(super) fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
     super::extract::parse::<serde::de::IgnoredAny>(body)?;
     let text = std::str::from_utf8(body);
     let text = text.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
-    let loaded = Catalog::read(text)?;
-    if let Some(problem) = loaded.problems.iter().find(|problem| problem.is_error()) {
-        return Err(ApiError::bad_request(problem.to_string()));
-    }
-    let tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
-    if tools.is_empty() {
-        return Err(ApiError::bad_request("expected a tool or a list of tools, found none"));
-    }
-    Ok((tools, loaded.problems))
+    Ok(Catalog::read_tools(text)?)
 }
 
 impl App {

@@ -1,16 +1,21 @@
 //! The unfinished output of a batch: what is in it, and whether it may be gone on with.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::output::same_metadata;
-use super::{BadRow, BatchCounts, Error};
+use toolroute_eval::BadRow;
 use toolroute_rank::engine::Fit;
 use toolroute_vectors::durable::{self, Readers};
+
+use crate::format::{Compression, FileFormat, Format};
+use crate::job::GROUP;
+use crate::output::same_metadata;
+use crate::record::Layout;
+use crate::{BatchCounts, Error, writer};
 
 /// How the first line of every partial output begins and ends; the job stands between.
 const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
@@ -19,9 +24,9 @@ const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
 const HEADER_ROOM: u64 = 1_024;
 
 /// `R.jsonl.partial` beside the output `R.jsonl`: one line that names the job, then the rows done
-/// so far. It becomes the output when the last row is written. While it is open it is locked: two
-/// jobs that wrote one file would mix their rows.
-pub(super) struct Partial {
+/// so far, as JSON lines. The output is written from it, in its own format, when the last row is done.
+/// While it is open it is locked: two jobs that wrote one file would mix their rows.
+pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     output: PathBuf,
@@ -35,13 +40,13 @@ pub(super) struct Partial {
 }
 
 /// Where the rows of a job gather before it is done.
-pub(super) fn partial_path(output: &Path) -> PathBuf {
+pub(crate) fn partial_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".partial");
     path.into()
 }
 
-impl Partial {
+impl Journal {
     /// Opens the unfinished output of this very job, or starts one. `job` tells jobs apart; rows
     /// past the last multiple of `chunk` are dropped, so that what is computed together stays so.
     ///
@@ -56,10 +61,10 @@ impl Partial {
         let Survey { rows, end, bad, counts } =
             done.ok_or(Error::NotOurPartial { path: path.clone() })?;
         let output = output.to_owned();
-        let mut partial =
+        let mut journal =
             Self { file, path, output, header: header.len() as u64, rows, bad, counts };
-        partial.start_at(end, &header)?;
-        Ok(partial)
+        journal.start_at(end, &header)?;
+        Ok(journal)
     }
 
     fn start_at(&mut self, end: u64, header: &[u8]) -> Result<(), Error> {
@@ -75,19 +80,58 @@ impl Partial {
         self.file.write_all(rows.as_bytes()).map_err(Error::io("write", &self.path))
     }
 
-    /// Moves the rows, without the header, to the output's place.
-    pub fn finish(mut self) -> Result<(), Error> {
+    /// Writes the rows to the output's place, in its format, and removes the journal.
+    ///
+    /// # Errors
+    /// Where the output cannot be written; the journal stays.
+    pub fn finish(mut self, format: FileFormat, layout: Layout) -> Result<(), Error> {
         let published = durable::replace_with(&self.output, Readers::All, |whole| {
             self.file.seek(SeekFrom::Start(self.header))?;
-            std::io::copy(&mut self.file, whole)
+            if (format.format, format.compression) == (Format::JsonLines, Compression::None) {
+                return std::io::copy(&mut self.file, whole).map(|_| ());
+            }
+            convert(&self.file, format, layout, whole.try_clone()?)
         });
         published.map_err(Error::io("write", &self.output))?;
+        self.remove()
+    }
+
+    /// Removes the journal of a run that leaves none.
+    pub fn remove(self) -> Result<(), Error> {
         match std::fs::remove_file(&self.path) {
             // Where files cannot be locked, the same job may have run twice and be done.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
             done => done.map_err(Error::io("remove", &self.path)),
         }
     }
+}
+
+/// Writes the rows of a journal in another format, a group at a time.
+fn convert(rows: &File, format: FileFormat, layout: Layout, to: File) -> std::io::Result<()> {
+    let mut writer = writer::open(format, layout, Box::new(BufWriter::new(to)))?;
+    let (mut reader, mut group) = (BufReader::new(rows), String::new());
+    loop {
+        group.clear();
+        for _ in 0..GROUP {
+            if reader.read_line(&mut group)? == 0 {
+                break;
+            }
+        }
+        if group.is_empty() {
+            return writer.finish();
+        }
+        writer.write(&group)?;
+    }
+}
+
+/// Whether a run of this very job into an output was begun and not ended.
+pub(crate) fn is_started(output: &Path, job: &str) -> bool {
+    let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
+    let first = File::open(partial_path(output)).map(|file| {
+        let mut line = Vec::new();
+        BufReader::new(file).take(HEADER_ROOM).read_until(b'\n', &mut line).map(|_| line)
+    });
+    matches!(first, Ok(Ok(line)) if line == header)
 }
 
 /// Opens the file for this process alone.
@@ -182,20 +226,27 @@ fn is_ours(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shard;
+    use crate::record::IdType;
+
+    fn layout() -> Layout {
+        let (id, shard) = (IdType::Text, Shard::default());
+        Layout { id, explain: false, shard, numbers_missing_ids: false }
+    }
 
     #[test]
     fn it_goes_on_after_the_last_whole_chunk_of_the_same_job() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("R.jsonl");
-        let mut first = Partial::open(&output, "a", 2).unwrap();
+        let mut first = Journal::open(&output, "a", 2).unwrap();
         assert_eq!(first.rows, 0);
         first.append("1\n2\n3\n4\n5\nto").unwrap();
         drop(first);
-        let mut again = Partial::open(&output, "a", 2).unwrap();
+        let mut again = Journal::open(&output, "a", 2).unwrap();
         assert_eq!(again.rows, 4);
         again.append("5\n").unwrap();
         assert!(!output.exists());
-        again.finish().unwrap();
+        again.finish(FileFormat::default(), layout()).unwrap();
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "1\n2\n3\n4\n5\n");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -204,24 +255,24 @@ mod tests {
     fn another_job_starts_anew() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("R.jsonl");
-        Partial::open(&output, "a", 1).unwrap().append("1\n").unwrap();
-        assert_eq!(Partial::open(&output, "b", 1).unwrap().rows, 0);
+        Journal::open(&output, "a", 1).unwrap().append("1\n").unwrap();
+        assert_eq!(Journal::open(&output, "b", 1).unwrap().rows, 0);
     }
 
     #[test]
     fn one_job_at_a_time_writes_an_output() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("R.jsonl");
-        let mut first = Partial::open(&output, "a", 1).unwrap();
+        let mut first = Journal::open(&output, "a", 1).unwrap();
         first.append("1\n").unwrap();
         for job in ["a", "b"] {
-            assert!(matches!(Partial::open(&output, job, 1), Err(Error::Busy { .. })), "{job}");
+            assert!(matches!(Journal::open(&output, job, 1), Err(Error::Busy { .. })), "{job}");
         }
         // Someone took the partial away, as the same job does where files cannot be locked.
         std::fs::remove_file(partial_path(&output)).unwrap();
-        first.finish().unwrap();
+        first.finish(FileFormat::default(), layout()).unwrap();
         assert_eq!(std::fs::read_to_string(&output).unwrap(), "1\n");
-        Partial::open(&output, "a", 1).unwrap();
+        Journal::open(&output, "a", 1).unwrap();
     }
 
     #[test]
@@ -230,13 +281,13 @@ mod tests {
         let output = dir.path().join("R.jsonl");
         for text in ["my notes\nof today\n", "my notes", "{\"id\":1}\n", "{\"job\":\"a\"} \n"] {
             std::fs::write(partial_path(&output), text).unwrap();
-            let refused = Partial::open(&output, "a", 1).map(|partial| partial.rows);
+            let refused = Journal::open(&output, "a", 1).map(|partial| partial.rows);
             assert!(matches!(refused, Err(Error::NotOurPartial { .. })), "{text}: {refused:?}");
             assert_eq!(std::fs::read_to_string(partial_path(&output)).unwrap(), text);
         }
         for cut in ["", "{\"j", "{\"job\":\"abc"] {
             std::fs::write(partial_path(&output), cut).unwrap();
-            assert_eq!(Partial::open(&output, "a", 1).unwrap().rows, 0, "{cut}");
+            assert_eq!(Journal::open(&output, "a", 1).unwrap().rows, 0, "{cut}");
         }
     }
 
@@ -248,10 +299,10 @@ mod tests {
             format!("{{\"id\":1.50,\"tools\":[],\"line\":{line},\"error\":\"no\"}}\n")
         };
         let good = "{\"id\":2,\"tools\":[]}\n";
-        let mut first = Partial::open(&output, "a", 2).unwrap();
+        let mut first = Journal::open(&output, "a", 2).unwrap();
         first.append(&[&bad(3), good, &bad(7)].concat()).unwrap();
         drop(first);
-        let again = Partial::open(&output, "a", 2).unwrap();
+        let again = Journal::open(&output, "a", 2).unwrap();
         assert_eq!((again.rows, again.bad.len()), (2, 1));
         assert_eq!(
             serde_json::to_string(&again.bad).unwrap(),

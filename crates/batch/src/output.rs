@@ -1,12 +1,10 @@
 //! Where the rows of a batch go: a file that appears whole, or something that takes a stream.
 
 use std::fs::{File, Metadata};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::Error;
-use super::resume::partial_path;
-use toolroute_vectors::durable::{self, Readers};
+use crate::Error;
+use crate::journal::partial_path;
 
 /// Links followed before they are taken for a ring; the limit of Linux.
 const MAX_LINKS: usize = 40;
@@ -50,22 +48,22 @@ impl Output {
         Ok(output)
     }
 
-    /// Writes all of it; a file is never seen half written.
+    /// Makes sure that no file of another batch or of the user would be replaced, before any work is done for
+    /// it. An interrupted run leaves a journal beside the output, and whether that is of the same job is
+    /// known once the catalog is.
     ///
     /// # Errors
-    /// Where the place cannot be written.
-    pub fn write(&self, bytes: &[u8]) -> Result<(), Error> {
+    /// [`Error::Exists`].
+    pub fn check_new(&self) -> Result<(), Error> {
         match self {
-            Self::File(path) => {
-                durable::replace(path, Readers::All, bytes).map_err(Error::io("write", path))
+            Self::File(path) if path.exists() && !partial_path(path).exists() => {
+                Err(Error::Exists { path: path.clone() })
             }
-            Self::Special(path) => {
-                Self::open_special(path)?.write_all(bytes).map_err(Error::io("write", path))
-            }
+            _ => Ok(()),
         }
     }
 
-    pub(super) fn open_special(path: &Path) -> Result<File, Error> {
+    pub(crate) fn open_special(path: &Path) -> Result<File, Error> {
         File::options().write(true).open(path).map_err(Error::io("write", path))
     }
 }
@@ -98,13 +96,13 @@ fn same_file(a: &Path, b: &Path) -> bool {
 
 /// `None` where the system does not number its files.
 #[cfg(unix)]
-pub(super) fn same_metadata(a: &Metadata, b: &Metadata) -> Option<bool> {
+pub(crate) fn same_metadata(a: &Metadata, b: &Metadata) -> Option<bool> {
     use std::os::unix::fs::MetadataExt;
     Some((a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
 #[cfg(not(unix))]
-pub(super) fn same_metadata(_: &Metadata, _: &Metadata) -> Option<bool> {
+pub(crate) fn same_metadata(_: &Metadata, _: &Metadata) -> Option<bool> {
     None
 }
 
@@ -129,20 +127,6 @@ mod tests {
             assert!(matches!(refused, Err(Error::SameFile { .. })), "{name}: {refused:?}");
         }
         assert_eq!(Output::at(&at("r2"), Some(&input)).unwrap(), Output::File(at("r2")));
-    }
-
-    #[test]
-    fn what_is_written_replaces_a_file_whole_and_leaves_nothing_beside_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("plot.svg");
-        for text in ["long before", "after"] {
-            Output::at(&path, None).unwrap().write(text.as_bytes()).unwrap();
-            assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        }
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        Output::at(Path::new("/dev/null"), None).unwrap().write(b"x").unwrap();
-        let gone = Output::File(dir.path().join("no/plot.svg")).write(b"x");
-        assert!(matches!(gone, Err(Error::Io { action: "write", .. })), "{gone:?}");
     }
 
     #[test]

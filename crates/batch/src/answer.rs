@@ -1,0 +1,229 @@
+//! The answers to some rows, as lines of the journal.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use toolroute_catalog::{Catalog, Error as CatalogError, Need, ToolId};
+use toolroute_eval::{BadRow, Query, RowId};
+use toolroute_rank::engine::{
+    Degradation, Engine, Error as EngineError, Explanation, Fit, FitReason, SelectRequest,
+    Selection,
+};
+use toolroute_vectors::durable::sha256_hex;
+
+use crate::row::Row;
+use crate::summary::BatchCounts;
+
+/// What became of some rows.
+#[derive(Default)]
+pub(crate) struct Done {
+    pub counts: BatchCounts,
+    pub bad: Vec<BadRow>,
+}
+
+/// Ranks the tools for rows.
+pub(crate) struct Ranker<'a> {
+    pub engine: &'a Engine,
+    /// Whether each tool comes with its whole explanation.
+    pub explain: bool,
+}
+
+/// Prompts that are ranked among the same tools: the catalog's where they bring none.
+struct Group<'r> {
+    tools: Option<&'r str>,
+    /// Each with the place of its row.
+    prompts: Vec<(usize, &'r Query)>,
+}
+
+/// An answer to a row, or why there is none.
+type Answer = Result<Selection, String>;
+
+impl Ranker<'_> {
+    /// A line for each row, in their order.
+    pub fn answer(&self, rows: &[Row]) -> (String, Done) {
+        let answers = self.rank(rows);
+        let (mut lines, mut done) = (String::new(), Done::default());
+        for (row, answer) in rows.iter().zip(answers) {
+            let answered = match (&row.query, answer) {
+                (Ok(query), Some(Ok(selection))) => Ok((selection, &query.id)),
+                (Ok(query), Some(Err(error))) => {
+                    Err(BadRow { id: query.id.clone(), line: query.line, error })
+                }
+                (Ok(_), None) => unreachable!("each prompt has an answer. This is a bug."),
+                (Err(bad), _) => Err(bad.clone()),
+            };
+            lines.push_str(&match answered {
+                Ok((selection, id)) => {
+                    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
+                    done.counts.add(selection.tools.len(), is_unread, false);
+                    done.counts.unsure += usize::from(selection.fit == Fit::Unsure);
+                    self.row(id, &selection)
+                }
+                Err(bad) => {
+                    done.counts.add(0, false, true);
+                    let row = bad_row(&bad);
+                    done.bad.push(bad);
+                    row
+                }
+            });
+        }
+        (lines, done)
+    }
+
+    /// The answers to those rows that are prompts: all among the same tools are ranked together.
+    fn rank(&self, rows: &[Row]) -> Vec<Option<Answer>> {
+        let mut answers: Vec<Option<Answer>> = rows.iter().map(|_| None).collect();
+        let mut places: HashMap<Option<&str>, usize> = HashMap::new();
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let Ok(query) = &row.query else { continue };
+            let tools = row.tools.as_deref();
+            let place = *places.entry(tools).or_insert_with(|| {
+                groups.push(Group { tools, prompts: Vec::new() });
+                groups.len() - 1
+            });
+            groups[place].prompts.push((at, query));
+        }
+        for Group { tools, prompts } in groups {
+            let requests: Vec<SelectRequest> =
+                prompts.iter().map(|(_, query)| request(query)).collect();
+            let ranked = match tools {
+                None => Ok(self.engine.select_many(&requests)),
+                Some(tools) => self.rank_among(tools, &requests),
+            };
+            let ranked: Vec<Answer> = match ranked {
+                Ok(ranked) => ranked
+                    .into_iter()
+                    .map(|answer| answer.map_err(|error| error.to_string()))
+                    .collect(),
+                Err(error) => prompts.iter().map(|_| Err(error.clone())).collect(),
+            };
+            for ((at, _), answer) in prompts.iter().zip(ranked) {
+                answers[*at] = Some(answer);
+            }
+        }
+        answers
+    }
+
+    /// Ranks the tools that rows bring with them. The engine knows a list that it ranked lately by its hash.
+    fn rank_among(
+        &self,
+        tools: &str,
+        requests: &[SelectRequest],
+    ) -> Result<Vec<Result<Selection, EngineError>>, String> {
+        let key = format!("batch {}", sha256_hex(tools.as_bytes()));
+        let read = || Catalog::read_tools(tools).map(|(tools, _)| tools).map_err(ListError::Tools);
+        let ranked = self.engine.select_many_among(&key, read, requests);
+        ranked.map_err(|error| match error {
+            ListError::Tools(CatalogError::Unrecognised { problem }) => {
+                format!("`tools`: {problem}")
+            }
+            ListError::Tools(error) => format!("`tools`: {error}"),
+            ListError::Engine(error) => error.to_string(),
+        })
+    }
+
+    fn row(&self, id: &RowId, selection: &Selection) -> String {
+        let tools = selection.tools.iter().map(|selected| OutputTool {
+            id: &selected.tool.id,
+            score: selected.score,
+            explanation: self.explain.then_some(&selected.explanation),
+            needs: if self.explain { selected.needs.as_slice() } else { &[] },
+        });
+        line(&OutputRow {
+            id,
+            tools: tools.collect(),
+            fit: Some(selection.fit),
+            fit_reason: selection.fit_reason.as_ref(),
+            confidence: selection.confidence,
+            evidence: selection.evidence.filter(|_| self.explain),
+            background: selection.background.filter(|_| self.explain),
+            degraded: selection.degraded,
+            unknown_candidates: &selection.unknown_candidates,
+            failed: None,
+        })
+    }
+}
+
+/// `tools` is there all the same: a reader that takes only it finds none.
+fn bad_row(bad: &BadRow) -> String {
+    let failed = Some(Failed { line: bad.line, error: &bad.error });
+    let (confidence, evidence, background, degraded) = (None, None, None, None);
+    let unknown_candidates = &[];
+    line(&OutputRow {
+        id: &bad.id,
+        tools: Vec::new(),
+        fit: None,
+        fit_reason: None,
+        confidence,
+        evidence,
+        background,
+        degraded,
+        unknown_candidates,
+        failed,
+    })
+}
+
+fn line(row: &OutputRow<'_>) -> String {
+    let row = serde_json::to_string(row).expect("rows have string keys only. This is a bug.");
+    row + "\n"
+}
+
+#[derive(Serialize)]
+struct OutputRow<'a> {
+    id: &'a RowId,
+    /// Empty where nothing fits well enough.
+    tools: Vec<OutputTool<'a>>,
+    /// Whether they fit the prompt; absent where the row failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fit: Option<Fit>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fit_reason: Option<&'a FitReason>,
+    /// How likely it is that any tool fits; absent where the model cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    background: Option<f32>,
+    /// Why the answer is not as good as it could be, as `route --json` says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degraded: Option<Degradation>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    unknown_candidates: &'a [String],
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    failed: Option<Failed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Failed<'a> {
+    line: usize,
+    error: &'a str,
+}
+
+#[derive(Serialize)]
+struct OutputTool<'a> {
+    id: &'a ToolId,
+    score: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<&'a Explanation>,
+    #[serde(skip_serializing_if = "<[Need]>::is_empty")]
+    needs: &'a [Need],
+}
+
+fn request(query: &Query) -> SelectRequest {
+    let (candidates, context) = (query.candidates.clone(), query.context.clone());
+    SelectRequest { candidates, context, ..SelectRequest::new(&query.query) }
+}
+
+/// Why a list of tools cannot be ranked.
+enum ListError {
+    Tools(CatalogError),
+    Engine(EngineError),
+}
+
+impl From<EngineError> for ListError {
+    fn from(error: EngineError) -> Self {
+        Self::Engine(error)
+    }
+}

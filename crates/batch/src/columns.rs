@@ -1,0 +1,103 @@
+//! Which columns of an input hold what.
+
+use std::path::Path;
+
+use crate::Error;
+
+/// The names of the columns that are read, of a table or of the members of JSON rows. `None` takes the
+/// usual one where it is there; an empty name takes none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// The prompts; `query` or `prompt` by default.
+    pub prompt: Option<String>,
+    /// What names a row; `id` by default.
+    pub id: Option<String>,
+    /// Ids of the only tools to rank; `candidates` by default.
+    pub candidates: Option<String>,
+    /// Definitions of tools to rank in the place of the catalog's; `tools` by default.
+    pub tools: Option<String>,
+}
+
+/// How the command line names the columns.
+pub(crate) const PROMPT_FLAG: &str = "--prompt-column";
+pub(crate) const ID_FLAG: &str = "--id-column";
+pub(crate) const CANDIDATES_FLAG: &str = "--candidates-column";
+pub(crate) const TOOLS_FLAG: &str = "--tools-column";
+
+/// Where the columns of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Places {
+    pub prompt: usize,
+    pub id: Option<usize>,
+    pub candidates: Option<usize>,
+    pub tools: Option<usize>,
+}
+
+impl Columns {
+    /// The name of a column that need not be there.
+    pub(crate) fn optional<'a>(chosen: &'a Option<String>, usual: &'a str) -> Option<&'a str> {
+        Some(chosen.as_deref().unwrap_or(usual)).filter(|name| !name.is_empty())
+    }
+
+    /// Finds the columns in the header of a table.
+    ///
+    /// # Errors
+    /// [`Error::MissingColumn`] where one that is named, or the prompts', is not there;
+    /// [`Error::TwoPrompts`].
+    pub(crate) fn find(&self, path: &Path, header: &[String]) -> Result<Places, Error> {
+        let at = |name: &str| header.iter().position(|column| column == name);
+        let missing = |wanted: String, flag| Error::MissingColumn {
+            path: path.to_owned(),
+            wanted,
+            flag,
+            found: header.iter().map(|column| format!("`{column}`")).collect(),
+        };
+        let prompt = match self.prompt.as_deref() {
+            Some(name) => at(name).ok_or_else(|| missing(format!("`{name}`"), PROMPT_FLAG))?,
+            None => match (at("query"), at("prompt")) {
+                (Some(_), Some(_)) => return Err(Error::TwoPrompts { path: path.to_owned() }),
+                (Some(place), None) | (None, Some(place)) => place,
+                (None, None) => {
+                    return Err(missing("`query` or `prompt`".to_owned(), PROMPT_FLAG));
+                }
+            },
+        };
+        let other = |chosen: &Option<String>, usual, flag| match chosen.as_deref() {
+            None => Ok(at(usual)),
+            Some("") => Ok(None),
+            Some(name) => at(name).map(Some).ok_or_else(|| missing(format!("`{name}`"), flag)),
+        };
+        Ok(Places {
+            prompt,
+            id: other(&self.id, "id", ID_FLAG)?,
+            candidates: other(&self.candidates, "candidates", CANDIDATES_FLAG)?,
+            tools: other(&self.tools, "tools", TOOLS_FLAG)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_names_are_taken_where_none_is_chosen() {
+        let header = ["id", "text", "prompt", "tools"].map(str::to_owned);
+        let find = |columns: &Columns| columns.find(Path::new("q.csv"), &header);
+        let usual = find(&Columns::default()).unwrap();
+        assert_eq!(usual, Places { prompt: 2, id: Some(0), candidates: None, tools: Some(3) });
+        let text = Some("text".to_owned());
+        let chosen = Columns {
+            prompt: text.clone(),
+            id: text,
+            tools: Some(String::new()),
+            ..Columns::default()
+        };
+        let chosen = find(&chosen).unwrap();
+        assert_eq!(chosen, Places { prompt: 1, id: Some(1), candidates: None, tools: None });
+        let missing = Columns { id: Some("key".to_owned()), ..Columns::default() };
+        let said = find(&missing).unwrap_err().to_string();
+        assert!(said.contains("no column `key`; its columns are `id`, `text`"), "{said}");
+        assert!(said.contains("--id-column"), "{said}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Rows out of CSV and TSV.
+
+use std::io::Read;
+use std::path::Path;
+
+use csv::{ByteRecord, Reader, ReaderBuilder};
+use toolroute_eval::{BadRow, RowId};
+
+use crate::Error;
+use crate::columns::{Columns, Places};
+use crate::record::IdType;
+use crate::row::{self, Cells, Row};
+
+/// The rows of a table of text whose first line names the columns.
+pub(crate) struct CsvRows<R> {
+    reader: Reader<R>,
+    header: Vec<String>,
+    places: Places,
+    number: usize,
+}
+
+/// `None` for an empty text.
+pub(crate) type Opened<R> = Option<CsvRows<R>>;
+
+impl<R: Read> CsvRows<R> {
+    /// # Errors
+    /// Where the text cannot be read, or lacks a column. `failed` makes an error of one of reading.
+    pub fn open(
+        from: R,
+        delimiter: u8,
+        (path, columns): (&Path, &Columns),
+        failed: impl FnOnce(std::io::Error) -> Error,
+    ) -> Result<Opened<R>, Error> {
+        let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(from);
+        let header = match reader.byte_headers() {
+            Ok(header) => header,
+            Err(error) => return Err(failed(cause(error))),
+        };
+        let mut header: Vec<String> =
+            header.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+        if let Some(first) = header.first_mut()
+            && let Some(rest) = first.strip_prefix('\u{feff}')
+        {
+            *first = rest.trim_matches('"').to_owned();
+        }
+        if header.is_empty() {
+            return Ok(None);
+        }
+        let places = columns.find(path, &header)?;
+        Ok(Some(Self { reader, header, places, number: 0 }))
+    }
+
+    /// Texts, or the numbers of the rows where no column names them.
+    pub fn id_type(&self) -> IdType {
+        #[cfg(feature = "arrow")]
+        if self.places.id.is_none() {
+            return IdType::Column(arrow_schema::DataType::Int64);
+        }
+        IdType::Text
+    }
+
+    fn row(&self, record: &ByteRecord) -> Row {
+        let line = record.position().map_or(0, csv::Position::line) as usize;
+        let id = match self.places.id {
+            None => Ok(RowId::from(self.number as u64)),
+            Some(place) => text(record, place, &self.header).map(|id| RowId::from(id.as_str())),
+        };
+        let (id, error) = match (id, self.cells(record)) {
+            (Ok(id), Ok(cells)) => {
+                let name = &self.header[self.places.prompt];
+                return Cells { id, ..cells }.row(self.number, line, name);
+            }
+            (Ok(id), Err(error)) => (id, error),
+            (Err(error), _) => (RowId::default(), error),
+        };
+        row::bad_row(self.number, BadRow { id, line, error })
+    }
+
+    fn cells(&self, record: &ByteRecord) -> Result<Cells, String> {
+        if record.len() != self.header.len() {
+            let (found, expected) = (record.len(), self.header.len());
+            return Err(format!(
+                "{found} values; expected {expected}, as the header names: put values with a separator in quotes"
+            ));
+        }
+        let cell = |place: Option<usize>| {
+            place.map_or(Ok(String::new()), |place| text(record, place, &self.header))
+        };
+        Ok(Cells {
+            id: RowId::default(),
+            prompt: Some(cell(Some(self.places.prompt))?),
+            candidates: row::candidates(&cell(self.places.candidates)?)?,
+            tools: row::tools(&cell(self.places.tools)?)?,
+        })
+    }
+}
+
+fn text(record: &ByteRecord, place: usize, header: &[String]) -> Result<String, String> {
+    let bytes = record.get(place).unwrap_or_default();
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
+        format!("`{}` is not UTF-8 at byte {}", header[place], error.valid_up_to() + 1)
+    })
+}
+
+impl<R: Read> Iterator for CsvRows<R> {
+    type Item = std::io::Result<Row>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut record = ByteRecord::new();
+        match self.reader.read_byte_record(&mut record) {
+            Ok(false) => None,
+            Ok(true) => {
+                let row = self.row(&record);
+                self.number += 1;
+                Some(Ok(row))
+            }
+            Err(error) => Some(Err(cause(error))),
+        }
+    }
+}
+
+/// The error of the place that is read or written, where that is the cause: the library wraps it so that
+/// nobody sees its kind.
+pub(crate) fn cause(error: csv::Error) -> std::io::Error {
+    let said = error.to_string();
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        _ => std::io::Error::other(said),
+    }
+}

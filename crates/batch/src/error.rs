@@ -1,0 +1,96 @@
+//! What can stop a batch. A bad row never does.
+
+use std::path::PathBuf;
+
+use thiserror::Error as ThisError;
+
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("cannot {action} {}", .path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+
+    #[error("{} holds no rows; expected {expected}", .path.display())]
+    NoRows { path: PathBuf, expected: &'static str },
+
+    /// No row of a file could be read: it is in another format, or its prompts have another name.
+    #[error("no row of {} could be read; expected {expected}; {cure} (line {line}: {found})", .path.display())]
+    NothingRead {
+        path: PathBuf,
+        expected: &'static str,
+        cure: String,
+        /// Of the first row, counted from 1.
+        line: usize,
+        found: String,
+    },
+
+    #[error(
+        "{} has no column {wanted}; its columns are {}: name one of them with {flag}",
+        .path.display(), .found.join(", ")
+    )]
+    MissingColumn { path: PathBuf, wanted: String, flag: &'static str, found: Vec<String> },
+
+    #[error(
+        "{} has the columns `query` and `prompt`; expected one with the prompts, name it with --prompt-column",
+        .path.display()
+    )]
+    TwoPrompts { path: PathBuf },
+
+    #[error(
+        "the column `{column}` of {} is of the type {found}; expected {expected}: convert it, or name another column with {flag}",
+        .path.display()
+    )]
+    ColumnType {
+        path: PathBuf,
+        column: String,
+        found: String,
+        expected: &'static str,
+        flag: &'static str,
+    },
+
+    /// The bytes are not those of a whole file of this format.
+    #[error(
+        "{} cannot be read as {format}; expected a whole file: write it anew where it is cut or damaged, or name its format with --input-format ({found})",
+        .path.display()
+    )]
+    Damaged { path: PathBuf, format: String, found: String },
+
+    #[error("{} is {format}, which this program was built without; build it with the feature `arrow`, or use JSON lines or CSV", .path.display())]
+    NotBuilt { path: PathBuf, format: String },
+
+    #[error(
+        "writing {} would overwrite the input {}; expected two different files, name another output",
+        .output.display(), .input.display()
+    )]
+    SameFile { input: PathBuf, output: PathBuf },
+
+    #[error(
+        "{} is there already; expected a new file: name another output, or replace it with --overwrite",
+        .path.display()
+    )]
+    Exists { path: PathBuf },
+
+    #[error("{} is a folder; expected a file to write, name one in it", .path.display())]
+    OutputIsFolder { path: PathBuf },
+
+    #[error(
+        "another batch is writing {}; wait for its end, or name another output", .path.display()
+    )]
+    Busy { path: PathBuf },
+
+    #[error(
+        "{} is not the unfinished output of a batch; expected none or one of ours: move it away, or name another output",
+        .path.display()
+    )]
+    NotOurPartial { path: PathBuf },
+}
+
+impl Error {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}

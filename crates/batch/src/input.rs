@@ -1,0 +1,285 @@
+//! Where the rows of a batch come from: a file that is read again after an interruption, or a stream
+//! that is read as it comes.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+use toolroute_vectors::durable;
+
+use crate::columns::{self, Columns};
+use crate::csv_rows::CsvRows;
+use crate::format::{Compression, FileFormat, Format};
+use crate::json_rows::JsonRows;
+use crate::record::IdType;
+use crate::row::Row;
+use crate::{Error, compression};
+
+/// The rows of an input, once it is open.
+pub(crate) type Rows = Box<dyn Iterator<Item = Result<Row, Error>> + Send>;
+
+/// An input whose columns are known.
+pub(crate) struct OpenRows {
+    pub rows: Rows,
+    pub id: IdType,
+    /// Rows in all, where that is known without reading them.
+    pub total: Option<usize>,
+}
+
+/// The beginning of what was read, to say what it looks like where no row of it could be read.
+type Head = Arc<Mutex<Vec<u8>>>;
+
+/// Bytes of it.
+const HEAD_BYTES: usize = 4_096;
+
+/// A file of prompts, or a stream of them.
+pub struct Input {
+    path: PathBuf,
+    format: FileFormat,
+    columns: Columns,
+    kind: Kind,
+    head: Head,
+}
+
+enum Kind {
+    /// A plain file, its hash, and how many rows it has as far as its lines say.
+    File {
+        hash: String,
+        total: Option<usize>,
+    },
+    /// A pipe or a device, which is opened once.
+    Pipe,
+    Stdin,
+}
+
+impl Input {
+    /// Opens a file, and makes sure that at least one row of it is a prompt: before the work that a
+    /// catalog takes. A pipe is not read yet.
+    ///
+    /// # Errors
+    /// Where it cannot be read, is damaged, lacks a column, has no rows or none that is a prompt.
+    pub fn open(path: &Path, format: FileFormat, columns: Columns) -> Result<Self, Error> {
+        let about = std::fs::metadata(path).map_err(Error::io("read", path))?;
+        let is_file = about.is_file() || about.is_dir();
+        let input = Self::new(path, format, columns, Kind::Pipe);
+        if !is_file {
+            return Ok(input);
+        }
+        let (hash, lines) = input.survey()?;
+        let total = input.check()?.or(lines);
+        Ok(Self { kind: Kind::File { hash, total }, ..input })
+    }
+
+    /// The rows that come through stdin.
+    pub fn stdin(format: FileFormat, columns: Columns) -> Self {
+        Self::new(Path::new("stdin"), format, columns, Kind::Stdin)
+    }
+
+    fn new(path: &Path, format: FileFormat, columns: Columns, kind: Kind) -> Self {
+        Self { path: path.to_owned(), format, columns, kind, head: Head::default() }
+    }
+
+    pub fn format(&self) -> FileFormat {
+        self.format
+    }
+
+    /// Whether it can be read again, so that an interrupted batch continues.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.kind, Kind::File { .. })
+    }
+
+    /// Tells this input from another: the contents of a file, and how they are read. A stream is like no other.
+    pub(crate) fn identity(&self) -> String {
+        let hash = match &self.kind {
+            Kind::File { hash, .. } => hash.clone(),
+            _ => format!("{} {:?}", std::process::id(), std::time::SystemTime::now()),
+        };
+        format!("{hash} {:?} {:?}", self.format, self.columns)
+    }
+
+    /// Whether rows may come without an id, which the journal then has as null.
+    pub(crate) fn has_null_ids(&self) -> bool {
+        self.format.format == Format::JsonLines
+    }
+
+    /// The rows, from the first.
+    pub(crate) fn rows(&self) -> Result<OpenRows, Error> {
+        let from: Box<dyn Read + Send> = match self.kind {
+            Kind::Stdin => Box::new(std::io::stdin()),
+            _ => Box::new(self.file()?),
+        };
+        let opened = self.open_rows(from)?;
+        let total = match &self.kind {
+            Kind::File { total, .. } => *total,
+            _ => opened.total,
+        };
+        Ok(OpenRows { total, ..opened })
+    }
+
+    fn file(&self) -> Result<File, Error> {
+        File::open(&self.path).map_err(Error::io("read", &self.path))
+    }
+
+    fn open_rows(&self, from: Box<dyn Read + Send>) -> Result<OpenRows, Error> {
+        let from = match compression::unpack(from, self.format.compression) {
+            Ok(from) => from,
+            Err(error) => return Err(unread(&self.path, self.format)(error)),
+        };
+        self.head.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let from: Box<dyn Read + Send> = Box::new(WithHead { from, head: self.head.clone() });
+        let (path, format) = (self.path.clone(), self.format);
+        let fail = move |row: std::io::Result<Row>| row.map_err(unread(&path, format));
+        let delimiter = if self.format.format == Format::Tsv { b'\t' } else { b',' };
+        match self.format.format {
+            Format::JsonLines => {
+                let rows = JsonRows::new(from, self.columns.clone());
+                Ok(OpenRows { rows: Box::new(rows.map(fail)), id: IdType::Text, total: None })
+            }
+            Format::Csv | Format::Tsv => {
+                let about = (self.path.as_path(), &self.columns);
+                let rows = CsvRows::open(from, delimiter, about, unread(&self.path, format))?;
+                let id = rows.as_ref().map_or(IdType::Text, CsvRows::id_type);
+                let rows: Rows = match rows {
+                    Some(rows) => Box::new(rows.map(fail)),
+                    None => Box::new(std::iter::empty()),
+                };
+                Ok(OpenRows { rows, id, total: None })
+            }
+            Format::Parquet | Format::Arrow | Format::ArrowStream => self.open_table(from),
+        }
+    }
+
+    #[cfg(feature = "arrow")]
+    fn open_table(&self, mut from: Box<dyn Read + Send>) -> Result<OpenRows, Error> {
+        if self.format.format != Format::Parquet {
+            return crate::tables::open_arrow(from, &self.path, &self.columns);
+        }
+        let file = if matches!(self.kind, Kind::Stdin) || !self.path.is_file() {
+            // The end of Parquet says what is before it, so that all of a pipe is read first.
+            let mut kept = tempfile::tempfile().map_err(Error::io("keep", &self.path))?;
+            std::io::copy(&mut from, &mut kept).map_err(Error::io("read", &self.path))?;
+            kept
+        } else {
+            self.file()?
+        };
+        crate::tables::open_parquet(file, &self.path, &self.columns)
+    }
+
+    #[cfg(not(feature = "arrow"))]
+    fn open_table(&self, _: Box<dyn Read + Send>) -> Result<OpenRows, Error> {
+        let format = self.format.to_string();
+        Err(Error::NotBuilt { path: self.path.clone(), format })
+    }
+
+    /// The hash of a file, and of a text how many lines it has. A compressed one is unpacked, so that one
+    /// that is cut is found before any work.
+    fn survey(&self) -> Result<(String, Option<usize>), Error> {
+        let failed = unread(&self.path, self.format);
+        let survey = || {
+            let file: Box<dyn Read + Send> = Box::new(File::open(&self.path)?);
+            let mut from = compression::unpack(file, self.format.compression)?;
+            let (mut hash, mut lines, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
+            loop {
+                match from.read(&mut buffer) {
+                    Ok(0) => return Ok((durable::hex(&hash.finalize()), lines)),
+                    Ok(read) => {
+                        hash.update(&buffer[..read]);
+                        lines += buffer[..read].iter().filter(|byte| **byte == b'\n').count();
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        let (hash, lines) = survey().map_err(failed)?;
+        Ok((hash, (self.format.format == Format::JsonLines).then_some(lines)))
+    }
+
+    /// Looks for one row at least that is a prompt; how many rows there are, where that is known.
+    fn check(&self) -> Result<Option<usize>, Error> {
+        let opened = self.open_rows(Box::new(self.file()?))?;
+        let mut first = None;
+        for row in opened.rows {
+            match row?.query {
+                Ok(_) => return Ok(opened.total),
+                Err(bad) => first = first.or(Some((bad.line, bad.error))),
+            }
+        }
+        Err(self.nothing_read(first))
+    }
+
+    /// The error of an input of which no row is a prompt; `first` is the line and the error of its first.
+    pub(crate) fn nothing_read(&self, first: Option<(usize, String)>) -> Error {
+        let path = self.path.clone();
+        let expected = match self.format.format {
+            Format::JsonLines => {
+                "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}"
+            }
+            _ => "a row for each prompt",
+        };
+        let Some((line, found)) = first else { return Error::NoRows { path, expected } };
+        let found = found.split("; expected").next().unwrap_or_default().to_owned();
+        let head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+        let cure = match self.format.format {
+            Format::JsonLines => cure(&head),
+            _ => format!("name the column of the prompts with {}", columns::PROMPT_FLAG),
+        };
+        Error::NothingRead { path, expected, cure, line, found }
+    }
+}
+
+/// What to do about a text of which no line is a row.
+fn cure(head: &[u8]) -> String {
+    let text = toolroute_eval::cure(head);
+    let format = match head {
+        [0x1f, 0x8b, ..] => "jsonl.gz",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "jsonl.zst",
+        [b'P', b'A', b'R', b'1', ..] => return "it is Parquet: give --input-format parquet".into(),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
+            return "it is Arrow: give --input-format arrow".into();
+        }
+        _ if text.contains("CSV") => "csv",
+        _ if text.contains("other members") => {
+            return format!("{text}, or give their name with {}", columns::PROMPT_FLAG);
+        }
+        _ => return text.to_owned(),
+    };
+    format!("{text}, or give --input-format {format}")
+}
+
+/// An error of reading: of the file itself, or of what unpacks it.
+fn unread(path: &Path, format: FileFormat) -> impl Fn(std::io::Error) -> Error + Send + 'static {
+    let path = path.to_owned();
+    move |source| {
+        let packed = match format.compression {
+            Compression::None => None,
+            Compression::Gzip => Some("gzip"),
+            Compression::Zstd => Some("zstd"),
+        };
+        match packed.filter(|_| source.raw_os_error().is_none()) {
+            Some(packed) => {
+                let (format, found) = (packed.to_owned(), source.to_string());
+                Error::Damaged { path: path.clone(), format, found }
+            }
+            None => Error::Io { action: "read", path: path.clone(), source },
+        }
+    }
+}
+
+/// Keeps the beginning of what is read.
+struct WithHead<R> {
+    from: R,
+    head: Head,
+}
+
+impl<R: Read> Read for WithHead<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = HEAD_BYTES.saturating_sub(head.len());
+        head.extend_from_slice(&buffer[..read.min(room)]);
+        Ok(read)
+    }
+}

@@ -1,0 +1,195 @@
+//! A batch: all rows of an input, answered in their order into an output.
+
+use std::io::Write;
+use std::path::Path;
+
+use toolroute_rank::engine::{Engine, fingerprint};
+
+use crate::answer::{Done, Ranker};
+use crate::format::{FileFormat, Format};
+use crate::groups::Groups;
+use crate::journal::{self, Journal};
+use crate::output::Output;
+use crate::record::{IdType, Layout};
+use crate::summary::BatchSummary;
+use crate::writer::{self, RowWriter};
+use crate::{Error, Input, Shard};
+
+/// A file or a stream of prompts to answer.
+pub struct BatchJob<'a> {
+    pub engine: &'a Engine,
+    pub input: &'a Input,
+    pub output_format: FileFormat,
+    /// Tells this job from another over the same files: settings, catalog, model.
+    pub settings: String,
+    /// Whether each tool comes with its whole explanation.
+    pub explain: bool,
+    /// The rows that are answered.
+    pub shard: Shard,
+    /// Whether an output that is there already is replaced.
+    pub overwrite: bool,
+}
+
+/// Takes the rows done so far, and how many there are in all where that is known.
+pub type Tell<'a> = &'a dyn Fn(usize, Option<usize>);
+
+impl BatchJob<'_> {
+    /// Answers into a file, where an interrupted run is gone on with by the next run of the same
+    /// job, or into a device or pipe, where it is not. Nor is a run that reads a pipe.
+    ///
+    /// # Errors
+    /// Where no row of the input is a prompt, or where the output cannot be written, is there already,
+    /// or another job writes it. A bad row among others is no error.
+    pub fn run(&self, output: &Output, tell: Tell<'_>) -> Result<BatchSummary, Error> {
+        match output {
+            Output::File(path) => self.resume(path, tell),
+            Output::Special(path) => {
+                let summary = self.stream(Box::new(Output::open_special(path)?), tell)?;
+                Ok(BatchSummary { output: Some(path.clone()), ..summary })
+            }
+        }
+    }
+
+    fn resume(&self, path: &Path, tell: Tell<'_>) -> Result<BatchSummary, Error> {
+        let job = self.fingerprint();
+        if !self.overwrite && path.exists() && !journal::is_started(path, &job) {
+            return Err(Error::Exists { path: path.to_owned() });
+        }
+        let mut groups = Groups::open(self.input, self.shard)?;
+        let mut journal = Journal::open(path, &job, GROUP)?;
+        let resumed = journal.rows;
+        groups.skip(resumed);
+        let (mut bad, counts) = (std::mem::take(&mut journal.bad), journal.counts);
+        let answered = self.answer(&mut groups, tell, &mut |rows| journal.append(rows));
+        let (rows, done) = match answered {
+            Err(error @ (Error::NoRows { .. } | Error::NothingRead { .. })) => {
+                journal.remove()?;
+                return Err(error);
+            }
+            answered => answered?,
+        };
+        journal.finish(self.output_format, self.layout(groups.id.clone()))?;
+        bad.extend(done.bad);
+        let counts = counts.plus(done.counts);
+        let rows = resumed + rows;
+        Ok(BatchSummary { rows, resumed, counts, bad, output: Some(path.to_owned()) })
+    }
+
+    /// Answers into a stream, which cannot be gone on with. Nothing is written before a row of the input is
+    /// a prompt.
+    ///
+    /// # Errors
+    /// As [`BatchJob::run`].
+    pub fn stream(&self, to: Box<dyn Write + Send>, tell: Tell<'_>) -> Result<BatchSummary, Error> {
+        let mut groups = Groups::open(self.input, self.shard)?;
+        // The file format of Arrow has its table of contents at its end, where no reader of a pipe can go first.
+        let format = match self.output_format.format {
+            Format::Arrow => Format::ArrowStream,
+            format => format,
+        };
+        let format = FileFormat { format, ..self.output_format };
+        let failed = || Error::io("write", "the output");
+        let layout = self.layout(groups.id.clone());
+        let mut to = Some(to);
+        let mut writer: Option<Box<dyn RowWriter>> = None;
+        let mut write = |rows: &str| {
+            if let Some(to) = to.take() {
+                writer = Some(writer::open(format, layout.clone(), to).map_err(failed())?);
+            }
+            writer.as_mut().map_or(Ok(()), |writer| writer.write(rows)).map_err(failed())
+        };
+        let (rows, Done { counts, bad }) = self.answer(&mut groups, tell, &mut write)?;
+        write("")?;
+        writer.map_or(Ok(()), RowWriter::finish).map_err(failed())?;
+        Ok(BatchSummary { rows, counts, bad, ..BatchSummary::default() })
+    }
+
+    fn layout(&self, id: IdType) -> Layout {
+        let (explain, shard) = (self.explain, self.shard);
+        Layout { id, explain, shard, numbers_missing_ids: self.input.has_null_ids() }
+    }
+
+    fn fingerprint(&self) -> String {
+        fingerprint(&[
+            &self.input.identity(),
+            &self.settings,
+            &self.shard.to_string(),
+            if self.explain { "explain" } else { "" },
+        ])
+    }
+
+    /// Answers the rows that are left; how many these are, and what became of them.
+    fn answer(
+        &self,
+        groups: &mut Groups,
+        tell: Tell<'_>,
+        write: &mut dyn FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(usize, Done), Error> {
+        let ranker = Ranker { engine: self.engine, explain: self.explain };
+        let (mut all, mut answered) = (Done::default(), 0);
+        let mut unwritten = String::new();
+        tell(groups.skipped, groups.total);
+        while let Some(rows) = groups.next()? {
+            let (lines, done) = ranker.answer(&rows);
+            unwritten.push_str(&lines);
+            if groups.has_prompts() {
+                write(&unwritten)?;
+                unwritten.clear();
+            }
+            all.counts = all.counts.plus(done.counts);
+            all.bad.extend(done.bad);
+            answered += rows.len();
+            tell(groups.skipped + answered, groups.total);
+        }
+        if !groups.has_prompts() {
+            return Err(self.input.nothing_read(groups.first_bad.take()));
+        }
+        let rows = groups.skipped + answered;
+        tell(rows, Some(rows));
+        Ok((answered, all))
+    }
+}
+
+/// Rows answered and written together. A resumed run starts at a multiple of it.
+pub(crate) const GROUP: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Columns;
+    use toolroute_catalog::{Catalog, Tool};
+
+    #[test]
+    fn a_resumed_batch_tells_the_bad_rows_of_an_uninterrupted_one() {
+        let tools = vec![Tool::new(Some("mail"), "send", "Sends an email")];
+        let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
+        let rows = "{\"query\": \"send an email\"}\n".repeat(600);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("q.jsonl");
+        std::fs::write(&path, format!("not json\n{rows}[]\n")).unwrap();
+        let input = Input::open(&path, FileFormat::default(), Columns::default()).unwrap();
+        let job = BatchJob {
+            engine: &engine,
+            input: &input,
+            output_format: FileFormat::default(),
+            settings: String::new(),
+            explain: false,
+            shard: Shard::default(),
+            overwrite: false,
+        };
+        let at = |name: &str| Output::File(dir.path().join(name));
+        let whole = job.run(&at("whole"), &|_, _| {}).unwrap();
+        let written = std::fs::read_to_string(dir.path().join("whole")).unwrap();
+        let first: String = written.split_inclusive('\n').take(300).collect();
+        let mut journal =
+            Journal::open(&dir.path().join("cut"), &job.fingerprint(), GROUP).unwrap();
+        journal.append(&first).unwrap();
+        drop(journal);
+        let resumed = job.run(&at("cut"), &|_, _| {}).unwrap();
+        assert_eq!((resumed.rows, resumed.resumed), (602, GROUP));
+        assert_eq!((resumed.bad.len(), resumed.bad), (2, whole.bad));
+        assert_eq!((resumed.counts.failed, resumed.counts), (2, whole.counts));
+        assert_eq!(whole.counts.answered, 600);
+        assert_eq!(std::fs::read_to_string(dir.path().join("cut")).unwrap(), written);
+    }
+}

@@ -1,0 +1,77 @@
+//! A part of the rows: each of several machines takes one.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The rows whose number, counted from 0, leaves `index` when divided by `count`. All shards of a
+/// count together are all rows, each once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    index: usize,
+    count: usize,
+}
+
+impl Default for Shard {
+    /// All rows.
+    fn default() -> Self {
+        Self { index: 0, count: 1 }
+    }
+}
+
+impl Shard {
+    pub(crate) fn holds(self, row: usize) -> bool {
+        row % self.count == self.index
+    }
+
+    /// How many of so many rows it has.
+    pub(crate) fn len(self, rows: usize) -> usize {
+        rows.saturating_sub(self.index).div_ceil(self.count)
+    }
+
+    /// The number that the row at a place of this shard has in the whole input.
+    pub(crate) fn row(self, place: usize) -> usize {
+        self.index + place * self.count
+    }
+}
+
+/// A text that names no shard.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no shard; expected I/N with I from 0 to N-1, such as 0/4, 1/4, 2/4 and 3/4")]
+pub struct ShardError(String);
+
+impl FromStr for Shard {
+    type Err = ShardError;
+
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let parts = text.split_once('/');
+        let parsed = parts.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parsed {
+            Some((index, count)) if index < count => Ok(Self { index, count }),
+            _ => Err(ShardError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_in_one_shard() {
+        let shards: Vec<Shard> = (0..3).map(|i| format!("{i}/3").parse().unwrap()).collect();
+        for row in 0..10 {
+            assert_eq!(shards.iter().filter(|shard| shard.holds(row)).count(), 1);
+        }
+        assert_eq!(shards.iter().map(|shard| shard.len(10)).sum::<usize>(), 10);
+        assert_eq!((shards[2].row(0), shards[2].row(2)), (2, 8));
+        for text in ["3/3", "1", "0/0", "-1/2", "a/b", ""] {
+            assert!(text.parse::<Shard>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a batch did.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use toolroute_eval::BadRow;
+
+/// What a batch did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct BatchSummary {
+    pub rows: usize,
+    /// Rows that an interrupted run had done.
+    pub resumed: usize,
+    #[serde(flatten)]
+    pub counts: BatchCounts,
+    /// Rows that failed; each stands in the output with its error.
+    pub bad: Vec<BadRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+}
+
+/// What became of the rows, those of an interrupted run among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BatchCounts {
+    /// Rows with a tool at least.
+    pub answered: usize,
+    /// Those of them whose tools may not fit.
+    pub unsure: usize,
+    /// Rows for which no tool fits.
+    pub empty: usize,
+    /// Those of them that are in a language which the model does not read.
+    pub unread: usize,
+    /// Rows that could not be read or answered.
+    pub failed: usize,
+}
+
+impl BatchCounts {
+    /// Counts one row by what the output says of it.
+    pub(crate) fn add(&mut self, tools: usize, is_unread: bool, has_failed: bool) {
+        match (has_failed, tools) {
+            (true, _) => self.failed += 1,
+            (false, 0) => self.empty += 1,
+            (false, _) => self.answered += 1,
+        }
+        self.unread += usize::from(is_unread && tools == 0 && !has_failed);
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            answered: self.answered + other.answered,
+            unsure: self.unsure + other.unsure,
+            empty: self.empty + other.empty,
+            unread: self.unread + other.unread,
+            failed: self.failed + other.failed,
+        }
+    }
+}

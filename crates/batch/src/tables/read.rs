@@ -1,0 +1,254 @@
+//! Rows out of Arrow and Parquet.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::{DataType, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use toolroute_eval::{BadRow, RowId};
+
+use super::cells;
+use super::guard::guarded;
+use crate::Error;
+use crate::columns::{CANDIDATES_FLAG, Columns, ID_FLAG, PROMPT_FLAG, Places, TOOLS_FLAG};
+use crate::format::Format;
+use crate::input::OpenRows;
+use crate::record::IdType;
+use crate::row::{self, Cells, Row};
+
+/// Rows that are decoded together.
+const BATCH: usize = 1_024;
+
+/// How a file of Arrow begins and ends. Between is a stream, and a table of where its parts are.
+const ARROW_MAGIC: &[u8] = b"ARROW1";
+
+/// The rows of a Parquet file. Of its columns those that are needed are read.
+pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result<OpenRows, Error> {
+    let damaged = |error: &dyn std::fmt::Display| damaged(path, Format::Parquet, error);
+    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
+    let builder = builder.map_err(|error| damaged(&error))?;
+    let table = Table::new(path, builder.schema(), columns)?;
+    let total = usize::try_from(builder.metadata().file_metadata().num_rows()).ok();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed());
+    let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH).build());
+    let reader = reader.map_err(|error| damaged(&error))?;
+    // The columns are fewer now.
+    let table = Table::new(path, &reader_schema(&reader), &table.chosen())?;
+    let id = table.id_type();
+    let rows = TableRows {
+        batches: reader,
+        table,
+        format: Format::Parquet,
+        ready: VecDeque::new(),
+        next: 0,
+    };
+    Ok(OpenRows { rows: Box::new(rows), id, total })
+}
+
+fn reader_schema(reader: &impl arrow_array::RecordBatchReader) -> Schema {
+    reader.schema().as_ref().clone()
+}
+
+/// The rows of Arrow IPC, as a stream or as a file: both are read from the first byte to the last, so that
+/// either may come through a pipe.
+pub(crate) fn open_arrow(
+    mut from: Box<dyn Read + Send>,
+    path: &Path,
+    columns: &Columns,
+) -> Result<OpenRows, Error> {
+    let (head, is_file) = begin(&mut from).map_err(Error::io("read", path))?;
+    let stream: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(from));
+    let stream = guarded(|| StreamReader::try_new(stream, None));
+    let stream = stream.map_err(|error| damaged(path, Format::Arrow, &error))?;
+    let table = Table::new(path, &stream.schema(), columns)?;
+    let id = table.id_type();
+    let batches = ArrowBatches { stream, is_file };
+    let rows = TableRows { batches, table, format: Format::Arrow, ready: VecDeque::new(), next: 0 };
+    Ok(OpenRows { rows: Box::new(rows), id, total: None })
+}
+
+/// Reads the beginning: what of it belongs to the stream, and whether a file is around that.
+fn begin(from: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)> {
+    let mut block = || {
+        let mut block = Vec::new();
+        from.by_ref().take(8).read_to_end(&mut block).map(|_| block)
+    };
+    let mut head = block()?;
+    let is_file = head.starts_with(ARROW_MAGIC);
+    if is_file {
+        // Writers fill up to a border: of 8 bytes, or of 64.
+        head = block()?;
+        while head.len() == 8 && head.iter().all(|byte| *byte == 0) {
+            head = block()?;
+        }
+    }
+    Ok((head, is_file))
+}
+
+/// The batches of a stream, and behind that of a file its end.
+struct ArrowBatches {
+    stream: StreamReader<Box<dyn Read + Send>>,
+    is_file: bool,
+}
+
+impl Iterator for ArrowBatches {
+    type Item = Result<RecordBatch, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(batch) = self.stream.next() {
+            return Some(batch.map_err(|error| error.to_string()));
+        }
+        if !std::mem::take(&mut self.is_file) {
+            return None;
+        }
+        // Without its end rows may be missing: a stream ends anywhere between two batches.
+        let mut rest = Vec::new();
+        match self.stream.get_mut().read_to_end(&mut rest) {
+            Ok(_) if rest.ends_with(ARROW_MAGIC) => None,
+            Ok(_) => Some(Err("its end is missing".to_owned())),
+            Err(error) => Some(Err(error.to_string())),
+        }
+    }
+}
+
+fn damaged(path: &Path, format: Format, error: &dyn std::fmt::Display) -> Error {
+    let format = if format == Format::Parquet { "Parquet" } else { "Arrow IPC" };
+    Error::Damaged { path: path.to_owned(), format: format.to_owned(), found: error.to_string() }
+}
+
+/// What is known of a table before its rows are read.
+struct Table {
+    path: PathBuf,
+    header: Vec<String>,
+    types: Vec<DataType>,
+    places: Places,
+}
+
+impl Table {
+    fn new(path: &Path, schema: &Schema, columns: &Columns) -> Result<Self, Error> {
+        let header: Vec<String> =
+            schema.fields().iter().map(|field| field.name().clone()).collect();
+        let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
+        let places = columns.find(path, &header)?;
+        let table = Self { path: path.to_owned(), header, types, places };
+        table.check_types()?;
+        Ok(table)
+    }
+
+    fn check_types(&self) -> Result<(), Error> {
+        let Places { prompt, id, candidates, tools } = self.places;
+        let is_list_of = |of: &DataType, is: fn(&DataType) -> bool| {
+            cells::is_text(of) || cells::element(of).is_some_and(is)
+        };
+        let check =
+            |place: Option<usize>, is: &dyn Fn(&DataType) -> bool, expected, flag| match place
+                .filter(|place| !is(&self.types[*place]))
+            {
+                None => Ok(()),
+                Some(place) => Err(Error::ColumnType {
+                    path: self.path.clone(),
+                    column: self.header[place].clone(),
+                    found: self.types[place].to_string(),
+                    expected,
+                    flag,
+                }),
+            };
+        check(Some(prompt), &cells::is_text, "texts", PROMPT_FLAG)?;
+        check(id, &cells::is_id, "texts or whole numbers", ID_FLAG)?;
+        let is_ids = |of: &DataType| is_list_of(of, cells::is_text);
+        check(candidates, &is_ids, "lists of tool ids", CANDIDATES_FLAG)?;
+        let is_tools = |of: &DataType| is_list_of(of, cells::is_json);
+        check(tools, &is_tools, "lists of tool definitions, or such lists as JSON", TOOLS_FLAG)
+    }
+
+    fn needed(&self) -> Vec<usize> {
+        let Places { prompt, id, candidates, tools } = self.places;
+        [Some(prompt), id, candidates, tools].into_iter().flatten().collect()
+    }
+
+    /// The same columns, each by its name.
+    fn chosen(&self) -> Columns {
+        let name = |place: Option<usize>| {
+            Some(place.map_or_else(String::new, |place| self.header[place].clone()))
+        };
+        let Places { prompt, id, candidates, tools } = self.places;
+        Columns {
+            prompt: name(Some(prompt)),
+            id: name(id),
+            candidates: name(candidates),
+            tools: name(tools),
+        }
+    }
+
+    fn id_type(&self) -> IdType {
+        match self.places.id.map(|place| &self.types[place]) {
+            None => IdType::Column(DataType::Int64),
+            Some(of @ (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)) => {
+                IdType::Column(of.clone())
+            }
+            Some(of) if cells::is_integer(of) => IdType::Column(of.clone()),
+            Some(_) => IdType::Text,
+        }
+    }
+
+    /// A row of a batch; `number` counts the rows of the table from 0.
+    fn row(&self, batch: &RecordBatch, at: usize, number: usize) -> Row {
+        let id = match self.places.id {
+            Some(place) => cells::id(batch.column(place), at),
+            None => RowId::from(number as u64),
+        };
+        match self.cells(batch, at) {
+            Ok(cells) => {
+                let name = &self.header[self.places.prompt];
+                Cells { id, ..cells }.row(number, number + 1, name)
+            }
+            Err(error) => row::bad_row(number, BadRow { id, line: number + 1, error }),
+        }
+    }
+
+    fn cells(&self, batch: &RecordBatch, at: usize) -> Result<Cells, String> {
+        let Places { prompt, candidates, tools, .. } = self.places;
+        let prompt = cells::text(batch.column(prompt), at).map(str::to_owned);
+        let candidates = candidates.map(|place| cells::candidates(batch.column(place), at));
+        let tools = tools.map(|place| cells::tools(batch.column(place), at));
+        let (candidates, tools) = (candidates.transpose()?, tools.transpose()?);
+        let id = RowId::default();
+        Ok(Cells { id, prompt, candidates: candidates.flatten(), tools: tools.flatten() })
+    }
+}
+
+/// The rows of a table, batch after batch.
+struct TableRows<B> {
+    batches: B,
+    table: Table,
+    format: Format,
+    ready: VecDeque<Row>,
+    next: usize,
+}
+
+impl<B, E> Iterator for TableRows<B>
+where
+    B: Iterator<Item = Result<RecordBatch, E>>,
+    E: std::fmt::Display,
+{
+    type Item = Result<Row, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            let batch = match guarded(|| self.batches.next().transpose()) {
+                Ok(batch) => batch?,
+                Err(error) => return Some(Err(damaged(&self.table.path, self.format, &error))),
+            };
+            let first = self.next;
+            let rows = 0..batch.num_rows();
+            self.ready.extend(rows.map(|at| self.table.row(&batch, at, first + at)));
+            self.next += batch.num_rows();
+        }
+        self.ready.pop_front().map(Ok)
+    }
+}

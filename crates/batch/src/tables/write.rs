@@ -1,0 +1,282 @@
+//! Columns out of rows of the journal.
+
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    ArrayRef, Float32Array, LargeStringArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
+    StringViewArray, StructArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::record::{self, IdType, Layout, OutputRecord};
+use crate::writer::{COLUMNS, RowWriter, Sink};
+
+/// Bytes of rows that Parquet gathers before it writes a group of them.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// A tool of a row. `explanation` and `needs` come with `--explain`.
+#[derive(Deserialize)]
+struct ToolRecord<'a> {
+    id: String,
+    score: f32,
+    #[serde(borrow)]
+    explanation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    needs: Option<&'a RawValue>,
+}
+
+/// Makes batches of rows.
+struct Batches {
+    layout: Layout,
+    schema: SchemaRef,
+    tools: Fields,
+    written: usize,
+}
+
+impl Batches {
+    fn new(layout: Layout) -> Self {
+        let mut tools = vec![
+            Field::new("id", DataType::Utf8, false),
+            Field::new("score", DataType::Float32, false),
+        ];
+        if layout.explain {
+            let more = ["explanation", "needs"];
+            tools.extend(more.map(|name| Field::new(name, DataType::Utf8, true)));
+        }
+        let tools = Fields::from(tools);
+        let id = match &layout.id {
+            IdType::Text => DataType::Utf8,
+            IdType::Column(of) => of.clone(),
+        };
+        let item = |of, nullable| Arc::new(Field::new("item", of, nullable));
+        let types = [
+            (id, true),
+            (DataType::List(item(DataType::Struct(tools.clone()), false)), false),
+            (DataType::Utf8, true),
+            (DataType::Utf8, true),
+            (DataType::Float32, true),
+            (DataType::Utf8, true),
+            (DataType::List(item(DataType::Utf8, false)), true),
+            (DataType::Utf8, true),
+        ];
+        let fields = COLUMNS.iter().zip(types);
+        let fields: Vec<Field> =
+            fields.map(|(name, (of, nullable))| Field::new(*name, of, nullable)).collect();
+        Self { layout, schema: Arc::new(Schema::new(fields)), tools, written: 0 }
+    }
+
+    fn batch(&mut self, rows: &str) -> io::Result<RecordBatch> {
+        let rows = record::lines(rows, self.written);
+        let records = rows.map(|(place, line)| Ok((place, OutputRecord::parse(line)?)));
+        let records: Vec<(usize, OutputRecord<'_>)> = records.collect::<io::Result<_>>()?;
+        self.written += records.len();
+        let ids = records.iter().map(|(place, row)| row.id(&self.layout, *place));
+        let rows = || records.iter().map(|(_, row)| row);
+        let columns: Vec<ArrayRef> = vec![
+            id_column(&self.layout.id, ids.collect())?,
+            self.tools(rows())?,
+            Arc::new(rows().map(|row| row.fit.as_deref()).collect::<StringArray>()),
+            Arc::new(rows().map(OutputRecord::fit_reason).collect::<StringArray>()),
+            Arc::new(rows().map(|row| row.confidence).collect::<Float32Array>()),
+            Arc::new(rows().map(|row| row.degraded.as_deref()).collect::<StringArray>()),
+            self.unknown(rows())?,
+            Arc::new(rows().map(|row| row.error.as_deref()).collect::<StringArray>()),
+        ];
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(of_arrow)
+    }
+
+    fn tools<'r>(&self, rows: impl Iterator<Item = &'r OutputRecord<'r>>) -> io::Result<ArrayRef> {
+        let (mut lengths, mut tools) = (Vec::new(), Vec::new());
+        for row in rows {
+            let of_row: Vec<ToolRecord<'_>> = serde_json::from_str(row.tools.get())?;
+            lengths.push(of_row.len());
+            tools.extend(of_row);
+        }
+        let text = |raw: Option<&RawValue>| raw.map(|raw| raw.get().to_owned());
+        let ids = tools.iter().map(|tool| Some(tool.id.as_str()));
+        let mut members: Vec<ArrayRef> = vec![
+            Arc::new(ids.collect::<StringArray>()),
+            Arc::new(tools.iter().map(|tool| Some(tool.score)).collect::<Float32Array>()),
+        ];
+        if self.layout.explain {
+            let explained = tools.iter().map(|tool| text(tool.explanation));
+            members.push(Arc::new(explained.collect::<StringArray>()));
+            let needs = tools.iter().map(|tool| text(tool.needs));
+            members.push(Arc::new(needs.collect::<StringArray>()));
+        }
+        let count = tools.len();
+        let tools = StructArray::try_new_with_length(self.tools.clone(), members, None, count);
+        let tools = Arc::new(tools.map_err(of_arrow)?);
+        self.list(1, (lengths, tools), None)
+    }
+
+    fn unknown<'r>(
+        &self,
+        rows: impl Iterator<Item = &'r OutputRecord<'r>>,
+    ) -> io::Result<ArrayRef> {
+        let (mut lengths, mut ids, mut there) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            let of_row: Vec<String> = match row.unknown_candidates {
+                Some(list) => serde_json::from_str(list.get())?,
+                None => Vec::new(),
+            };
+            there.push(row.unknown_candidates.is_some());
+            lengths.push(of_row.len());
+            ids.extend(of_row.into_iter().map(Some));
+        }
+        let ids: StringArray = ids.into_iter().collect();
+        self.list(6, (lengths, Arc::new(ids)), Some(NullBuffer::from(there)))
+    }
+
+    /// The column at `place`, of lists of these lengths.
+    fn list(
+        &self,
+        place: usize,
+        (lengths, items): (Vec<usize>, ArrayRef),
+        there: Option<NullBuffer>,
+    ) -> io::Result<ArrayRef> {
+        let DataType::List(item) = self.schema.field(place).data_type() else {
+            return Err(io::Error::other(format!("column {place} is no list. This is a bug.")));
+        };
+        let offsets = OffsetBuffer::from_lengths(lengths);
+        let list = ListArray::try_new(item.clone(), offsets, items, there).map_err(of_arrow)?;
+        Ok(Arc::new(list))
+    }
+}
+
+/// The ids, in the type of the input's column.
+fn id_column(of: &IdType, ids: Vec<Option<String>>) -> io::Result<ArrayRef> {
+    let IdType::Column(of) = of else { return Ok(Arc::new(StringArray::from(ids))) };
+    Ok(match of {
+        DataType::LargeUtf8 => Arc::new(ids.into_iter().collect::<LargeStringArray>()),
+        DataType::Utf8View => Arc::new(ids.into_iter().collect::<StringViewArray>()),
+        DataType::Int8 => integers::<Int8Type>(ids)?,
+        DataType::Int16 => integers::<Int16Type>(ids)?,
+        DataType::Int32 => integers::<Int32Type>(ids)?,
+        DataType::Int64 => integers::<Int64Type>(ids)?,
+        DataType::UInt8 => integers::<UInt8Type>(ids)?,
+        DataType::UInt16 => integers::<UInt16Type>(ids)?,
+        DataType::UInt32 => integers::<UInt32Type>(ids)?,
+        DataType::UInt64 => integers::<UInt64Type>(ids)?,
+        _ => Arc::new(StringArray::from(ids)),
+    })
+}
+
+fn integers<T>(ids: Vec<Option<String>>) -> io::Result<ArrayRef>
+where
+    T: ArrowPrimitiveType,
+    T::Native: std::str::FromStr<Err: Display>,
+{
+    let parse = |id: String| {
+        id.parse::<T::Native>().map_err(|error| io::Error::other(format!("the id {id}: {error}")))
+    };
+    let ids = ids.into_iter().map(|id| id.map(parse).transpose());
+    let ids: Vec<Option<T::Native>> = ids.collect::<io::Result<_>>()?;
+    Ok(Arc::new(ids.into_iter().collect::<PrimitiveArray<T>>()))
+}
+
+/// Writes Arrow IPC.
+pub(crate) struct ArrowRows {
+    batches: Batches,
+    to: ArrowSink,
+}
+
+enum ArrowSink {
+    File(Box<FileWriter<Sink>>),
+    Stream(Box<StreamWriter<Sink>>),
+}
+
+impl ArrowRows {
+    pub fn file(to: Sink, layout: Layout) -> io::Result<Self> {
+        let batches = Batches::new(layout);
+        let to = FileWriter::try_new(to, &batches.schema).map_err(of_arrow)?;
+        Ok(Self { batches, to: ArrowSink::File(Box::new(to)) })
+    }
+
+    pub fn stream(to: Sink, layout: Layout) -> io::Result<Self> {
+        let batches = Batches::new(layout);
+        let to = StreamWriter::try_new(to, &batches.schema).map_err(of_arrow)?;
+        Ok(Self { batches, to: ArrowSink::Stream(Box::new(to)) })
+    }
+}
+
+impl RowWriter for ArrowRows {
+    fn write(&mut self, rows: &str) -> io::Result<()> {
+        let batch = self.batches.batch(rows)?;
+        let written = match &mut self.to {
+            ArrowSink::File(to) => to.write(&batch).and_then(|()| to.flush()),
+            ArrowSink::Stream(to) => to.write(&batch).and_then(|()| to.flush()),
+        };
+        written.map_err(of_arrow)
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        let done = match &mut self.to {
+            ArrowSink::File(to) => to.finish().and_then(|()| to.flush()),
+            ArrowSink::Stream(to) => to.finish().and_then(|()| to.flush()),
+        };
+        done.map_err(of_arrow)
+    }
+}
+
+/// Writes Parquet, with pages that every reader unpacks (snappy).
+pub(crate) struct ParquetRows {
+    batches: Batches,
+    to: ArrowWriter<Sink>,
+}
+
+impl ParquetRows {
+    pub fn new(to: Sink, layout: Layout) -> io::Result<Self> {
+        let batches = Batches::new(layout);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let to = ArrowWriter::try_new(to, batches.schema.clone(), Some(properties));
+        Ok(Self { batches, to: to.map_err(of_parquet)? })
+    }
+}
+
+impl RowWriter for ParquetRows {
+    fn write(&mut self, rows: &str) -> io::Result<()> {
+        let batch = self.batches.batch(rows)?;
+        self.to.write(&batch).map_err(of_parquet)?;
+        if self.to.in_progress_size() >= GROUP_BYTES {
+            self.to.flush().map_err(of_parquet)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.to.close().map(|_| ()).map_err(of_parquet)
+    }
+}
+
+/// The error of the place that is written to, where that is the cause.
+fn of_arrow(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, source) => source,
+        other => io::Error::other(other),
+    }
+}
+
+fn of_parquet(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(source) => *source,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    }
+}

@@ -1,0 +1,96 @@
+//! Rows of the journal, written in the format of the output.
+
+use std::io::{self, Write};
+
+use crate::compression::Packer;
+use crate::csv_rows::cause;
+use crate::format::{FileFormat, Format};
+use crate::record::{self, Layout, OutputRecord};
+
+/// Takes rows as the journal has them: JSON lines.
+pub(crate) trait RowWriter {
+    /// Writes some rows so that a reader of a pipe has them.
+    fn write(&mut self, rows: &str) -> io::Result<()>;
+
+    /// Writes what belongs behind the last row.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// Where an output goes: a file, a pipe.
+pub(crate) type Sink = Box<dyn Write + Send>;
+
+/// # Errors
+/// Where the beginning cannot be written, or this program lacks the format.
+pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
+    Ok(match format.format {
+        Format::JsonLines => Box::new(JsonLines(Packer::new(to, format.compression)?)),
+        Format::Csv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b',', layout)?),
+        Format::Tsv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b'\t', layout)?),
+        #[cfg(feature = "arrow")]
+        Format::Parquet => Box::new(crate::tables::ParquetRows::new(to, layout)?),
+        #[cfg(feature = "arrow")]
+        Format::Arrow => Box::new(crate::tables::ArrowRows::file(to, layout)?),
+        #[cfg(feature = "arrow")]
+        Format::ArrowStream => Box::new(crate::tables::ArrowRows::stream(to, layout)?),
+        #[cfg(not(feature = "arrow"))]
+        _ => return Err(io::Error::other("this program was built without the feature `arrow`")),
+    })
+}
+
+struct JsonLines(Packer<Sink>);
+
+impl RowWriter for JsonLines {
+    fn write(&mut self, rows: &str) -> io::Result<()> {
+        self.0.write_all(rows.as_bytes())?;
+        self.0.flush()
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.0.finish()
+    }
+}
+
+/// The columns of CSV; those of Arrow and Parquet have the same names.
+pub(crate) const COLUMNS: [&str; 8] =
+    ["id", "tools", "fit", "fit_reason", "confidence", "degraded", "unknown_candidates", "error"];
+
+struct CsvRows {
+    table: csv::Writer<Packer<Sink>>,
+    layout: Layout,
+    written: usize,
+}
+
+impl CsvRows {
+    fn new(to: Packer<Sink>, delimiter: u8, layout: Layout) -> io::Result<Self> {
+        let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(to);
+        table.write_record(COLUMNS).map_err(cause)?;
+        Ok(Self { table, layout, written: 0 })
+    }
+}
+
+impl RowWriter for CsvRows {
+    fn write(&mut self, rows: &str) -> io::Result<()> {
+        for (place, line) in record::lines(rows, self.written) {
+            let row = OutputRecord::parse(line)?;
+            let confidence = row.confidence.map(|confidence| confidence.to_string());
+            let written = self.table.write_record([
+                row.id(&self.layout, place).as_deref().unwrap_or_default(),
+                row.tools.get(),
+                row.fit.as_deref().unwrap_or_default(),
+                row.fit_reason().as_deref().unwrap_or_default(),
+                confidence.as_deref().unwrap_or_default(),
+                row.degraded.as_deref().unwrap_or_default(),
+                row.unknown_candidates.map_or("", |ids| ids.get()),
+                row.error.as_deref().unwrap_or_default(),
+            ]);
+            written.map_err(cause)?;
+            self.written += 1;
+        }
+        self.table.flush()
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        let packer = self.table.into_inner().map_err(|error| error.into_error())?;
+        packer.finish()
+    }
+}

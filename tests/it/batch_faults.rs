@@ -1,0 +1,136 @@
+//! What `toolroute batch` says of inputs that are cut, damaged, or laid out in another way.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+
+use crate::batch_formats::{arrow, parquet};
+use crate::support::{Sandbox, samples};
+
+/// Runs a batch that must fail so, and gives what it says.
+fn fails(sandbox: &Sandbox, code: i32, input: &Path, more: &[&str]) -> String {
+    let input = input.to_string_lossy();
+    let output = sandbox.path("r.jsonl");
+    let output = output.to_string_lossy();
+    let tools = samples();
+    let args = ["batch", "-s", "keyword", "--tools", &tools, "-i", &input, "-o", &output];
+    let said = sandbox.fails(code, &[&args, more].concat());
+    assert!(!said.contains("panicked"), "{said}");
+    assert!(!Path::new(&*output).exists() && !sandbox.path("r.jsonl.partial").exists(), "{said}");
+    said
+}
+
+fn table(prompts: ArrayRef) -> RecordBatch {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..prompts.len() as i64));
+    RecordBatch::try_from_iter([("id", ids), ("query", prompts)]).unwrap()
+}
+
+#[test]
+fn a_missing_column_is_one_error_that_lists_those_there_are() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.csv", "key,text\n1,weather\n");
+    let said = fails(&sandbox, 2, &input, &[]);
+    assert!(
+        said.contains("no column `query` or `prompt`; its columns are `key`, `text`"),
+        "{said}"
+    );
+    assert!(said.contains("--prompt-column"), "{said}");
+    let said = fails(&sandbox, 2, &input, &["--prompt-column", "text", "--tools-column", "defs"]);
+    assert!(said.contains("no column `defs`") && said.contains("--tools-column"), "{said}");
+    let names: ArrayRef = Arc::new(StringArray::from(vec!["weather"]));
+    parquet(&sandbox.path("q.parquet"), &table(names));
+    let said = fails(&sandbox, 2, &sandbox.path("q.parquet"), &["--id-column", "key"]);
+    assert!(said.contains("no column `key`; its columns are `id`, `query`"), "{said}");
+    let json = sandbox.write("q.jsonl", "{\"key\": 1, \"text\": \"weather\"}\n");
+    let said = fails(&sandbox, 3, &json, &["--prompt-column", "words"]);
+    assert!(said.contains("missing field `words` beside `key`, `text`"), "{said}");
+    let said = fails(&sandbox, 3, &json, &[]);
+    assert!(said.contains("--prompt-column"), "{said}");
+    let both = sandbox.write("both.csv", "query,prompt\na,b\n");
+    assert!(fails(&sandbox, 2, &both, &[]).contains("--prompt-column"));
+}
+
+#[test]
+fn a_column_of_the_wrong_type_is_an_error_with_its_type() {
+    let sandbox = Sandbox::new();
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    arrow(&sandbox.path("q.arrow"), &table(numbers));
+    let said = fails(&sandbox, 3, &sandbox.path("q.arrow"), &[]);
+    assert!(
+        said.contains("`query`") && said.contains("of the type Int64; expected texts"),
+        "{said}"
+    );
+    let said = fails(&sandbox, 2, &sandbox.path("q.arrow"), &["--output-format", "xml"]);
+    assert!(said.contains("`xml` is no format"), "{said}");
+    let said = fails(&sandbox, 2, &sandbox.path("q.arrow"), &["--shard", "2/2"]);
+    assert!(said.contains("expected I/N"), "{said}");
+}
+
+#[test]
+fn a_cut_or_damaged_file_is_an_error_and_never_a_panic() {
+    let sandbox = Sandbox::new();
+    let prompts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..2_000).map(|at| format!("the weather of city {at}")),
+    ));
+    let (whole, cut) = (sandbox.path("whole"), sandbox.path("cut"));
+    for format in ["parquet", "arrow"] {
+        let write = if format == "parquet" { parquet } else { arrow };
+        write(&whole, &table(prompts.clone()));
+        let bytes = fs::read(&whole).unwrap();
+        for part in [bytes.len() - 1, bytes.len() / 2, 9] {
+            fs::write(&cut, &bytes[..part]).unwrap();
+            let mut command = sandbox.toolroute();
+            command.args(["batch", "-s", "keyword", "--tools", &samples(), "-o", "-", "-i"]);
+            let done = command.arg(&cut).args(["--input-format", format]).assert().code(3);
+            let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+            assert!(said.contains("cut or damaged") && !said.contains("panicked"), "{said}");
+        }
+    }
+    let text = sandbox.write("q.parquet", "id,query\n1,weather\n");
+    assert!(fails(&sandbox, 3, &text, &[]).contains("Parquet"));
+    let packed =
+        zstd::encode_all(&b"{\"query\": \"weather\"}\n{\"query\": \"mail\"}\n"[..], 0).unwrap();
+    let packed = sandbox.write("q.jsonl.zst", &packed[..packed.len() - 3]);
+    assert!(fails(&sandbox, 3, &packed, &[]).contains("cannot be read as zstd"));
+    let cut = sandbox.write("q.jsonl.gz", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n");
+    assert!(fails(&sandbox, 3, &cut, &[]).contains("cannot be read as gzip"));
+    let plain = sandbox.write("q.csv.gz", "id,query\n1,weather\n");
+    assert!(fails(&sandbox, 3, &plain, &[]).contains("--input-format"));
+}
+
+#[test]
+fn a_bad_row_of_a_table_stands_in_the_output_with_its_error() {
+    let sandbox = Sandbox::new();
+    let rows =
+        b"id,query,candidates\n1,weather,\n2,\xff,\n3,a,b,c\n4, ,\n5,mail,EvalMath\n\n6,mail,\n";
+    let input = sandbox.write("q.csv", rows);
+    let output = sandbox.path("r.csv");
+    let (tools, input) = (samples(), input.to_string_lossy().into_owned());
+    let to = output.to_string_lossy();
+    let args = ["batch", "-s", "keyword", "--tools", &tools, "-i", &input, "-o", &to];
+    let summary = sandbox.json(&args);
+    let count = |name: &str| summary[name].as_u64().unwrap();
+    assert_eq!((count("rows"), count("failed")), (6, 4), "{summary}");
+    assert_eq!(count("answered") + count("empty"), 2, "{summary}");
+    let lines: Vec<u64> = summary["bad"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bad| bad["line"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lines, [3, 4, 5, 6]);
+    let text = fs::read_to_string(&output).unwrap();
+    for said in
+        ["`query` is not UTF-8 at byte 1", "4 values; expected 3", "is empty", "no JSON list"]
+    {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let none = sandbox.write("none.csv", "id,query\n1,\n2, \n");
+    assert!(fails(&sandbox, 3, &none, &[]).contains("no row of"));
+    for (name, empty) in [("0.csv", ""), ("1.csv", "id,query\n"), ("0.jsonl", "\n\n")] {
+        let empty = sandbox.write(name, empty);
+        assert!(fails(&sandbox, 3, &empty, &[]).contains("holds no rows"), "{name}");
+    }
+}
