@@ -38,6 +38,16 @@ pub(super) struct PromptVectors<'a> {
     pub embed: Duration,
 }
 
+impl<'a> PromptVectors<'a> {
+    fn iter(self, dimension: usize) -> impl Iterator<Item = QueryVector<'a>> {
+        let vectors = self.vectors.chunks_exact(dimension.max(1)).enumerate();
+        vectors.map(move |(at, numbers)| {
+            let cosines = self.cosines.get(at).map(Vec::as_slice);
+            QueryVector { numbers, cosines }
+        })
+    }
+}
+
 /// The parts of an answer before its tools are explained.
 struct AnswerParts<'a> {
     ranking: Ranking,
@@ -156,11 +166,7 @@ impl State {
         // `limit` comes from outside and may be any number, so it is limited to the catalog.
         let limit = self.config.limit_for(request)?.min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
-        let vectors = embedded.vectors.chunks_exact(self.dims().max(1)).enumerate();
-        let mut vectors = vectors.map(|(at, numbers)| {
-            let cosines = embedded.cosines.get(at).map(Vec::as_slice);
-            QueryVector { numbers, cosines }
-        });
+        let mut vectors = embedded.iter(self.dims());
         let vector = vectors.next();
         let numbers = vector.map(|vector| vector.numbers);
         let judge = Judge::new(self, (request, reading), &named, (strategy, numbers))?;
