@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
+from ._arrow import Array, DataType, RecordBatch, Schema, import_pyarrow
 from ._router import Router
 from ._toolroute import CatalogError, NativeRouter
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     from typing_extensions import Unpack
 
     from ._options import Path, SelectOptions
@@ -42,7 +42,7 @@ class Job(NamedTuple):
 
 
 def rank_batches(
-    batches: Iterable[pyarrow.RecordBatch],
+    batches: Iterable[RecordBatch],
     tools: Tools,
     *,
     limit: Union[int, str] = 10,
@@ -51,7 +51,7 @@ def rank_batches(
     candidates_column: Optional[str] = None,
     tools_column: Optional[str] = None,
     **options: Unpack[SelectOptions],
-) -> Iterator[pyarrow.RecordBatch]:
+) -> Iterator[RecordBatch]:
     """Ranks tables batch by batch: each batch gives one with a row for each of its rows, in their
     order. Needs pyarrow.
 
@@ -81,7 +81,7 @@ def rank_batches(
         ImportError: pyarrow is not installed.
         ValueError: A batch has no such column.
 
-    >>> pyarrow = __import__("pytest").importorskip("pyarrow")
+    >>> import pyarrow
     >>> batch = pyarrow.RecordBatch.from_pydict({"id": [7], "prompt": ["open notes.txt"]})
     >>> answers = rank_batches([batch], [{"name": "read_file", "description": "Reads a file"}])
     >>> next(answers).to_pylist()[0]["tools"][0]["id"]
@@ -90,7 +90,7 @@ def rank_batches(
     import_pyarrow()
     router = router_of(tools)
     columns = Columns(prompt_column, id_column, candidates_column, tools_column)
-    return rank(batches, router._native, Job(router._asked(limit, options), columns))
+    return rank(batches, router._native, job_of(router, limit, columns, options))
 
 
 def router_of(tools: Tools, **options: Any) -> Router[Any]:
@@ -102,9 +102,22 @@ def router_of(tools: Tools, **options: Any) -> Router[Any]:
     return Router(tools, **options)
 
 
+def job_of(
+    router: Router[Any], limit: Union[int, str], columns: Columns, options: Mapping[str, Any]
+) -> Job:
+    """What is asked of every row.
+
+    Raises:
+        RequestError: An option is out of range.
+    """
+    asked = router._asked(limit, options)
+    router._native.rank_rows([], asked)
+    return Job(asked, columns)
+
+
 def rank(
-    batches: Iterable[pyarrow.RecordBatch], native: NativeRouter, job: Job
-) -> Iterator[pyarrow.RecordBatch]:
+    batches: Iterable[RecordBatch], native: NativeRouter, job: Job
+) -> Iterator[RecordBatch]:
     """`rank_batches` with a router that is made."""
     done = 0
     for batch in batches:
@@ -112,7 +125,7 @@ def rank(
         done += batch.num_rows
 
 
-def schema(id_type: pyarrow.DataType) -> pyarrow.Schema:
+def schema(id_type: DataType) -> Schema:
     """The columns of an answer; `id_type` is that of the column of ids that was given."""
     pa = import_pyarrow()
     tool = pa.struct([("id", pa.string()), ("score", pa.float32())])
@@ -131,8 +144,8 @@ def schema(id_type: pyarrow.DataType) -> pyarrow.Schema:
 
 
 def _rank_batch(
-    batch: pyarrow.RecordBatch, native: NativeRouter, job: Job, first: int
-) -> pyarrow.RecordBatch:
+    batch: RecordBatch, native: NativeRouter, job: Job, first: int
+) -> RecordBatch:
     pa = import_pyarrow()
     prompt_column = job.columns.prompt or _prompt_column(batch)
     prompts = _values(batch, "prompt", prompt_column)
@@ -187,12 +200,12 @@ def _failed(names: Iterable[str], count: int, because: str) -> dict[str, list[An
     return {**columns, "counts": [0] * count, "ids": [], "scores": [], "error": [because] * count}
 
 
-def _prompt_column(batch: pyarrow.RecordBatch) -> str:
+def _prompt_column(batch: RecordBatch) -> str:
     names = batch.schema.names
     return next((name for name in ("query", "prompt") if name in names), "prompt")
 
 
-def _column(batch: pyarrow.RecordBatch, purpose: str, name: str) -> pyarrow.Array:
+def _column(batch: RecordBatch, purpose: str, name: str) -> Array:
     names = batch.schema.names
     if name not in names:
         listed = ", ".join(names) or "none"
@@ -200,7 +213,7 @@ def _column(batch: pyarrow.RecordBatch, purpose: str, name: str) -> pyarrow.Arra
     return batch.column(names.index(name))
 
 
-def _values(batch: pyarrow.RecordBatch, purpose: str, name: Optional[str]) -> list[Any]:
+def _values(batch: RecordBatch, purpose: str, name: Optional[str]) -> list[Any]:
     """The values of a column; nulls where none is named."""
     if name is None:
         return [None] * batch.num_rows
@@ -219,7 +232,7 @@ def _tools_text(value: Union[str, list[Any], None]) -> Optional[str]:
     return value
 
 
-def _ids(batch: pyarrow.RecordBatch, name: Optional[str], first: int) -> pyarrow.Array:
+def _ids(batch: RecordBatch, name: Optional[str], first: int) -> Array:
     pa = import_pyarrow()
     if name is None:
         if "id" not in batch.schema.names:
@@ -229,18 +242,9 @@ def _ids(batch: pyarrow.RecordBatch, name: Optional[str], first: int) -> pyarrow
     return ids.cast(_kept(ids.type))
 
 
-def _kept(id_type: pyarrow.DataType) -> pyarrow.DataType:
+def _kept(id_type: DataType) -> DataType:
     """The type of ids in the answer."""
     types = import_pyarrow().types
     if types.is_integer(id_type) or types.is_string(id_type) or types.is_large_string(id_type):
         return id_type
     return import_pyarrow().string()
-
-
-def import_pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        said = "Arrow batches need pyarrow; install it with `pip install pyarrow`"
-        raise ImportError(said) from error
-    return pyarrow

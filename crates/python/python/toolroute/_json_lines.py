@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._batches import import_pyarrow
-
-if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
+from ._arrow import Array, RecordBatch, import_pyarrow
 
 #: The members of a line, in their order; all but the first two are left out where they are null.
 _MEMBERS = (
@@ -25,7 +22,7 @@ _MEMBERS = (
 )
 
 
-def json_lines(batches: Iterable[pyarrow.RecordBatch], first_line: int = 1) -> Iterator[str]:
+def json_lines(batches: Iterable[RecordBatch], first_line: int = 1) -> Iterator[str]:
     """The rows of `rank_batches` as the lines that `toolroute batch` writes, byte for byte.
 
     Args:
@@ -33,7 +30,7 @@ def json_lines(batches: Iterable[pyarrow.RecordBatch], first_line: int = 1) -> I
         first_line: The number of the first row, which stands in rows with an error.
 
     >>> from toolroute import rank_batches
-    >>> pyarrow = __import__("pytest").importorskip("pyarrow")
+    >>> import pyarrow
     >>> batch = pyarrow.RecordBatch.from_pydict({"id": [7], "query": [""]})
     >>> print(*json_lines(rank_batches([batch], [{"name": "add", "description": "Adds"}])), end="")
     {"id":7,"tools":[],"line":1,"error":"\\"query\\" is empty; expected some words that say what is wanted"}
@@ -59,7 +56,7 @@ def json_lines(batches: Iterable[pyarrow.RecordBatch], first_line: int = 1) -> I
             line += 1
 
 
-def _tools(lists: pyarrow.Array) -> list[str]:
+def _tools(lists: Array) -> list[str]:
     """The lists of tools, each as JSON."""
     flat = lists.flatten()
     ids, scores = flat.field("id").to_pylist(), _numbers(flat.field("score"))
@@ -76,7 +73,11 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _numbers(column: pyarrow.Array) -> list[str]:
+def _numbers(column: Array) -> list[str]:
     """The shortest texts of 32-bit floats, with a point where Rust writes one."""
-    texts = ("null" if text is None else text for text in column.cast(import_pyarrow().string()).to_pylist())
-    return [f"{text}.0" if text.lstrip("-").isdigit() else text for text in texts]
+    texts = column.cast(import_pyarrow().string()).to_pylist()
+    return ["null" if text is None else _with_point(text) for text in texts]
+
+
+def _with_point(number: str) -> str:
+    return f"{number}.0" if number.lstrip("-").isdigit() else number

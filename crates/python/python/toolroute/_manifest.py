@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _options
-from ._batches import Columns, Job, router_of
+from ._batches import Columns, Job, job_of, router_of
 from ._router import Router
 from ._toolroute import ModelError, NativeRouter, RequestError, ToolrouteError
 
@@ -80,6 +80,7 @@ def prepare(
             "a router of servers, or with `feedback`, belongs to its machine; expected a router over "
             "tools or files"
         )
+    job = job_of(router, limit, columns, options)
     lines = [text.strip() for text in map(router._native.tool, router._native.ids()) if text]
     parts = {"tools": "\n".join(lines).encode()}
     learned = router._learned()
@@ -102,7 +103,7 @@ def prepare(
                 parts["vectors"] = file.read()
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
     manifest = RouterManifest(written, native.fingerprint, digests)
-    return Job(router._asked(limit, options), columns), manifest, parts
+    return job, manifest, parts
 
 
 def _with_files(settings: str, paths: Mapping[str, str]) -> str:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Optional, Union
 
+from ._arrow import Table, import_pyarrow
 from ._batches import Columns, Job
 from ._batches import rank as rank_batches
 from ._batches import schema
 from ._manifest import RouterManifest, prepare
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     from ray import ObjectRef
     from ray.data import Dataset
     from typing_extensions import Unpack
@@ -90,10 +90,8 @@ class RankingActor:
         self._job = job
         self._router = manifest.load(lambda name: ray.get(references[name]))
 
-    def __call__(self, table: pyarrow.Table) -> pyarrow.Table:
-        import pyarrow
-
+    def __call__(self, table: Table) -> Table:
         batches: Any = table.combine_chunks().to_batches()
         ids = table.schema.field(self._job.columns.id or "id").type
         ranked = rank_batches(batches, self._router, self._job)
-        return pyarrow.Table.from_batches(ranked, schema=schema(ids))
+        return import_pyarrow().Table.from_batches(ranked, schema=schema(ids))

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Optional, Union
 
+from ._arrow import RecordBatch
 from ._batches import Columns
 from ._batches import rank as rank_batches
 from ._manifest import prepare
 
 if TYPE_CHECKING:
-    import pyarrow  # type: ignore[import-untyped, import-not-found, unused-ignore]
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
@@ -54,7 +54,7 @@ def rank(
     broadcasts = {name: context.broadcast(data) for name, data in parts.items()}
     threads = context.getConf().get("spark.task.cpus", "1")
 
-    def ranked(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def ranked(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         # Read when the first thread is needed.
         os.environ["RAYON_NUM_THREADS"] = str(threads)
         router = manifest.load(lambda name: broadcasts[name].value)
