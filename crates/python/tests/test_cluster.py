@@ -108,6 +108,8 @@ def test_ray_ranks_each_row_once(ray: Any):
     assert in_order(table) == expected(limit=3, max_per_server=2)
     empty = ray.data.from_arrow(TABLE.slice(0, 0))
     assert rank(empty, MIXED).count() == 0
+    with pytest.raises(Exception, match="no column `key`; expected one of id, prompt"):
+        rank(dataset, MIXED, id_column="key", concurrency=1).take_all()
 
 
 @pytest.fixture(scope="module")

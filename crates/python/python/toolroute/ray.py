@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Optional, Union
 
 from ._arrow import Table, import_pyarrow
 from ._batches import Columns, Job
 from ._batches import rank as rank_batches
-from ._batches import schema
 from ._manifest import RouterManifest, prepare
 
 if TYPE_CHECKING:
@@ -50,8 +49,8 @@ def rank(
     Args:
         dataset: A dataset with a column of prompts and one of ids.
         tools: A `Router`, the tools of one, or a file or folder with tools.
-        concurrency: How many workers there are, or the least and the most
-            [default: as many as the cluster has room for].
+        concurrency: The most workers, or the least and the most [default: as many as the cluster has
+            room for]. The least must leave cores for what reads and writes, or Ray waits for ever.
         num_cpus: The cores of a worker, which ranks on as many threads.
         batch_size: How many rows a worker is given at a time.
 
@@ -62,7 +61,7 @@ def rank(
     columns = Columns(prompt_column, id_column, candidates_column, tools_column)
     job, manifest, parts = prepare(tools, limit, columns, options)
     references = {name: ray.put(data) for name, data in parts.items()}
-    least, most = concurrency if isinstance(concurrency, tuple) else (concurrency or 1, concurrency)
+    least, most = concurrency if isinstance(concurrency, tuple) else (1, concurrency)
     return dataset.map_batches(
         RankingActor,
         batch_size=batch_size,
@@ -91,7 +90,9 @@ class RankingActor:
         self._router = manifest.load(lambda name: ray.get(references[name]))
 
     def __call__(self, table: Table) -> Table:
-        batches: Any = table.combine_chunks().to_batches()
-        ids = table.schema.field(self._job.columns.id or "id").type
-        ranked = rank_batches(batches, self._router, self._job)
-        return import_pyarrow().Table.from_batches(ranked, schema=schema(ids))
+        pa = import_pyarrow()
+        # A table of no rows may have no batch, and its answer has columns all the same.
+        batches = table.combine_chunks().to_batches() or [
+            pa.RecordBatch.from_pylist([], schema=table.schema)
+        ]
+        return pa.Table.from_batches(rank_batches(batches, self._router, self._job))
