@@ -110,6 +110,7 @@ def test_rows_bring_their_own_tools():
     found = [[tool["id"] for tool in row["tools"]] for row in rows]
     assert found == [["water_plants"], ["water_plants"], ["send_email"], [], ["send_email"]]
     assert rows[3]["error"] and rows[4]["error"] is None
+    assert ranked([one], [], tools_column="tools", limit=1).to_pylist()[0] == rows[0]
     lists = batch(prompt=["water the plants"], tools=[[json.dumps(tool) for tool in own]])
     assert ranked([lists], tools_column="tools").to_pylist()[0]["tools"][0]["id"] == "water_plants"
 

@@ -47,6 +47,7 @@ def test_a_worker_embeds_nothing_and_answers_the_same(tmp_path: Path):
     router.learn([("mail Dana", "get_weather"), ("mail Dana now", "get_weather")])
     job, manifest, parts = prepare(router, 4, Columns(), {"exclude": ["read_*"]})
     worker = manifest.load(parts.__getitem__)
+    assert worker.fingerprint == router._native.fingerprint
     assert worker.embedded == 0 and set(parts) == {"tools", "vectors", "usage"}
     lines = list(json_lines(rank(TABLE.to_batches(), worker, job)))
     assert lines == expected(router, limit=4, exclude=["read_*"])
