@@ -99,7 +99,7 @@ def start_cluster():
     head = {"num_cpus": 0, "object_store_memory": memory, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     nodes = [cluster.add_node(num_cpus=4, object_store_memory=memory) for _ in range(2)]
-    ray.init(address=cluster.address, logging_level="error")
+    ray.init(address=cluster.address, logging_level="error", log_to_driver=False)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     return cluster, nodes

@@ -44,7 +44,7 @@ def rank(
     their ids name them.
 
         ranked = toolroute.ray.rank(ray.data.read_parquet("prompts/"), tools, concurrency=8)
-        ranked.write_parquet("ranked/")
+        ranked.write_parquet("ranked/", min_rows_per_file=1_000_000)
 
     Args:
         dataset: A dataset with a column of prompts and one of ids.
@@ -52,7 +52,8 @@ def rank(
         concurrency: The most workers, or the least and the most [default: as many as the cluster has
             room for]. The least must leave cores for what reads and writes, or Ray waits for ever.
         num_cpus: The cores of a worker, which ranks on as many threads.
-        batch_size: How many rows a worker is given at a time.
+        batch_size: How many rows a worker is given at a time, and ranks again where it dies: a block
+            of the answer has as many.
 
     The others are those of `toolroute.rank_batches`.
     """
@@ -62,7 +63,8 @@ def rank(
     job, manifest, parts = prepare(tools, limit, columns, options)
     references = {name: ray.put(data) for name, data in parts.items()}
     least, most = concurrency if isinstance(concurrency, tuple) else (1, concurrency)
-    return dataset.map_batches(
+    # Ray reads many small files as one block, which one worker would rank alone.
+    return dataset.repartition(target_num_rows_per_block=batch_size).map_batches(
         RankingActor,
         batch_size=batch_size,
         batch_format="pyarrow",

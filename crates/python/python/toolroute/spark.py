@@ -12,7 +12,7 @@ from ._batches import rank as rank_batches
 from ._manifest import prepare
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame  # type: ignore[import-not-found, unused-ignore]
     from typing_extensions import Unpack
 
     from ._batches import Tools
