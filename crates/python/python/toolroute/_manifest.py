@@ -19,6 +19,7 @@ from ._toolroute import ModelError, NativeRouter, RequestError, ToolrouteError
 
 if TYPE_CHECKING:
     from ._batches import Tools
+    from ._options import Path
 
 #: Options of a router that are files of the driver.
 _FILES = ("index", "usage", "feedback", "overlay", "strict")
@@ -71,11 +72,10 @@ def prepare(
     tools: Tools, limit: Any, columns: Columns, options: Mapping[str, Any]
 ) -> tuple[Job, RouterManifest, dict[str, bytes]]:
     """What workers are asked, their router, and the parts of it."""
-    is_router = isinstance(tools, Router)
-    # Without a model nothing is embedded: that is done below, where the vectors are kept.
+    # Without a model nothing is embedded: that is done where the vectors are kept.
     router = router_of(tools, model="none")
-    settings = dict(router._options) if is_router else {}
-    if router._source[0] == "servers" or "feedback" in settings:
+    given = dict(router._options) if isinstance(tools, Router) else {}
+    if router._source[0] == "servers" or "feedback" in given:
         raise RequestError(
             "a router of servers, or with `feedback`, belongs to its machine; expected a router over "
             "tools or files"
@@ -86,24 +86,34 @@ def prepare(
     learned = router._learned()
     if learned is not None:
         parts["usage"] = learned
-    shipped = {name: value for name, value in settings.items() if name not in _FILES}
-    written = _options.settings_json(shipped)
+    shipped = {name: value for name, value in given.items() if name not in _FILES}
+    settings = _options.settings_json(shipped)
+    fingerprint, vectors = _embed(lines, settings, learned, given.get("index"))
+    if vectors is not None:
+        parts["vectors"] = vectors
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
+    return job, RouterManifest(settings, fingerprint, digests), parts
+
+
+def _embed(
+    lines: list[str], settings: str, learned: Optional[bytes], index: Optional[Path]
+) -> tuple[str, Optional[bytes]]:
+    """The fingerprint of a router over these tools, and their vectors, `None` without a model. Those
+    that `index` holds are taken from there.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        paths = {name: os.path.join(folder, name) for name in ("usage", "vectors")}
-        if learned is None:
-            del paths["usage"]
-        else:
+        paths = {"vectors": os.path.join(folder, "vectors")}
+        if index is not None and os.path.isfile(index):
+            shutil.copy(index, paths["vectors"])
+        if learned is not None:
+            paths["usage"] = os.path.join(folder, "usage")
             with open(paths["usage"], "wb") as file:
                 file.write(learned)
-        if os.path.isfile(settings.get("index", "")):
-            shutil.copy(settings["index"], paths["vectors"])
-        native = NativeRouter.of_tools(lines, _with_files(written, paths))
-        if os.path.isfile(paths["vectors"]):
-            with open(paths["vectors"], "rb") as file:
-                parts["vectors"] = file.read()
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
-    manifest = RouterManifest(written, native.fingerprint, digests)
-    return job, manifest, parts
+        fingerprint = NativeRouter.of_tools(lines, _with_files(settings, paths)).fingerprint
+        if not os.path.isfile(paths["vectors"]):
+            return fingerprint, None
+        with open(paths["vectors"], "rb") as file:
+            return fingerprint, file.read()
 
 
 def _with_files(settings: str, paths: Mapping[str, str]) -> str:
@@ -135,7 +145,6 @@ def _folder() -> str:
     """The user's own folder among the temporary files."""
     folder = os.path.join(tempfile.gettempdir(), f"toolroute-{os.getuid()}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    owner: Optional[int] = os.stat(folder, follow_symlinks=False).st_uid
-    if owner != os.getuid():
+    if os.stat(folder, follow_symlinks=False).st_uid != os.getuid():
         raise ToolrouteError(f"{folder} belongs to another user; set TMPDIR to a folder of yours")
     return folder
