@@ -42,7 +42,10 @@ def in_order(table: Any) -> list[str]:
 
 def test_a_worker_embeds_nothing_and_answers_the_same(tmp_path: Path):
     overlay = tmp_path / "overlay.toml"
-    overlay.write_text('[[overlay]]\nmatch = "send_*"\ncost = "high"\n')
+    overlay.write_text(
+        '[[overlay]]\nmatch = "send_*"\ncost = "high"\n'
+        '[[overlay]]\nmatch = "git__*"\nrouting.signals = [{ pattern = "mail", weight = 0.9 }]\n'
+    )
     router = Router(MIXED, overlay=[overlay], max_cost="medium", whole=True)
     router.learn([("mail Dana", "get_weather"), ("mail Dana now", "get_weather")])
     job, manifest, parts = prepare(router, 4, Columns(), {"exclude": ["read_*"]})
@@ -59,6 +62,8 @@ def test_the_vectors_of_an_index_are_shipped(tmp_path: Path):
     assert parts["vectors"] == (tmp_path / "index").read_bytes()
     _, _, parts = prepare(Router(MIXED, model="none"), 4, Columns(), {})
     assert set(parts) == {"tools"}
+    _, manifest, parts = prepare([], 4, Columns(), {})
+    assert len(manifest.load(parts.__getitem__)) == 0
 
 
 def test_parts_are_fetched_once_a_machine(own_temporary_files: Path):

@@ -52,9 +52,7 @@ class RouterManifest:
         if known is not None:
             return known
         paths = {name: _keep(digest, lambda: part(name)) for name, digest in self.digests.items()}
-        with open(paths.pop("tools"), encoding="utf-8") as file:
-            lines = file.read().splitlines()
-        router = NativeRouter.of_tools(lines, _with_files(self.settings, paths))
+        router = _open(self.settings, paths)
         if router.fingerprint != self.fingerprint:
             raise ModelError(
                 "this worker has another model or another version of toolroute than the driver; "
@@ -88,7 +86,7 @@ def prepare(
         parts["usage"] = learned
     shipped = {name: value for name, value in given.items() if name not in _FILES}
     settings = _options.settings_json(shipped)
-    fingerprint, vectors = _embed(lines, settings, learned, given.get("index"))
+    fingerprint, vectors = _embed(settings, parts, given.get("index"))
     if vectors is not None:
         parts["vectors"] = vectors
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
@@ -96,31 +94,35 @@ def prepare(
 
 
 def _embed(
-    lines: list[str], settings: str, learned: Optional[bytes], index: Optional[Path]
+    settings: str, parts: Mapping[str, bytes], index: Optional[Path]
 ) -> tuple[str, Optional[bytes]]:
-    """The fingerprint of a router over these tools, and their vectors, `None` without a model. Those
-    that `index` holds are taken from there.
+    """The fingerprint of a router of these parts, and the vectors of its tools, `None` without a model.
+    Those that `index` holds are taken from there.
     """
     with tempfile.TemporaryDirectory() as folder:
-        paths = {"vectors": os.path.join(folder, "vectors")}
+        paths = {name: os.path.join(folder, name) for name in (*parts, "vectors")}
+        for name, data in parts.items():
+            with open(paths[name], "wb") as file:
+                file.write(data)
         if index is not None and os.path.isfile(index):
             shutil.copy(index, paths["vectors"])
-        if learned is not None:
-            paths["usage"] = os.path.join(folder, "usage")
-            with open(paths["usage"], "wb") as file:
-                file.write(learned)
-        fingerprint = NativeRouter.of_tools(lines, _with_files(settings, paths)).fingerprint
+        fingerprint = _open(settings, paths).fingerprint
         if not os.path.isfile(paths["vectors"]):
             return fingerprint, None
         with open(paths["vectors"], "rb") as file:
             return fingerprint, file.read()
 
 
-def _with_files(settings: str, paths: Mapping[str, str]) -> str:
-    """Settings that name the files of a machine."""
-    names = {"vectors": "index", "usage": "usage"}
-    files = {names[part]: path for part, path in paths.items()}
-    return json.dumps({**json.loads(settings), **files})
+def _open(settings: str, paths: Mapping[str, str]) -> NativeRouter:
+    """A router over files of this machine, by part."""
+    # The tools have only those patterns over prompts that the driver's router took.
+    changed = {**json.loads(settings), "author_signals": True}
+    for part, option in (("vectors", "index"), ("usage", "usage")):
+        if part in paths:
+            changed[option] = paths[part]
+    if os.path.getsize(paths["tools"]) == 0:
+        return NativeRouter.of_tools([], json.dumps(changed))
+    return NativeRouter.of_paths([paths["tools"]], json.dumps(changed))
 
 
 def _keep(digest: str, data: Callable[[], bytes]) -> str:
