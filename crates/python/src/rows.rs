@@ -70,7 +70,8 @@ fn answer(
 ) -> PyResult<Vec<Result<Selection, Error>>> {
     let Some(text) = tools else { return Ok(engine.select_many(requests)) };
     let read = || -> Result<Vec<Tool>, Error> {
-        Ok(Catalog::read(text)?.catalog.iter().cloned().collect())
+        let (tools, _) = Catalog::read_tools(text)?;
+        Ok(tools)
     };
     let answers = engine.select_many_among(text, read, requests);
     answers.map_err(|error| CatalogError::new_err(error.to_string()))
