@@ -2,11 +2,13 @@
 # Tests the Python package: installs its wheel into an empty environment without a network, and runs its
 # tests, the examples of its documentation and two type checkers there.
 #
-#   scripts/python.sh [--wheel FILE] [--cache DIR]
+#   scripts/python.sh [--wheel FILE] [--cache DIR] [--spark]
 #
 # --wheel FILE  the wheel [default: built without optimisation by scripts/build_wheel.sh]
 # --cache DIR   where the packages that the tests need are kept [default: toolroute/python in the user's
 #               cache folder]
+# --spark       also installs Spark, 460 MB to download, whose test needs java too; without it that test is
+#               SKIPPED where Spark is not there
 #
 # The first time the packages that the tests need come from PyPI; where it cannot be reached, the tests are
 # SKIPPED, and the wheel is only installed and used. The last line is "N passed, N failed".
@@ -23,14 +25,18 @@ packages=(
     mypy==2.4.1
     numpy
     openai-agents==0.24.0
+    pyarrow==26.0.1
     pyright==1.1.414
     pytest==9.2.0
+    'ray[data]==2.60.0'
 )
+spark=
 
 while (($#)); do
     case $1 in
         --wheel) wheel=$(realpath "${2:?"--wheel takes a file"}") && shift 2 ;;
         --cache) cache=${2:?"--cache takes a folder"} && shift 2 ;;
+        --spark) spark=1 && shift ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done
@@ -60,6 +66,7 @@ tests() {
     shift
     "$@" >"$work/log" 2>&1 || tail -n 60 "$work/log" >&2
     counts=$(tail -n 1 "$work/log")
+    grep '^SKIPPED' "$work/log" >&2 || true
     printf '%s: %s\n' "$name" "$counts"
     [[ $counts =~ ([0-9]+)\ passed ]] && passed=$((passed + BASH_REMATCH[1]))
     if [[ $counts =~ ([0-9]+)\ failed ]]; then failed=$((failed + BASH_REMATCH[1])); fi
@@ -85,11 +92,14 @@ if [[ $(cat "$cache/installed" 2>/dev/null || true) != "${packages[*]}" ]]; then
         exit $((failed > 0))
     fi
 fi
+if [[ -n $spark ]]; then
+    "$cache/venv/bin/pip" install --quiet --disable-pip-version-check pyspark==4.3.0 >&2
+fi
 # The wheel lies in a folder of its own, so that the kept environment stays as it is.
 "$cache/venv/bin/pip" install --quiet --no-index --no-deps --target "$work/site" "$wheel"
 export PYTHONPATH=$work/site
 python=$cache/venv/bin/python
-tests "tests" "$python" -m pytest -q -p no:cacheprovider -c /dev/null --rootdir crates/python/tests crates/python/tests
+tests "tests" "$python" -m pytest -q -rs -p no:cacheprovider -c /dev/null --rootdir crates/python/tests crates/python/tests
 tests "examples of the documentation" "$python" -m pytest -q -p no:cacheprovider -c /dev/null --rootdir "$work/site" \
     --doctest-modules "$work/site/toolroute" --ignore "$work/site/toolroute/__main__.py"
 check "mypy --strict" "$cache/venv/bin/mypy" --strict --cache-dir "$work/mypy" crates/python/python/toolroute \

@@ -15,6 +15,7 @@ mod connection;
 mod error;
 mod models;
 mod router;
+mod rows;
 mod selection;
 mod settings;
 mod texts;

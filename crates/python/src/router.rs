@@ -16,6 +16,7 @@ use toolroute_serve::filter::Conversation;
 
 use crate::connection::{Call, Connection, arguments, vectors};
 use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
+use crate::rows::{self, RankedRows, Row};
 use crate::selection::NativeSelection;
 use crate::settings::{self, SelectOptions, Settings};
 use crate::{models, threads};
@@ -87,6 +88,18 @@ impl NativeRouter {
 
     fn __len__(&self) -> usize {
         self.engine.catalog().len()
+    }
+
+    /// How many texts of tools were embedded, because no snapshot held their vectors.
+    #[getter]
+    fn embedded(&self) -> usize {
+        self.engine.index_report().embedded
+    }
+
+    /// Equal for routers over the same tools, with the same model, that learned the same.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.engine.fingerprint()
     }
 
     /// The ids of all tools, in their order.
@@ -170,6 +183,19 @@ impl NativeRouter {
             })
             .collect()
         })
+    }
+
+    /// Ranks rows of a table, each a prompt with the ids of its only candidates, among the router's tools
+    /// or those of a JSON text.
+    #[pyo3(signature = (rows, options, tools=None))]
+    fn rank_rows(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Row>,
+        options: &str,
+        tools: Option<&str>,
+    ) -> PyResult<RankedRows> {
+        py.detach(|| rows::rank(&self.engine, &rows, &settings::read(options)?, tools))
     }
 
     /// The ids `among` these that a conversation needs, at most `keep` beside those that it used;

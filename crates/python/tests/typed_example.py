@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+import ray.data
+
 import toolroute
+import toolroute.ray
 from toolroute import Excluded, Hit, Ranked, Router, Selection
 
 
@@ -32,12 +35,19 @@ async def main() -> None:
     rows: Router[dict[str, Any]] = Router.from_path(["catalog"], strict=True)
     row: dict[str, Any] = rows.select("write to Dana")[0].tool
     print(row, rows.filter([{"role": "user", "content": "hi"}], k=3), rows.problems)
+    batches = toolroute.rank_batches([], router, limit="auto", id_column="key", stage="execution")
+    lines: list[str] = list(toolroute.json_lines(batches))
+    print(lines)
     ranked: list[Ranked] = toolroute.rerank("query", ["a", "b"], k=1)
     print(ranked[0].score, toolroute.embed(["a"]).shape)
     try:
         router.call("send_email", {"to": "Dana", "text": "hi"})
     except toolroute.ConfirmationNeeded as error:
         print(error)
+
+
+def on_ray(dataset: ray.data.Dataset) -> ray.data.Dataset:
+    return toolroute.ray.rank(dataset, [send_email], limit=3, concurrency=(1, 4), max_cost="low")
 
 
 def best(selection: Selection[str], left_out: Excluded[str]) -> Optional[Hit[str]]:

@@ -10,13 +10,15 @@
     >>> selection[0].tool is book_flight
     True
 
-`Router` ranks tools for prompts, `embed` gives the vectors of texts, and `rerank` orders texts by
-how well they answer a query. All run in this process: nothing is sent anywhere, and the model is
-part of the package.
+`Router` ranks tools for prompts, `rank_batches` ranks tables of prompts, `embed` gives the vectors of
+texts, and `rerank` orders texts by how well they answer a query. All run in this process: nothing is
+sent anywhere, and the model is part of the package.
 """
 
 from __future__ import annotations
 
+from ._batches import rank_batches
+from ._json_lines import json_lines
 from ._router import Router
 from ._selection import Excluded, Hit, Selection
 from ._texts import Ranked, embed, rerank
@@ -44,5 +46,7 @@ __all__ = [
     "ToolrouteError",
     "__version__",
     "embed",
+    "json_lines",
+    "rank_batches",
     "rerank",
 ]

@@ -167,7 +167,7 @@ def _limit(k: Union[int, str]) -> tuple[int, bool]:
     if k == "auto":
         return _MOST_BY_ITSELF, True
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ValueError(f'k is {k!r}; expected a number of tools from 1, or "auto"')
+        raise ValueError(f'the limit is {k!r}; expected a number of tools from 1, or "auto"')
     return k, False
 
 

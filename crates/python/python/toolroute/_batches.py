@@ -1,0 +1,250 @@
+"""Tables of prompts, ranked batch by batch: Arrow in, Arrow out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+
+from ._arrow import Array, DataType, RecordBatch, Schema, import_pyarrow
+from ._router import Router
+from ._toolroute import CatalogError, NativeRouter
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Path, SelectOptions
+
+    #: A router, the tools of one, or files and folders with tools.
+    Tools = Union[Router[Any], Path, Iterable[Any]]
+
+
+#: What the values of a column may be, by what it is for.
+_KINDS: dict[str, tuple[type, ...]] = {"prompt": (str,), "candidates": (list,), "tools": (str, list)}
+
+
+class Columns(NamedTuple):
+    """The columns of a table that are read."""
+
+    prompt: Optional[str] = None
+    id: Optional[str] = None
+    candidates: Optional[str] = None
+    tools: Optional[str] = None
+
+
+class Job(NamedTuple):
+    """What is asked of every row."""
+
+    #: The options of a selection, as JSON.
+    options: str
+    columns: Columns
+
+
+def rank_batches(
+    batches: Iterable[RecordBatch],
+    tools: Tools,
+    *,
+    limit: Union[int, str] = 10,
+    prompt_column: Optional[str] = None,
+    id_column: Optional[str] = None,
+    candidates_column: Optional[str] = None,
+    tools_column: Optional[str] = None,
+    **options: Unpack[SelectOptions],
+) -> Iterator[RecordBatch]:
+    """Ranks tables batch by batch: each batch gives one with a row for each of its rows, in their
+    order. Needs pyarrow.
+
+    A row of an answer has the members that `toolroute batch` writes; what that leaves out is null:
+
+        id                  that of the row: an integer or a text
+        tools               list<struct<id: string, score: float>>, best first
+        fit                 `fits`, `unsure` or `none`
+        fit_reason          why the tools are not sure to fit
+        confidence          the probability that any tool fits, 0 to 1, as a 32-bit float
+        degraded            `no_model` or `unread_language`
+        unknown_candidates  list<string>: candidates that are no tool
+        error               why the row has no answer; other rows have theirs all the same
+
+    Args:
+        batches: Record batches of equal columns.
+        tools: A `Router`, the tools of one, or a file or folder with tools.
+        limit: How many tools a row gets at most; `"auto"` gives as many as its prompt needs.
+        prompt_column: The texts to rank for [default: `query`, else `prompt`].
+        id_column: What names a row [default: `id`; without one the row's number, counted from 0].
+        candidates_column: Lists of ids, the only tools for their row.
+        tools_column: Definitions of tools, which replace `tools` for their row: a JSON list as a
+            text, or a list of texts, each a tool in JSON.
+        options: `SelectOptions`, for all rows.
+
+    Raises:
+        ImportError: pyarrow is not installed.
+        ValueError: A batch has no such column.
+
+    >>> import pyarrow
+    >>> batch = pyarrow.RecordBatch.from_pydict({"id": [7], "prompt": ["open notes.txt"]})
+    >>> answers = rank_batches([batch], [{"name": "read_file", "description": "Reads a file"}])
+    >>> next(answers).to_pylist()[0]["tools"][0]["id"]
+    'read_file'
+    """
+    import_pyarrow()
+    router = router_of(tools)
+    columns = Columns(prompt_column, id_column, candidates_column, tools_column)
+    return rank(batches, router._native, job_of(router, limit, columns, options))
+
+
+def router_of(tools: Tools, **options: Any) -> Router[Any]:
+    """A router over tools, files or folders; one that is given is returned."""
+    if isinstance(tools, Router):
+        return tools
+    if isinstance(tools, (str, os.PathLike)):
+        return Router.from_path(tools, **options)
+    return Router(tools, **options)
+
+
+def job_of(
+    router: Router[Any], limit: Union[int, str], columns: Columns, options: Mapping[str, Any]
+) -> Job:
+    """What is asked of every row.
+
+    Raises:
+        RequestError: An option is out of range.
+    """
+    asked = router._asked(limit, options)
+    router._native.rank_rows([], asked)
+    return Job(asked, columns)
+
+
+def rank(
+    batches: Iterable[RecordBatch], native: NativeRouter, job: Job
+) -> Iterator[RecordBatch]:
+    """`rank_batches` with a router that is made."""
+    done = 0
+    for batch in batches:
+        yield _rank_batch(batch, native, job, done)
+        done += batch.num_rows
+
+
+def schema(id_type: DataType) -> Schema:
+    """The columns of an answer; `id_type` is that of the column of ids that was given."""
+    pa = import_pyarrow()
+    tool = pa.struct([("id", pa.string()), ("score", pa.float32())])
+    return pa.schema(
+        [
+            ("id", _kept(id_type)),
+            ("tools", pa.list_(tool)),
+            ("fit", pa.string()),
+            ("fit_reason", pa.string()),
+            ("confidence", pa.float32()),
+            ("degraded", pa.string()),
+            ("unknown_candidates", pa.list_(pa.string())),
+            ("error", pa.string()),
+        ]
+    )
+
+
+def _rank_batch(
+    batch: RecordBatch, native: NativeRouter, job: Job, first: int
+) -> RecordBatch:
+    pa = import_pyarrow()
+    prompt_column = job.columns.prompt or _prompt_column(batch)
+    prompts = _values(batch, "prompt", prompt_column)
+    candidates = _values(batch, "candidates", job.columns.candidates)
+    tools = [_tools_text(value) for value in _values(batch, "tools", job.columns.tools)]
+    found = _answers(native, list(zip(prompts, candidates)), tools, job.options)
+    for row, prompt in enumerate(prompts):
+        if prompt is None or not prompt.strip():
+            said = f'"{prompt_column}" is empty; expected some words that say what is wanted'
+            found["error"][row] = said
+    ids = _ids(batch, job.columns.id, first)
+    made = schema(ids.type)
+    tool = made.field("tools").type.value_type
+    scored = [pa.array(found["ids"], pa.string()), pa.array(found["scores"], pa.float32())]
+    offsets = [0]
+    for count in found["counts"]:
+        offsets.append(offsets[-1] + count)
+    lists = pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(scored, fields=list(tool))
+    )
+    rest = [pa.array(found[field.name], field.type) for field in list(made)[2:]]
+    return pa.RecordBatch.from_arrays([ids, lists, *rest], schema=made)
+
+
+def _answers(
+    native: NativeRouter,
+    rows: list[tuple[Optional[str], Optional[list[str]]]],
+    tools: list[Optional[str]],
+    options: str,
+) -> dict[str, list[Any]]:
+    """Column by column; neighbours with the same tools are ranked together."""
+    columns: dict[str, list[Any]] = native.rank_rows([], options)
+    start = 0
+    for text, group in groupby(tools):
+        end = start + len(list(group))
+        asked = [(prompt or "", candidates) for prompt, candidates in rows[start:end]]
+        try:
+            part = native.rank_rows(asked, options, text)
+        except CatalogError as error:
+            if text is None:
+                raise
+            part = _failed(columns, end - start, str(error))
+        for name, values in part.items():
+            columns[name].extend(values)
+        start = end
+    return columns
+
+
+def _failed(names: Iterable[str], count: int, because: str) -> dict[str, list[Any]]:
+    """Rows that have an error alone."""
+    columns: dict[str, list[Any]] = {name: [None] * count for name in names}
+    return {**columns, "counts": [0] * count, "ids": [], "scores": [], "error": [because] * count}
+
+
+def _prompt_column(batch: RecordBatch) -> str:
+    names = batch.schema.names
+    return next((name for name in ("query", "prompt") if name in names), "prompt")
+
+
+def _column(batch: RecordBatch, purpose: str, name: str) -> Array:
+    names = batch.schema.names
+    if name not in names:
+        listed = ", ".join(names) or "none"
+        raise ValueError(f"no column `{name}`; expected one of {listed}, named with {purpose}_column=")
+    return batch.column(names.index(name))
+
+
+def _values(batch: RecordBatch, purpose: str, name: Optional[str]) -> list[Any]:
+    """The values of a column; nulls where none is named."""
+    if name is None:
+        return [None] * batch.num_rows
+    values: list[Any] = _column(batch, purpose, name).to_pylist()
+    kinds = _KINDS[purpose]
+    wrong = next((one for one in values if one is not None and not isinstance(one, kinds)), None)
+    if wrong is not None:
+        expected = " or ".join("text" if kind is str else "list" for kind in kinds)
+        raise TypeError(f"the column `{name}` has {wrong!r:.60}; expected a {expected}")
+    return values
+
+
+def _tools_text(value: Union[str, list[Any], None]) -> Optional[str]:
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    return value
+
+
+def _ids(batch: RecordBatch, name: Optional[str], first: int) -> Array:
+    pa = import_pyarrow()
+    if name is None:
+        if "id" not in batch.schema.names:
+            return pa.array(range(first, first + batch.num_rows), pa.int64())
+        name = "id"
+    ids = _column(batch, "id", name)
+    return ids.cast(_kept(ids.type))
+
+
+def _kept(id_type: DataType) -> DataType:
+    """The type of ids in the answer."""
+    types = import_pyarrow().types
+    if types.is_integer(id_type) or types.is_string(id_type) or types.is_large_string(id_type):
+        return id_type
+    return import_pyarrow().string()
