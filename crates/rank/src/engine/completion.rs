@@ -5,16 +5,7 @@ use super::ranking::Ranking;
 use super::state::State;
 use crate::catalog::RequiredId;
 use crate::query::has_id_of;
-use crate::selection::{Candidate, Supply};
-
-/// Number of ranks that are completed. Within them, an answer does not depend on its limit.
-const COMPLETED: usize = 5;
-
-/// The minimum score of the supplier, as a share of the score of the tool that needs it: a tool of
-/// the same server that is far from the prompt provides ids of something else. Between 0.3 and 0.7,
-/// four sets of tool retrieval change by at most 0.003 nDCG@5, and a lower share finds more of what
-/// multi-step prompts need (docs/routing.md).
-const LEAST_SHARE: f32 = 0.3;
+use crate::selection::{COMPLETED_RANKS, Candidate, LEAST_SUPPLY, Supply};
 
 /// A tool that was added to an answer because another one needs it.
 pub(super) struct Supplied {
@@ -28,7 +19,7 @@ impl State {
     /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
     /// loses its last tool. The first rank never changes.
     pub fn complete(&self, ranking: &mut Ranking, gate: &Gate<'_>, prompt: &str, limit: usize) {
-        let within = limit.min(COMPLETED);
+        let within = limit.min(COMPLETED_RANKS);
         let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
         let needing: Vec<(Candidate, &RequiredId)> = first
             .iter()
@@ -49,7 +40,7 @@ impl State {
             if at + 1 >= within || gives(required, there) {
                 continue;
             }
-            let least = LEAST_SHARE * tool.score;
+            let least = LEAST_SUPPLY * tool.score;
             let is_fit = |found: &&Candidate| {
                 found.score >= least
                     && reads(required, found.row)

@@ -109,6 +109,16 @@ impl<'a> Judge<'a> {
         })
     }
 
+    /// The width of the band, if scores alone decide which candidates are in the answer.
+    pub fn tail(&self) -> Option<f32> {
+        let is_open = self.policy.is_open()
+            && self.blocked.is_empty()
+            && self.filters.iter().all(ToolFilter::is_open)
+            && self.shares.is_none();
+        let is_silent = || self.signals.are_silent(self.situation, self.weights);
+        (is_open && is_silent()).then_some(self.order.band * self.unit)
+    }
+
     fn tool(&self, row: u32) -> &'a Tool {
         &self.tools[row as usize]
     }
@@ -121,12 +131,13 @@ impl<'a> Judge<'a> {
     /// prompt, are added to the candidates even if they were not retrieved.
     pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessment<'a> {
         if candidates.len() < self.tools.len() {
-            let known: HashSet<u32> = candidates.iter().map(|c| c.row).collect();
             let mut more = self.signals.intended(self.situation.text, self.weights);
             more.extend(self.signals.filed(self.situation, self.weights, candidates));
             more.extend(self.signals.critical());
             more.sort_unstable();
             more.dedup();
+            let known = candidates.iter().filter(|_| !more.is_empty()).map(|c| c.row);
+            let known: HashSet<u32> = known.collect();
             let missing = more.into_iter().filter(|row| !known.contains(row) && among(rows, *row));
             candidates.extend(missing.map(without_scores));
         }

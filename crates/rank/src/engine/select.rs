@@ -181,6 +181,7 @@ impl State {
             semantic_share: self.inputs.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
+            tail: judge.tail(),
         };
         let answer = self.rank(retriever, &prompt, &judge, self.size_rules(request))?;
         let start = Instant::now();

@@ -135,6 +135,33 @@ impl Fusion {
         }
     }
 
+    /// The most that [`Fusion::least_totals`] may be below the total of a row.
+    pub(super) const FAR_LEAD: f32 = 0.0025;
+
+    /// The total of each row, without the lead of rows far from the nearest: at most [`Fusion::FAR_LEAD`] less than
+    /// it is. `None` where scores depend on those of the other rows.
+    pub(super) fn least_totals(
+        self,
+        cosines: &[f32],
+        keyword: &[f32],
+        trust: f32,
+    ) -> Option<Vec<f32>> {
+        let Self::Weighted { semantic_weight, normalization: Normalization::Absolute } = self
+        else {
+            return None;
+        };
+        let weight =
+            semantic_weight * (Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0));
+        let best = cosines.iter().copied().fold(f32::MIN, f32::max);
+        // Four times NEAR below the best the lead is LEAD / e⁴, which is 0.0022.
+        let far = best - 4.0 * Self::NEAR;
+        let total = |(&cosine, &keyword): (&f32, &f32)| {
+            let lead = if cosine > far { Self::lead(cosine, best) } else { 0.0 };
+            weight * (cosine + lead) + (1.0 - weight) * keyword / Self::KEYWORD_SCALE
+        };
+        Some(cosines.iter().zip(keyword).map(total).collect())
+    }
+
     /// What is added to a cosine where the prompt's best is `best`.
     pub(super) fn lead(cosine: f32, best: f32) -> f32 {
         Self::LEAD * ((cosine - best) / Self::NEAR).exp()

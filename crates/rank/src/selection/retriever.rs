@@ -101,6 +101,9 @@ pub struct Prompt<'a> {
     /// How many of them the caller keeps. A retriever returns at least so many where it has them, and may
     /// return all.
     pub limit: usize,
+    /// The width of the policy's band, if scores alone decide about the answer: candidates that are too far from the
+    /// best `limit` to be in it may then be left out.
+    pub tail: Option<f32>,
 }
 
 /// One of several requests in a prompt.
@@ -137,6 +140,7 @@ impl<'a> Prompt<'a> {
             semantic_share: None,
             rows: Rows::All,
             limit,
+            tail: None,
         }
     }
 

@@ -44,6 +44,8 @@ pub(super) struct CatalogFacts {
     /// The categories of all tools, in the order of their indices.
     pub categories: Categories,
     pub has_hierarchy: bool,
+    /// Whether any tool declares what counts for every prompt, or beside which others.
+    pub any_counts: bool,
     pub critical: Vec<u32>,
 }
 
@@ -80,6 +82,8 @@ impl CatalogFacts {
                 list.dedup();
             }
         }
+        let counts = |facts: &ToolFacts| facts.always_counts() || !facts.conflicts.is_empty();
+        all.any_counts = !all.critical.is_empty() || all.rows.iter().any(counts);
         all
     }
 

@@ -102,6 +102,19 @@ impl Signals {
         found.filter(|(_, intent)| intent.value > 0.0).map(|(row, _)| row).collect()
     }
 
+    /// Whether no signal changes a score or adds a tool for these inputs, whatever is found.
+    pub fn are_silent(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> bool {
+        let SignalInputs { text, features, observed, follows, planned, unread, .. } = inputs;
+        let is_asked = features.is_some() || inputs.urgent || inputs.needs_web || inputs.cost_aware;
+        let knows = !(observed.is_empty() && follows.is_empty() && planned.is_empty());
+        let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
+        !is_asked
+            && !knows
+            && unread <= 0.0
+            && !self.facts.any_counts
+            && !(wants_intents && !self.intents.find(text).is_empty())
+    }
+
     /// Whether two tools must not be in one answer.
     pub fn conflict(&self, a: u32, b: u32) -> bool {
         self.facts.rows[a as usize].conflicts.binary_search(&b).is_ok()
