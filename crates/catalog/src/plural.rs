@@ -11,8 +11,8 @@ const END_IN_IE: [&str; 9] =
 /// ```
 /// use toolroute_catalog::singular;
 ///
-/// let plurals = ["entries", "boxes", "keys", "databases", "movies", "status"];
-/// assert_eq!(plurals.map(singular), ["entry", "box", "key", "database", "movie", "status"]);
+/// let plurals = ["entries", "boxes", "keys", "databases", "sizes", "movies"];
+/// assert_eq!(plurals.map(singular), ["entry", "box", "key", "database", "size", "movie"]);
 /// ```
 pub fn singular(word: &str) -> Cow<'_, str> {
     if let Some(stem) = word.strip_suffix('s').filter(|stem| END_IN_IE.contains(stem)) {
@@ -22,7 +22,7 @@ pub fn singular(word: &str) -> Cow<'_, str> {
     if let Some(stem) = long.and_then(|word| word.strip_suffix("ies")) {
         return format!("{stem}y").into();
     }
-    let hisses = |stem: &&str| ["ss", "x", "ch", "sh", "z"].iter().any(|end| stem.ends_with(end));
+    let hisses = |stem: &&str| ["ss", "x", "ch", "sh", "tz"].iter().any(|end| stem.ends_with(end));
     if let Some(stem) = long.and_then(|word| word.strip_suffix("es")).filter(hisses) {
         return stem.into();
     }
