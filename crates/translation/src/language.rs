@@ -79,7 +79,7 @@ impl Language {
     /// Returns the language in Latin letters whose lexicon has the most words of the text, if these
     /// are more than the words that only English has.
     fn of_words(text: &str) -> Option<Self> {
-        if text.is_ascii() && !may_be_foreign(text) {
+        if has_english_contraction(text) || text.is_ascii() && !may_be_foreign(text) {
             return None;
         }
         let words: Vec<String> = plain_words(text).collect();
@@ -89,7 +89,7 @@ impl Language {
         };
         let count = |language: Self| {
             let lexicon = Lexicon::of(language);
-            let has = |word: &&String| lexicon.exact(word).is_some();
+            let has = |word: &&String| lexicon.has_form(word);
             let mut own = words.iter().filter(|word| has(word) && !english(word)).count();
             let letters = words.iter().filter(|word| word.chars().count() == 1 && has(word));
             let letters = letters.filter(|word| !english(word)).count();
@@ -102,9 +102,20 @@ impl Language {
         };
         let found = LATIN.iter().map(|language| (*language, count(*language)));
         let (language, (own, not)) = found.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a })?;
-        let is_enough = own >= 2 || own == words.len();
+        let is_long = |word: &String| word.chars().count() >= LEAST_ALONE;
+        let is_enough = own >= 2 || own == words.len() && words.iter().any(is_long);
         (own > not && is_enough && 4 * own >= words.len()).then_some(language)
     }
+}
+
+/// Minimum number of letters of a word that is a text by itself: "yo" may be anything.
+const LEAST_ALONE: usize = 4;
+
+/// Whether a word ends as only English ones do: "don't", "won't".
+fn has_english_contraction(text: &str) -> bool {
+    let text = text.replace('’', "'").to_lowercase();
+    text.split_whitespace()
+        .any(|word| word.trim_end_matches(|c: char| !c.is_alphabetic()).ends_with("n't"))
 }
 
 /// Whether a text in ASCII letters may be in another language: it has few words that occur in every

@@ -15,6 +15,9 @@ const PHRASE: usize = 4;
 /// The characters at which words are split, in texts and in the lexicons.
 const SPLIT: [char; 6] = ['\'', '"', '’', '-', '״', '׳'];
 
+/// Minimum number of letters of a word whose stem tells its language.
+const LONG: usize = 5;
+
 /// Minimum number of letters in each part of a German compound.
 const COMPOUND_PART: usize = 4;
 
@@ -82,6 +85,14 @@ impl Lexicon {
     pub fn exact(&self, word: &str) -> Option<&'static str> {
         let found = self.exact.get(word);
         found.or_else(|| self.exact.get(folded(word, self.language).as_ref())).copied()
+    }
+
+    /// Whether a word is in the lexicon, for telling languages apart. In German also by its stem: almost every word of
+    /// an order is inflected there ("Erstelle einen neuen Ordner").
+    pub fn has_form(&self, word: &str) -> bool {
+        let is_long = || word.chars().count() >= LONG;
+        self.exact(word).is_some()
+            || self.language == Language::German && is_long() && self.by_stem(word).is_some()
     }
 
     /// Returns the meaning of the longest phrase at the start of `words`, and its number of words

@@ -7,11 +7,14 @@
 
 mod language;
 mod lexicon;
+mod restriction;
 mod words;
 
 pub use language::Language;
+pub use restriction::restriction;
 
 use lexicon::Lexicon;
+use restriction::{FORBIDS, ORDERED};
 use words::Word;
 
 /// A text as English words.
@@ -50,7 +53,10 @@ pub fn in_english(text: &str) -> Option<Translation> {
             at += 1;
             continue;
         };
-        let (meaning, taken) = lexicon.longest(&words[at..]);
+        let (meaning, taken) = match forbids(&words[at..]) {
+            true => (Some("not"), 1),
+            false => lexicon.longest(&words[at..]),
+        };
         all += taken;
         match meaning {
             Some(meaning) => {
@@ -73,6 +79,12 @@ pub fn in_english(text: &str) -> Option<Translation> {
         text,
         known,
     })
+}
+
+/// Whether a Hebrew order begins with "do not": the same word means "to" before everything but a verb.
+fn forbids(words: &[Word]) -> bool {
+    let [Word::Spoken(word), Word::Spoken(next), ..] = words else { return false };
+    word.lower == FORBIDS && next.lower.starts_with(ORDERED)
 }
 
 /// Adds a word unchanged; punctuation is appended to the word before it.

@@ -86,3 +86,44 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn inflected_german_is_read() {
+    for (prompt, english) in [
+        ("Erstelle einen neuen Ordner", "create one new folder"),
+        ("Storniere die Bestellung 55", "cancel order 55"),
+        ("Finde den Kunden Müller", "find customer muller"),
+        ("Neuer Ordner", "new folder"),
+    ] {
+        assert_eq!(in_english(prompt).map(|found| found.text).as_deref(), Some(english));
+    }
+}
+
+#[test]
+fn contractions_and_short_words_are_no_other_language() {
+    for text in ["don't delete anything", "stash, don’t commit", "yo", "rot"] {
+        assert_eq!(in_english(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_is_forbidden_stays_forbidden() {
+    for (prompt, english, word) in [
+        ("no copies el archivo", "not copy file", "no"),
+        ("Kopiere nicht die Datei", "copy not file", "nicht"),
+        ("אל תמחק את הקובץ", "not delete file", "אל"),
+        ("不要删除文件", "not delete file", "不"),
+        ("не удаляй файл", "not delete file", "не"),
+        ("não apague o arquivo", "not delete file", "não"),
+        ("ne supprime pas le fichier", "not delete not file", "ne"),
+        ("لا تحذف الملف", "not file", "لا"),
+    ] {
+        assert_eq!(in_english(prompt).map(|found| found.text).as_deref(), Some(english));
+        assert_eq!(restriction(prompt).as_deref(), Some(word), "{prompt}");
+    }
+    // "To" in Hebrew is written as "do not".
+    for plain in ["תשלח מייל אל דנה", "lösche die Datei", "borra el archivo", "no lights"]
+    {
+        assert_eq!(restriction(plain), None, "{plain}");
+    }
+}
