@@ -103,6 +103,9 @@ fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guar
     let report = plan(forbidden, &[], 2);
     assert_eq!(states(&report), ["clarify"], "{report:#}");
     assert!(report["steps"][0]["why"].as_str().unwrap().contains("\"do not\""), "{report:#}");
+    let forbidden = "No envíes un correo a dana@example.org";
+    let said = sandbox.fails(2, &["run", forbidden, "--servers", &servers]);
+    assert!(said.contains("the prompt says \"no\""), "{said}");
     let condition = "If it rains in Paris, send an email to dana@example.org that says \"hello\"";
     let said = sandbox.fails(2, &["run", condition, "--servers", &servers, "--model", "static"]);
     assert!(said.contains("the prompt says \"if\""), "{said}");

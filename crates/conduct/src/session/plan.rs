@@ -92,19 +92,19 @@ pub fn doubt(tool: &Tool, selection: &Selection, words: &str) -> Option<String> 
     if tool.effects().reads_only() {
         return None;
     }
-    if let Some(reason @ FitReason::MissingAction { .. }) = &selection.fit_reason {
-        return Some(format!(
-            "{reason}, and {} may change something: say in other words what is to be done, or call the \
-             tool by its name",
-            tool.id
-        ));
+    let id = &tool.id;
+    match (&selection.fit_reason, caveat(words)) {
+        (Some(reason @ FitReason::MissingAction { .. }), _)
+        | (Some(reason @ FitReason::Forbids), None) => Some(format!(
+            "{reason}, and {id} may change something: say in other words what is to be done, or call the \
+             tool by its name"
+        )),
+        (_, Some(word)) => Some(format!(
+            "the prompt says \"{word}\", and {id} may change something: say plainly what is to be done \
+             now, or call the tool by its name"
+        )),
+        _ => None,
     }
-    let word = caveat(words)?;
-    Some(format!(
-        "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, or \
-         call the tool by its name",
-        tool.id
-    ))
 }
 
 impl Step {

@@ -21,8 +21,8 @@ pub(super) struct Certainty {
     /// The background evidence: what 90 % of ordinary prompts reach in this catalog.
     pub background: Option<f32>,
     pub confidence: Option<f32>,
-    /// The verb of an action that the prompt requests and that no near tool performs.
-    pub missing: Option<String>,
+    /// Why the answer does not fit for sure, whatever the confidence is.
+    pub objection: Option<FitReason>,
 }
 
 impl State {
@@ -45,12 +45,20 @@ impl State {
             return Ok(Certainty { evidence, confidence: Some(1.0), ..Certainty::default() });
         }
         let background = self.background_evidence()?;
+        let missing = || {
+            let verb = missing_action(prompt.text(), found, fusion, || self.tool_actions())?;
+            Some(FitReason::MissingAction { verb })
+        };
+        let objection = match prompt.reading.only_forbids {
+            true => Some(FitReason::Forbids),
+            false => missing(),
+        };
         let catalog = (self.catalog.len(), background);
         Ok(Certainty {
             evidence,
             background: Some(background),
             confidence: Some(confidence(sum, catalog, &model)),
-            missing: missing_action(prompt.text(), found, fusion, || self.tool_actions()),
+            objection,
         })
     }
 
@@ -65,8 +73,8 @@ impl State {
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
         let confidence = sure.confidence.map(|sure| sure.max(said));
         let least = if may_abstain { self.config.min_confidence } else { 0.0 };
-        let missing = sure.missing.clone().filter(|_| said < SURE_BY_AUTHOR);
-        (confidence, judge_fit(FitInputs { confidence, missing, least }))
+        let objection = sure.objection.clone().filter(|_| said < SURE_BY_AUTHOR);
+        (confidence, judge_fit(FitInputs { confidence, objection, least }))
     }
 
     /// Why nothing was chosen; `None` if something was, or if the limit is 0.

@@ -1,5 +1,7 @@
 //! Finds words with which a prompt forbids, postpones, questions or restricts an action.
 
+use toolroute_translation::restriction;
+
 use super::is_listed;
 
 /// Phrases that count anywhere in the prompt.
@@ -34,7 +36,7 @@ const UNITS: &str = "second seconds minute minutes hour hours day days week week
 /// Returns the word or phrase by which a prompt is not a plain order: it forbids, restricts,
 /// postpones or asks about an action. Returns `None` for a plain order. Quoted text is ignored.
 ///
-/// English only. A tool that changes something must not run on such a prompt without asking.
+/// Reads English, and the words of other languages that forbid or restrict. A tool that changes something must not run on such a prompt without asking.
 pub fn caveat(prompt: &str) -> Option<String> {
     let mut plain = String::new();
     let mut is_quoted = false;
@@ -61,7 +63,7 @@ pub fn caveat(prompt: &str) -> Option<String> {
     }
     let said = format!(" {} ", words.join(" "));
     let found = ANYWHERE.iter().find(|phrase| said.contains(&format!(" {phrase} ")));
-    found.map(|phrase| (*phrase).to_owned())
+    found.map(|phrase| (*phrase).to_owned()).or_else(|| restriction(&plain))
 }
 
 #[cfg(test)]
@@ -96,5 +98,8 @@ mod tests {
         ] {
             assert!(caveat(other).is_some(), "{other}");
         }
+        assert_eq!(caveat("Kopiere nicht die Datei").as_deref(), Some("nicht"));
+        assert_eq!(caveat("אל תמחק את הקובץ").as_deref(), Some("אל"));
+        assert_eq!(caveat("Kopiere die Datei"), None);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::pattern;
 use super::requests::{content_words, is_verb};
+use super::{is_listed, pattern};
 
 /// A "don't" with its surroundings: a subject ("they don't update it" is not an order), "want you
 /// to", and one or two verbs or names.
@@ -16,11 +16,13 @@ static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
         r"\b(?:do not|don['’]?t|never)\s+(?P<wish>(?:want|wish|need)\s+(?:you\s+)?to\s+)?",
         r"(?P<first>`?[a-z][a-z0-9_]*`?)(?:\s+or\s+(?P<second>[a-z]+)\b)?(?P<name>\s+`?[a-z0-9-]*_[a-z0-9_-]+`?)?",
+        r"(?P<particle>(?:\s+(?:it|them|him|her|this|that))?\s+(?:on|off|up|down|out|away|back|over)\b)?",
     ))
 });
 
-/// Verbs of idioms with "don't".
-const FIGURES: [&str; 3] = ["let", "look", "start"];
+/// Words after "don't" that forbid nothing which a tool does: idioms, states of mind, and subjects of a question.
+const NOT_ORDERS: &str = "let look worry mind know have be think care need want like see understand believe seem get \
+    forget bother hesitate panic i we you they he she it the a an to";
 
 /// Verbs whose object is a tool.
 const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
@@ -37,7 +39,10 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     }) {
         return Cow::Borrowed(prompt);
     }
-    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| kept(found));
+    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| {
+        let end = found.get(0).map_or(prompt.len(), |whole| whole.end());
+        kept(found, &prompt[end..])
+    });
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -47,13 +52,16 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// What remains of a match.
-fn kept(found: &Captures<'_>) -> String {
+/// Returns what remains of a match that `rest` follows.
+fn kept(found: &Captures<'_>, rest: &str) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
     let first = part("first").trim_matches('`').to_ascii_lowercase();
     let is_statement = !part("who").is_empty() && part("wish").is_empty();
-    let is_order = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
-    if is_statement || !is_order || FIGURES.contains(&first.as_str()) {
+    // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
+    let has_object = !part("particle").is_empty() || rest.starts_with(' ');
+    let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
+    let is_order = !is_listed(NOT_ORDERS, &first) && (is_known || has_object);
+    if is_statement || !is_order || first == "start" && !has_object {
         return found[0].to_owned();
     }
     let second = match part("second") {
@@ -62,6 +70,19 @@ fn kept(found: &Captures<'_>) -> String {
     };
     let name = if CALLS.contains(&first.as_str()) { "" } else { part("name") };
     format!("{second}{name}")
+}
+
+/// Whether a prompt orders nothing beside what it forbids: `read` is it [without negations](without_negations), or a
+/// translation, in which a "not" stays.
+pub fn only_forbids(prompt: &str, read: &str, is_translated: bool) -> bool {
+    // The parts of a name such as `old.log` order nothing.
+    let words =
+        read.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let mut words = words.map(str::to_ascii_lowercase);
+    match is_translated {
+        true => words.any(|word| word == "not"),
+        false => read != prompt && !words.any(|word| is_verb(&word)),
+    }
 }
 
 #[cfg(test)]
@@ -84,9 +105,34 @@ mod tests {
             ("don't call `delete_email`; archive it", "archive it"),
             ("don't delete_email, archive it", "archive it"),
             ("don't cancel order 5512, just pause it", "order 5512, just pause it"),
+            ("unlock the door, don't lock it", "unlock the door, it"),
+            ("don't start the vacuum", "the vacuum"),
+            ("create a branch, don't switch to it", "create a branch, to it"),
+            ("show the log, don't revert anything", "show the log, anything"),
+            ("turn the lights on, don't turn them off", "turn the lights on,"),
+            ("don't turn off the light", "the light"),
         ] {
             assert_eq!(without_negations(prompt), read, "{prompt}");
         }
+    }
+
+    #[test]
+    fn a_prompt_may_forbid_and_order_nothing() {
+        for (prompt, forbids) in [
+            ("don't delete the file", true),
+            ("don't turn off the light", true),
+            ("dont delete old.log", true),
+            ("archive the mail, do not delete it", false),
+            ("the file", false),
+        ] {
+            assert_eq!(
+                only_forbids(prompt, &without_negations(prompt), false),
+                forbids,
+                "{prompt}"
+            );
+        }
+        assert!(only_forbids("not delete file", "not delete file", true));
+        assert!(!only_forbids("delete file", "delete file", true));
     }
 
     #[test]
@@ -94,6 +140,8 @@ mod tests {
         for prompt in [
             "they don't update it, find out why",
             "don't forget to send the mail",
+            "don't start",
+            "I don't know which file it is",
             "why don't you send the mail",
             "don't let it run out",
             "not now",

@@ -9,7 +9,7 @@ use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, latin_share};
-use super::negation::without_negations;
+use super::negation::{only_forbids, without_negations};
 use super::requests::command_verbs;
 use super::spelling::{Lexicon, without_typos};
 use toolroute_translation::in_english;
@@ -38,6 +38,8 @@ pub struct Reading {
     pub directions: Vec<Direction>,
     /// The verbs of its requests.
     pub verbs: Vec<String>,
+    /// Whether it says what not to do, and nothing else.
+    pub only_forbids: bool,
 }
 
 impl Reading {
@@ -53,14 +55,16 @@ impl Reading {
         let mut text = routing_text(&asked.text, said);
         if let Some(found) = translates.then(|| in_english(&text)).flatten() {
             let reading = Self::verbatim(&without_negations(&found.text));
+            let only_forbids = only_forbids(&found.text, &reading.text, true);
             let original = Some(text.into_owned());
-            return Self { original, left_out: asked.left_out, ..reading };
+            return Self { original, only_forbids, left_out: asked.left_out, ..reading };
         }
         if let Some(lexicon) = lexicon {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
-        let text = rewrite(text, without_negations);
-        Self { left_out: asked.left_out, ..Self::verbatim(&text) }
+        let read = without_negations(&text);
+        let only_forbids = only_forbids(&text, &read, false);
+        Self { left_out: asked.left_out, only_forbids, ..Self::verbatim(&read) }
     }
 
     /// Reads a prompt unchanged, without corrections.
@@ -71,6 +75,7 @@ impl Reading {
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             directions: directions(text),
+            only_forbids: false,
             verbs: command_verbs(text),
             original: None,
             left_out: Vec::new(),

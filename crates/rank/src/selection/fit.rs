@@ -61,6 +61,8 @@ pub enum FitReason {
     Confidence { found: f32, least: f32 },
     /// The prompt orders an action, and no tool that is near does it.
     MissingAction { verb: String },
+    /// The prompt says what not to do, and orders nothing.
+    Forbids,
 }
 
 impl fmt::Display for FitReason {
@@ -70,6 +72,7 @@ impl fmt::Display for FitReason {
                 write!(f, "confidence {found:.2} is below {least:.2}")
             }
             Self::MissingAction { verb } => write!(f, "no tool here {}", third_person(verb)),
+            Self::Forbids => f.write_str("the prompt says what not to do"),
         }
     }
 }
@@ -84,27 +87,24 @@ impl Serialize for FitReason {
 #[derive(Clone, Debug)]
 pub struct FitInputs {
     pub confidence: Option<f32>,
-    /// The verb of an action that no tool does.
-    pub missing: Option<String>,
+    /// Why it does not fit for sure, whatever the confidence is.
+    pub objection: Option<FitReason>,
     /// The confidence below which no tool fits; with 0 an answer is unsure at worst.
     pub least: f32,
 }
 
 /// The verdict, and the reason where it is not [`Fit::Fits`].
 pub fn judge_fit(inputs: FitInputs) -> (Fit, Option<FitReason>) {
-    let FitInputs { confidence, missing, least } = inputs;
+    let FitInputs { confidence, objection, least } = inputs;
     let Some(found) = confidence else { return (Fit::Fits, None) };
     let by_confidence = match found {
         found if found < least => Fit::None,
         found if found < SURE => Fit::Unsure,
         _ => Fit::Fits,
     };
-    let fit = if missing.is_some() { by_confidence.max(Fit::Unsure) } else { by_confidence };
+    let fit = if objection.is_some() { by_confidence.max(Fit::Unsure) } else { by_confidence };
     let least = if fit == Fit::None { least } else { SURE };
-    let reason = match missing {
-        Some(verb) => FitReason::MissingAction { verb },
-        None => FitReason::Confidence { found, least },
-    };
+    let reason = objection.unwrap_or(FitReason::Confidence { found, least });
     (fit, (fit != Fit::Fits).then_some(reason))
 }
 
@@ -153,8 +153,8 @@ mod tests {
     use crate::selection::{Candidate, Score};
 
     fn judged(confidence: f32, missing: Option<&str>, least: f32) -> (Fit, Option<String>) {
-        let missing = missing.map(str::to_owned);
-        let (fit, reason) = judge_fit(FitInputs { confidence: Some(confidence), missing, least });
+        let objection = missing.map(|verb| FitReason::MissingAction { verb: verb.to_owned() });
+        let (fit, reason) = judge_fit(FitInputs { confidence: Some(confidence), objection, least });
         (fit, reason.map(|reason| reason.to_string()))
     }
 
@@ -176,8 +176,8 @@ mod tests {
     fn a_least_confidence_of_0_always_answers_and_no_confidence_judges_nothing() {
         assert_eq!(judged(0.01, None, 0.0).0, Fit::Unsure);
         assert_eq!(judged(0.01, Some("delete"), 0.0).0, Fit::Unsure);
-        let missing = Some("delete".to_owned());
-        let inputs = FitInputs { confidence: None, missing, least: 0.5 };
+        let inputs =
+            FitInputs { confidence: None, objection: Some(FitReason::Forbids), least: 0.5 };
         assert_eq!(judge_fit(inputs), (Fit::Fits, None));
     }
 
