@@ -106,13 +106,10 @@ impl Signals {
     pub fn are_silent(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> bool {
         let SignalInputs { text, features, observed, follows, planned, unread, .. } = inputs;
         let is_asked = features.is_some() || inputs.urgent || inputs.needs_web || inputs.cost_aware;
-        let knows = !(observed.is_empty() && follows.is_empty() && planned.is_empty());
+        let is_known = [observed.len(), follows.len(), planned.len()].iter().any(|len| *len > 0);
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
-        !is_asked
-            && !knows
-            && unread <= 0.0
-            && !self.facts.any_counts
-            && !(wants_intents && !self.intents.find(text).is_empty())
+        let speaks = is_asked || is_known || unread > 0.0 || self.facts.any_counts;
+        !speaks && (!wants_intents || self.intents.find(text).is_empty())
     }
 
     /// Whether two tools must not be in one answer.
