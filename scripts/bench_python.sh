@@ -19,11 +19,11 @@ wheel=
 arguments=()
 while (($#)); do
     case $1 in
-        --wheel) wheel=$(realpath "${2:?"--wheel takes a file"}") && shift 2 ;;
-        --cache) cache=${2:?"--cache takes a folder"} && shift 2 ;;
-        --set) arguments+=("$1" "${2:?}" "$(realpath "${3:?}")" "$(realpath "${4:?}")") && shift 4 ;;
-        --figures) arguments+=("$1" "$(realpath "${2:?}")" "$(realpath "${3:?}")") && shift 3 ;;
-        *) arguments+=("$1") && shift ;;
+        --wheel) wheel=$(realpath "${2:?"--wheel takes a file"}"); shift 2 ;;
+        --cache) cache=${2:?"--cache takes a folder"}; shift 2 ;;
+        --set) arguments+=("$1" "${2:?}" "$(realpath "${3:?}")" "$(realpath "${4:?}")"); shift 4 ;;
+        --figures) arguments+=("$1" "$(realpath "${2:?}")" "$(realpath "${3:?}")"); shift 3 ;;
+        *) arguments+=("$1"); shift ;;
     esac
 done
 [[ -n $wheel ]] || { printf 'expected --wheel FILE; see the head of %s\n' "$0" >&2 && exit 2; }

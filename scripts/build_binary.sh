@@ -19,8 +19,8 @@ binary=
 
 while (($#)); do
     case $1 in
-        --binary) binary=$(realpath "${2:?"--binary takes a file"}") && shift 2 ;;
-        --out) out=$(realpath -m "${2:?"--out takes a folder"}") && shift 2 ;;
+        --binary) binary=$(realpath "${2:?"--binary takes a file"}"); shift 2 ;;
+        --out) out=$(realpath -m "${2:?"--out takes a folder"}"); shift 2 ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done

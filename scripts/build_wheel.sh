@@ -21,8 +21,8 @@ most_bytes=$((45 * 1000 * 1000))
 
 while (($#)); do
     case $1 in
-        --dev) dev=1 && shift ;;
-        --out) out=$(realpath -m "${2:?"--out takes a folder"}") && shift 2 ;;
+        --dev) dev=1; shift ;;
+        --out) out=$(realpath -m "${2:?"--out takes a folder"}"); shift 2 ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done

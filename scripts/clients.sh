@@ -32,8 +32,8 @@ python_package=mcp==2.3.0
 
 while (($#)); do
     case $1 in
-        --binary) binary=$(realpath "${2:?"--binary takes a file"}") && shift 2 ;;
-        --cache) cache=${2:?"--cache takes a folder"} && shift 2 ;;
+        --binary) binary=$(realpath "${2:?"--binary takes a file"}"); shift 2 ;;
+        --cache) cache=${2:?"--cache takes a folder"}; shift 2 ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done

@@ -8,14 +8,14 @@
 #
 # The image is built and run where docker or podman works. Everywhere its steps are run in an empty folder,
 # without a network, by its user: for that it needs Linux, Python 3 and leave to make namespaces (root, or
-# user namespaces). It says what it does not try; where it can try nothing, it says SKIPPED and exits with 0.
+# user namespaces). It says NOT TRIED of what it does not try, and exits with 0 where that is all.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 binary=
 while (($#)); do
     case $1 in
-        --binary) binary=$(realpath "${2:?"--binary takes a file"}") && shift 2 ;;
+        --binary) binary=$(realpath "${2:?"--binary takes a file"}"); shift 2 ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done
@@ -25,7 +25,7 @@ if [[ -z $binary ]]; then
 fi
 
 skip() {
-    printf '!! SKIPPED: %s\n' "$1" >&2
+    printf '!! NOT TRIED: %s\n' "$1" >&2
     exit 0
 }
 
@@ -36,7 +36,7 @@ if ! python3 -c 'import yaml' 2>/dev/null; then
     if ! "$python" -c 'import yaml' 2>/dev/null; then
         { python3 -m venv --clear "$venv" &&
             "$venv/bin/pip" install --quiet --disable-pip-version-check PyYAML==6.0.3; } ||
-            skip "PyYAML cannot be installed, so that nothing is tested"
+            skip "anything (PyYAML cannot be installed)"
     fi
 fi
 

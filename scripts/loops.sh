@@ -28,9 +28,9 @@ binary=
 arguments=()
 while (($#)); do
     case $1 in
-        --binary) binary=$(realpath "${2:?"--binary takes a file"}") && shift 2 ;;
+        --binary) binary=$(realpath "${2:?"--binary takes a file"}"); shift 2 ;;
         --json) shift ;; # The last line is JSON in any case.
-        *) arguments+=("$1") && shift ;;
+        *) arguments+=("$1"); shift ;;
     esac
 done
 if [[ -z $binary ]]; then

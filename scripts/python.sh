@@ -34,9 +34,9 @@ spark=
 
 while (($#)); do
     case $1 in
-        --wheel) wheel=$(realpath "${2:?"--wheel takes a file"}") && shift 2 ;;
-        --cache) cache=${2:?"--cache takes a folder"} && shift 2 ;;
-        --spark) spark=1 && shift ;;
+        --wheel) wheel=$(realpath "${2:?"--wheel takes a file"}"); shift 2 ;;
+        --cache) cache=${2:?"--cache takes a folder"}; shift 2 ;;
+        --spark) spark=1; shift ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done

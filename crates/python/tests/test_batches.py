@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +95,9 @@ def test_a_row_that_fails_costs_no_other_its_answer():
     )
     rows = ranked([one], prompt_column="text", candidates_column="only").to_pylist()
     assert rows[0]["tools"] and rows[0]["error"] is None
-    for row in rows[1:3]:
-        assert row["error"].startswith('"text" is empty') and row["tools"] == [] and row["fit"] is None
+    for row, found in zip(rows[1:3], ("missing", "empty")):
+        assert row["error"].startswith(f'"text" is {found};')
+        assert row["tools"] == [] and row["fit"] is None
     assert "`no_such`" in rows[3]["error"]
     assert [tool["id"] for tool in rows[4]["tools"]] == ["send_email"]
     assert rows[4]["unknown_candidates"] == ["no_such"]
@@ -113,6 +116,130 @@ def test_rows_bring_their_own_tools():
     assert ranked([one], [], tools_column="tools", limit=1).to_pylist()[0] == rows[0]
     lists = batch(prompt=["water the plants"], tools=[[json.dumps(tool) for tool in own]])
     assert ranked([lists], tools_column="tools").to_pylist()[0]["tools"][0]["id"] == "water_plants"
+
+
+OWN = {"name": "water_plants", "description": "Waters the plants"}
+Rows = list[dict[str, Any]]
+
+
+def of_the_command(rows: Rows, folder: Path, *arguments: str, as_csv: bool = False) -> Rows:
+    """What `toolroute batch` answers."""
+    source, output = folder / ("rows.csv" if as_csv else "rows.jsonl"), folder / "answers.jsonl"
+    with source.open("w", newline="") as file:
+        if as_csv:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        else:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    command = [sys.executable, "-m", "toolroute", "batch", "--tools", str(CATALOG), "--overwrite"]
+    command += ["--input", str(source), "--output", str(output), *arguments]
+    # It exits with 3 where a row fails.
+    assert subprocess.run(command, capture_output=True).returncode in (0, 3)
+    return parsed(output.read_text().splitlines())
+
+
+def of_batches(table: Any, **options: Any) -> Rows:
+    return parsed(json_lines(rank_batches(table.to_batches(), CATALOG, **options)))
+
+
+def parsed(lines: Iterable[str]) -> Rows:
+    """Answers without the lines of their files."""
+    rows = [json.loads(line) for line in lines]
+    return [{name: value for name, value in row.items() if name != "line"} for row in rows]
+
+
+def ids(rows: Rows) -> list[list[str]]:
+    return [[tool["id"] for tool in row["tools"]] for row in rows]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_candidates_and_tools_are_read_by_their_usual_names(tmp_path: Path):
+    rows: Rows = [
+        {"id": "a", "query": "mail Dana", "candidates": ["mail__read_message"], "tools": None},
+        {"id": "b", "query": "water the plants", "candidates": None, "tools": [OWN]},
+        {"id": "c", "query": "mail Dana", "candidates": [], "tools": None},
+    ]
+    table = pa.Table.from_pylist([{**row, "tools": json.dumps(row["tools"])} for row in rows])
+    usual = of_batches(table)
+    assert usual == of_the_command(rows, tmp_path)
+    assert ids(usual)[:2] == [["mail__read_message"], ["water_plants"]]
+    bare = of_batches(table, candidates_column="", tools_column="")
+    assert bare == of_the_command(rows, tmp_path, "--candidates-column", "", "--tools-column", "")
+    assert bare == of_batches(table.select(["id", "query"])) != usual
+    other = table.set_column(2, "candidates", pa.array([1, 2, 3]))
+    with pytest.raises(TypeError, match='`candidates` has 1; expected a text or list; candidates_column=""'):
+        of_batches(other)
+    assert of_batches(other, candidates_column="", tools_column="") == bare
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_bad_cell_is_the_error_of_its_row(tmp_path: Path):
+    no_ids = 'the candidates are no JSON list of tool ids, such as ["mail__send"]: '
+    no_list = "the tools are no list; expected a JSON list of tool definitions"
+    own = json.dumps([OWN])
+    cells = [
+        # Candidates, tools, and how the error begins: what follows is what the parser of JSON says.
+        ('["mail__read_message"]', "", None),
+        ("", "null", None),
+        (" null", own, None),
+        ("no json", "", no_ids),
+        ("[5]", own, no_ids),
+        ("[null]", "", no_ids),
+        ("{}", "", no_ids),
+        ('["\\ud800"]', "", no_ids),
+        ("[" * 100_000, "", no_ids),
+        ("", "{}", no_list),
+        ("", "no json", "the tools are no JSON: "),
+        ("", "[1]", ""),
+        ("", own, None),
+    ]
+    rows: Rows = [
+        {"id": f"r{row}", "query": "mail Dana", "candidates": candidates, "tools": tools}
+        for row, (candidates, tools, _) in enumerate(cells)
+    ]
+    found, command = of_batches(pa.Table.from_pylist(rows)), of_the_command(rows, tmp_path, as_csv=True)
+    assert len(found) == len(command) == len(cells)
+    for one, other, (_, _, begins) in zip(found, command, cells):
+        if begins is None:
+            assert one == other and "error" not in one
+        else:
+            assert one["error"].startswith(begins) and other["error"].startswith(begins)
+            assert one["tools"] == other["tools"] == []
+    assert ids(found)[0] == ["mail__read_message"]
+
+
+def test_a_bad_element_of_a_list_is_the_error_of_its_row():
+    lists = [["send_email"], [None], None]
+    rows = ranked([batch(query=["mail Dana"] * 3, candidates=lists)]).to_pylist()
+    assert [row["error"] for row in rows] == [None, "a candidate is null; expected ids of tools", None]
+    assert ids(rows)[0] == ["send_email"] and rows[2]["tools"] and not rows[1]["tools"]
+    numbers = ranked([batch(query=["mail"], candidates=[[5]])]).to_pylist()[0]
+    assert "5 is no text" in numbers["error"] and numbers["tools"] == []
+    bytes_of_tools = ranked([batch(query=["mail"], tools=[[b"x"]])]).to_pylist()[0]
+    assert bytes_of_tools["error"].startswith("the tools are no JSON: ")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_tools_are_structs(tmp_path: Path):
+    types = pa.map_(pa.string(), pa.struct([("type", pa.string()), ("maximum", pa.float64())]))
+    fields = [("name", pa.string()), ("description", pa.string()), ("tags", pa.list_(pa.string()))]
+    schema = pa.struct([("type", pa.string()), ("properties", types)])
+    tool = pa.struct([*fields, ("inputSchema", schema)])
+    tools = [
+        {**OWN, "inputSchema": {"type": "object", "properties": {"place": {"type": "string"}}}},
+        {"name": "say_hi", "description": 'Says "hi" \u2603', "inputSchema": {"type": "object", "properties": {}}},
+        {"name": "wait"},
+    ]
+    prompts = ["water the plants", "say hi", "mail Dana"]
+    rows = [{"id": row, "query": text, "tools": tools} for row, text in enumerate(prompts)]
+    columns = {"id": range(3), "query": prompts, "tools": pa.array([tools] * 3, pa.list_(tool))}
+    found = of_batches(pa.table(columns))
+    assert found == of_the_command(rows, tmp_path) and ids(found)[0][0] == "water_plants"
+    from toolroute import _cells
+
+    cell = columns["tools"][0].as_py()
+    assert json.loads(_cells.tools(cell, columns["tools"].type) or "") == tools
 
 
 def test_mistakes_are_named():

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import MIXED
 
-from toolroute import ModelError, RequestError, Router, json_lines, rank_batches
+from toolroute import ModelError, RequestError, Router, __version__, json_lines, rank_batches
 from toolroute._batches import Columns, rank
-from toolroute._manifest import RouterManifest, _loaded, prepare
+from toolroute._manifest import _loaded, prepare
 
 pa = pytest.importorskip("pyarrow")
 PROMPTS = [f"{asked} {row}" for row in range(50) for asked in ("mail Dana", "read file", "what is love")]
@@ -83,11 +85,37 @@ def test_parts_are_fetched_once_a_machine(own_temporary_files: Path):
     assert left == set(manifest.digests.values())
 
 
-def test_a_worker_with_another_model_is_an_error():
+def test_a_worker_with_another_model_is_an_error(own_temporary_files: Path):
     _, manifest, parts = prepare(MIXED, 4, Columns(), {})
-    other = RouterManifest(manifest.settings, "another", manifest.digests)
-    with pytest.raises(ModelError, match="install the same on all machines"):
+    other = replace(manifest, settings=json.dumps({"model": "static"}))
+    with pytest.raises(ModelError, match="another model than the driver; install the same on all machines"):
         other.load(parts.__getitem__)
+    # The vectors that the other workers of its machine share are as they were.
+    kept = own_temporary_files / manifest.digests["vectors"]
+    assert kept.read_bytes() == parts["vectors"]
+    left = {path.name for path in own_temporary_files.iterdir() if path.suffix != ".lock"}
+    assert left == set(manifest.digests.values())
+    assert manifest.load(parts.__getitem__).embedded == 0
+
+
+def test_a_worker_with_another_version_is_an_error(monkeypatch: pytest.MonkeyPatch):
+    _, manifest, parts = prepare(MIXED, 4, Columns(), {})
+    manifest.load(parts.__getitem__)
+    monkeypatch.setattr("toolroute._manifest.__version__", "0.0.1")
+    # It is loaded already, and its fingerprint is the same.
+    with pytest.raises(ModelError, match=rf"version 0\.0\.1 of toolroute, and the driver {__version__};"):
+        manifest.load(parts.__getitem__)
+
+
+def test_a_damaged_file_is_fetched_again(own_temporary_files: Path):
+    _, manifest, parts = prepare(MIXED, 4, Columns(), {})
+    manifest.load(parts.__getitem__)
+    for name, digest in manifest.digests.items():
+        (own_temporary_files / digest).write_bytes(parts[name][:-1])
+    _loaded.clear()
+    assert manifest.load(parts.__getitem__).embedded == 0
+    for name, digest in manifest.digests.items():
+        assert (own_temporary_files / digest).read_bytes() == parts[name]
 
 
 def test_what_belongs_to_a_machine_is_not_shipped(tmp_path: Path):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
+from . import _cells
 from ._arrow import Array, DataType, RecordBatch, Schema, import_pyarrow
 from ._router import Router
 from ._toolroute import CatalogError, NativeRouter
@@ -21,16 +22,28 @@ if TYPE_CHECKING:
 
 
 #: What the values of a column may be, by what it is for.
-_KINDS: dict[str, tuple[type, ...]] = {"prompt": (str,), "candidates": (list,), "tools": (str, list)}
+_KINDS: dict[str, tuple[type, ...]] = {"prompt": (str,), "candidates": (str, list), "tools": (str, list)}
 
 
 class Columns(NamedTuple):
-    """The columns of a table that are read."""
+    """The names of the columns that are read. `None` takes the usual one where it is there; an empty name
+    takes no candidates and no tools.
+    """
 
     prompt: Optional[str] = None
     id: Optional[str] = None
     candidates: Optional[str] = None
     tools: Optional[str] = None
+
+
+class _Row(NamedTuple):
+    """A row that is read. One with an error has no prompt, so that it gets no tools."""
+
+    prompt: str = ""
+    candidates: Optional[list[str]] = None
+    #: A list in JSON.
+    tools: Optional[str] = None
+    error: Optional[str] = None
 
 
 class Job(NamedTuple):
@@ -72,14 +85,17 @@ def rank_batches(
         limit: How many tools a row gets at most; `"auto"` gives as many as its prompt needs.
         prompt_column: The texts to rank for [default: `query`, else `prompt`].
         id_column: What names a row [default: `id`; without one the row's number, counted from 0].
-        candidates_column: Lists of ids, the only tools for their row.
+        candidates_column: Lists of ids, the only tools for their row, or such lists in JSON [default:
+            `candidates` where it is there; `""` reads none].
         tools_column: Definitions of tools, which replace `tools` for their row: a JSON list as a
-            text, or a list of texts, each a tool in JSON.
+            text, a list of texts, each a tool in JSON, or a list of structs [default: `tools` where
+            it is there; `""` reads none].
         options: `SelectOptions`, for all rows.
 
     Raises:
         ImportError: pyarrow is not installed.
         ValueError: A batch has no such column.
+        TypeError: A column holds something else.
 
     >>> import pyarrow
     >>> batch = pyarrow.RecordBatch.from_pydict({"id": [7], "prompt": ["open notes.txt"]})
@@ -147,15 +163,11 @@ def _rank_batch(
     batch: RecordBatch, native: NativeRouter, job: Job, first: int
 ) -> RecordBatch:
     pa = import_pyarrow()
-    prompt_column = job.columns.prompt or _prompt_column(batch)
-    prompts = _values(batch, "prompt", prompt_column)
-    candidates = _values(batch, "candidates", job.columns.candidates)
-    tools = [_tools_text(value) for value in _values(batch, "tools", job.columns.tools)]
-    found = _answers(native, list(zip(prompts, candidates)), tools, job.options)
-    for row, prompt in enumerate(prompts):
-        if prompt is None or not prompt.strip():
-            said = f'"{prompt_column}" is empty; expected some words that say what is wanted'
-            found["error"][row] = said
+    rows = _rows(batch, job.columns)
+    found = _answers(native, rows, job.options)
+    for place, row in enumerate(rows):
+        if row.error is not None:
+            found["error"][place] = row.error
     ids = _ids(batch, job.columns.id, first)
     made = schema(ids.type)
     tool = made.field("tools").type.value_type
@@ -170,27 +182,39 @@ def _rank_batch(
     return pa.RecordBatch.from_arrays([ids, lists, *rest], schema=made)
 
 
-def _answers(
-    native: NativeRouter,
-    rows: list[tuple[Optional[str], Optional[list[str]]]],
-    tools: list[Optional[str]],
-    options: str,
-) -> dict[str, list[Any]]:
+def _rows(batch: RecordBatch, columns: Columns) -> list[_Row]:
+    prompt_column = columns.prompt or _prompt_column(batch)
+    prompts = _checked(_column(batch, "prompt", prompt_column), "prompt", prompt_column)
+    candidates = _optional(batch, "candidates", columns.candidates)
+    tools = _optional(batch, "tools", columns.tools)
+
+    def row(prompt: Any, candidates_cell: Any, tools_cell: Any) -> _Row:
+        try:
+            ids = _cells.candidates(candidates_cell)
+            own = _cells.tools(tools_cell, tools.type)
+        except ValueError as error:
+            return _Row(error=str(error))
+        if isinstance(prompt, str) and prompt.strip():
+            return _Row(prompt, ids, own)
+        found = "missing" if prompt is None else "empty" if isinstance(prompt, str) else "no text"
+        return _Row(error=f'"{prompt_column}" is {found}; expected some words that say what is wanted')
+
+    return list(map(row, prompts.to_pylist(), candidates.to_pylist(), tools.to_pylist()))
+
+
+def _answers(native: NativeRouter, rows: list[_Row], options: str) -> dict[str, list[Any]]:
     """Column by column; neighbours with the same tools are ranked together."""
     columns: dict[str, list[Any]] = native.rank_rows([], options)
-    start = 0
-    for text, group in groupby(tools):
-        end = start + len(list(group))
-        asked = [(prompt or "", candidates) for prompt, candidates in rows[start:end]]
+    for text, group in groupby(rows, key=lambda row: row.tools):
+        asked = [(row.prompt, row.candidates) for row in group]
         try:
             part = native.rank_rows(asked, options, text)
         except CatalogError as error:
             if text is None:
                 raise
-            part = _failed(columns, end - start, str(error))
+            part = _failed(columns, len(asked), str(error))
         for name, values in part.items():
             columns[name].extend(values)
-        start = end
     return columns
 
 
@@ -213,23 +237,29 @@ def _column(batch: RecordBatch, purpose: str, name: str) -> Array:
     return batch.column(names.index(name))
 
 
-def _values(batch: RecordBatch, purpose: str, name: Optional[str]) -> list[Any]:
-    """The values of a column; nulls where none is named."""
-    if name is None:
-        return [None] * batch.num_rows
-    values: list[Any] = _column(batch, purpose, name).to_pylist()
+def _optional(batch: RecordBatch, purpose: str, name: Optional[str]) -> Array:
+    """A column that need not be there; nulls where it is not."""
+    if name == "" or (name is None and purpose not in batch.schema.names):
+        return import_pyarrow().nulls(batch.num_rows)
+    name = name or purpose
+    return _checked(_column(batch, purpose, name), purpose, name)
+
+
+def _checked(column: Array, purpose: str, name: str) -> Array:
+    """
+    Raises:
+        TypeError: The values of the column are of another kind.
+    """
+    # Of those of an extension type each may be of its own kind: a wrong one is the error of its row.
+    if isinstance(column.type, import_pyarrow().BaseExtensionType):
+        return column
     kinds = _KINDS[purpose]
-    wrong = next((one for one in values if one is not None and not isinstance(one, kinds)), None)
-    if wrong is not None:
-        expected = " or ".join("text" if kind is str else "list" for kind in kinds)
-        raise TypeError(f"the column `{name}` has {wrong!r:.60}; expected a {expected}")
-    return values
-
-
-def _tools_text(value: Union[str, list[Any], None]) -> Optional[str]:
-    if isinstance(value, list):
-        return f"[{','.join(map(str, value))}]"
-    return value
+    for value in column.drop_null().slice(0, 1).to_pylist():
+        if not isinstance(value, kinds):
+            expected = " or ".join("text" if kind is str else "list" for kind in kinds)
+            cure = "" if purpose == "prompt" else f'; {purpose}_column="" reads none'
+            raise TypeError(f"the column `{name}` has {value!r:.60}; expected a {expected}{cure}")
+    return column
 
 
 def _ids(batch: RecordBatch, name: Optional[str], first: int) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from . import _options
 from ._batches import Columns, Job, job_of, router_of
 from ._router import Router
-from ._toolroute import ModelError, NativeRouter, RequestError, ToolrouteError
+from ._toolroute import ModelError, NativeRouter, RequestError, ToolrouteError, __version__
 
 if TYPE_CHECKING:
     from ._batches import Tools
@@ -34,8 +34,10 @@ class RouterManifest:
 
     #: The options of the router, as JSON, without files.
     settings: str
-    #: That of the driver's router: one with another gives other answers.
+    #: That of the driver's tools, model and learned usage: a router with another gives other answers.
     fingerprint: str
+    #: The driver's version of this package: another may rank otherwise.
+    version: str
     #: The SHA-256 of each part: `tools`, `vectors` and `usage`.
     digests: Mapping[str, str]
 
@@ -46,17 +48,22 @@ class RouterManifest:
             part: Gives the bytes of a part. It is called once a machine: they are kept in files.
 
         Raises:
-            ModelError: This machine has another model than the driver.
+            ModelError: This machine has another model or another version of the package than the
+                driver.
         """
+        if self.version != __version__:
+            raise ModelError(
+                f"this worker has version {__version__} of toolroute, and the driver {self.version}; "
+                "install the same on all machines"
+            )
         known = _loaded.get(self._key())
         if known is not None:
             return known
         paths = {name: _keep(digest, lambda: part(name)) for name, digest in self.digests.items()}
-        router = _open(self.settings, paths)
+        router = _open_shared(self.settings, paths)
         if router.fingerprint != self.fingerprint:
             raise ModelError(
-                "this worker has another model or another version of toolroute than the driver; "
-                "install the same on all machines"
+                "this worker has another model than the driver; install the same on all machines"
             )
         _loaded.clear()
         _loaded[self._key()] = router
@@ -90,7 +97,7 @@ def prepare(
     if vectors is not None:
         parts["vectors"] = vectors
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in parts.items()}
-    return job, RouterManifest(settings, fingerprint, digests), parts
+    return job, RouterManifest(settings, fingerprint, __version__, digests), parts
 
 
 def _embed(
@@ -125,12 +132,27 @@ def _open(settings: str, paths: Mapping[str, str]) -> NativeRouter:
     return NativeRouter.of_paths([paths["tools"]], json.dumps(changed))
 
 
+def _open_shared(settings: str, paths: Mapping[str, str]) -> NativeRouter:
+    """A router over files that other processes of this machine open too."""
+    if "vectors" not in paths:
+        return _open(settings, paths)
+    # A router with another model replaces the file of its vectors: here a name of its own, which shares
+    # the bytes.
+    with tempfile.TemporaryDirectory(dir=_folder()) as folder:
+        own = os.path.join(folder, "vectors")
+        try:
+            os.link(paths["vectors"], own)
+        except OSError:  # This file system has no links.
+            shutil.copy(paths["vectors"], own)
+        return _open(settings, {**paths, "vectors": own})
+
+
 def _keep(digest: str, data: Callable[[], bytes]) -> str:
     """A file with this content, which the first process of a machine that asks for it writes."""
     path = os.path.join(_folder(), digest)
     with open(f"{path}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.path.exists(path):
+        if os.path.exists(path) and _digest(path) == digest:
             return path
         handle, partial = tempfile.mkstemp(dir=os.path.dirname(path))
         try:
@@ -141,6 +163,15 @@ def _keep(digest: str, data: Callable[[], bytes]) -> str:
             os.unlink(partial)
             raise
     return path
+
+
+def _digest(path: str) -> str:
+    """The SHA-256 of a file."""
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()
 
 
 def _folder() -> str:
