@@ -89,7 +89,7 @@ pub fn run() -> ExitCode {
     run_typed(std::env::args_os().collect())
 }
 
-/// The same as [`run`] within another program, such as Python. `typed` starts with the path of a
+/// The same as `run` within another program, such as Python. `typed` starts with the path of a
 /// file that runs the command line.
 pub fn run_within(typed: Vec<OsString>) -> ExitCode {
     #[cfg(feature = "mcp")]
