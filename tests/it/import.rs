@@ -323,6 +323,18 @@ fn a_damaged_file_of_a_program_that_nobody_named_costs_its_own_servers_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_gateway_without_a_server_is_put_nowhere() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.toolroute();
+    command.env("HOME", sandbox.path("home")).env("XDG_CONFIG_HOME", sandbox.path("config"));
+    let output = command.args(["import", "--into", "claude-code", "--replace"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no server was found") && said.contains("--file"), "{said}");
+    assert!(!sandbox.path("home/.claude.json").exists());
+}
+
+#[test]
 fn the_gateway_goes_into_each_program_and_out_again() {
     let sandbox = Sandbox::new();
     user(&sandbox);

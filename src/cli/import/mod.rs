@@ -66,6 +66,14 @@ pub fn run(args: &ImportArgs, global: &Global) -> anyhow::Result<ExitCode> {
         merge::run(&files, args.allow_private, &mut report)?;
     }
     if let Some(client) = args.into {
+        let is_empty = report.imported.is_empty() && !report.servers.is_file();
+        anyhow::ensure!(
+            args.undo || !is_empty,
+            "no server was found, so the gateway would have nothing to run and {} is as it was: name a file of servers \
+             with --from or --file, or write {}",
+            client.word(),
+            report.servers.display()
+        );
         put(client, args, &mut report)?;
     }
     if global.json {
