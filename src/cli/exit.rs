@@ -233,6 +233,7 @@ fn of_batch(error: &batch::Error) -> u8 {
         }
         Of::SameFile { .. }
         | Of::Exists { .. }
+        | Of::OtherJob { .. }
         | Of::MissingColumn { .. }
         | Of::TwoPrompts { .. }
         | Of::NotBuilt { .. } => BAD_ARGUMENTS,

@@ -134,3 +134,16 @@ fn a_bad_row_of_a_table_stands_in_the_output_with_its_error() {
         assert!(fails(&sandbox, 3, &empty, &[]).contains("holds no rows"), "{name}");
     }
 }
+
+#[test]
+fn a_row_of_a_table_without_a_readable_id_has_none() {
+    let sandbox = Sandbox::new();
+    let rows = "{\"id\":1,\"query\":\"weather\"}\nnot json\n{\"id\":3,\"query\":\"mail\"}\n";
+    let (input, output) = (sandbox.write("q.jsonl", rows), sandbox.path("r.csv"));
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
+    command.arg("-o").arg(&output).assert().success();
+    let text = fs::read_to_string(&output).unwrap();
+    let ids: Vec<&str> = text.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(ids, ["1", "", "3"]);
+}

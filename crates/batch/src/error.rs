@@ -70,6 +70,13 @@ pub enum Error {
     )]
     Exists { path: PathBuf },
 
+    /// An interrupted run of another job left its rows beside the output.
+    #[error(
+        "{} holds {rows} rows of a job with other options, input or catalog; expected none, or those of this job: give --overwrite to begin anew, or what that job was given to continue it",
+        .path.display()
+    )]
+    OtherJob { path: PathBuf, rows: usize },
+
     #[error("{} is a folder; expected a file to write, name one in it", .path.display())]
     OutputIsFolder { path: PathBuf },
 

@@ -40,7 +40,9 @@ impl Groups {
         // Not joined: it may wait for a pipe when the output is closed already.
         let reader = move || {
             for row in all {
-                if sender.send(row).is_err() {
+                // What was read with must not be used again after an error.
+                let is_last = row.is_err();
+                if sender.send(row).is_err() || is_last {
                     return;
                 }
             }

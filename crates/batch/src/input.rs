@@ -99,11 +99,6 @@ impl Input {
         format!("{hash} {:?} {:?}", self.format, self.columns)
     }
 
-    /// Whether rows may come without an id, which the journal then has as null.
-    pub(crate) fn has_null_ids(&self) -> bool {
-        self.format.format == Format::JsonLines
-    }
-
     /// The rows, from the first.
     pub(crate) fn rows(&self) -> Result<OpenRows, Error> {
         let from: Box<dyn Read + Send> = match self.kind {
