@@ -24,6 +24,8 @@ pub struct BatchJob<'a> {
     pub settings: String,
     /// Whether each tool comes with its whole explanation.
     pub explain: bool,
+    /// Whether a row without tools of its own is bad, because the engine has none.
+    pub requires_tools: bool,
     /// The rows that are answered.
     pub shard: Shard,
     /// Whether an output that is there already is replaced.
@@ -111,6 +113,7 @@ impl BatchJob<'_> {
             &self.settings,
             &self.shard.to_string(),
             if self.explain { "explain" } else { "" },
+            if self.requires_tools { "own tools" } else { "" },
         ])
     }
 
@@ -121,7 +124,11 @@ impl BatchJob<'_> {
         tell: Tell<'_>,
         write: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(usize, Done), Error> {
-        let ranker = Ranker { engine: self.engine, explain: self.explain };
+        let ranker = Ranker {
+            engine: self.engine,
+            explain: self.explain,
+            requires_tools: self.requires_tools,
+        };
         let (mut all, mut answered) = (Done::default(), 0);
         let mut unwritten = String::new();
         tell(groups.skipped, groups.total);
@@ -174,6 +181,7 @@ mod tests {
             output_format: FileFormat::default(),
             settings: String::new(),
             explain: false,
+            requires_tools: false,
             shard: Shard::default(),
             overwrite: false,
         };

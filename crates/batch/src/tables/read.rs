@@ -10,6 +10,8 @@ use arrow_ipc::reader::StreamReader;
 use arrow_schema::{DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use toolroute_eval::{BadRow, RowId};
 
 use super::cells;
@@ -33,6 +35,15 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
     let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
     let builder = builder.map_err(|error| damaged(&error))?;
     let table = Table::new(path, builder.schema(), columns)?;
+    let is_needed = |column: &&ColumnChunkMetaData| {
+        let name = column.column_path().parts().first();
+        table.needed().iter().any(|place| Some(&table.header[*place]) == name)
+    };
+    let groups = builder.metadata().row_groups();
+    let needed = groups.iter().flat_map(RowGroupMetaData::columns).filter(is_needed);
+    if let Some(codec) = needed.map(ColumnChunkMetaData::compression).find_map(unread_codec) {
+        return Err(Error::Codec { path: path.to_owned(), codec });
+    }
     let total = usize::try_from(builder.metadata().file_metadata().num_rows()).ok();
     let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed());
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH).build());
@@ -48,6 +59,15 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
         next: 0,
     };
     Ok(OpenRows { rows: Box::new(rows), id, total })
+}
+
+/// The name of a compression that this program is built without.
+fn unread_codec(of: Compression) -> Option<&'static str> {
+    match of {
+        Compression::BROTLI(_) => Some("brotli"),
+        Compression::LZO => Some("LZO"),
+        _ => None,
+    }
 }
 
 fn reader_schema(reader: &impl arrow_array::RecordBatchReader) -> Schema {
@@ -143,7 +163,8 @@ impl Table {
     fn check_types(&self) -> Result<(), Error> {
         let Places { prompt, id, candidates, tools } = self.places;
         let is_list_of = |of: &DataType, is: fn(&DataType) -> bool| {
-            cells::is_text(of) || cells::element(of).is_some_and(is)
+            let is_element = |of: &DataType| of.is_null() || is(of);
+            cells::is_text(of) || of.is_null() || cells::element(of).is_some_and(is_element)
         };
         let check =
             |place: Option<usize>, is: &dyn Fn(&DataType) -> bool, expected, flag| match place
