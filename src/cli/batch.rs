@@ -71,7 +71,7 @@ pub struct RowArgs {
     /// Answer only the rows whose number, counted from 0, leaves I when divided by N
     #[arg(long, default_value_t = Shard::default(), value_name = "I/N")]
     pub shard: Shard,
-    /// Replace an output that is there already
+    /// Replace an output that is there already, and drop rows that another job left unfinished
     #[arg(long)]
     pub overwrite: bool,
 }

@@ -28,7 +28,7 @@ pub struct BatchJob<'a> {
     pub requires_tools: bool,
     /// The rows that are answered.
     pub shard: Shard,
-    /// Whether an output that is there already is replaced.
+    /// Whether an output that is there already is replaced, and the rows of another job are dropped.
     pub overwrite: bool,
 }
 
