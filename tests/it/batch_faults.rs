@@ -213,6 +213,38 @@ fn an_output_that_cannot_be_meant_is_an_error_before_any_work() {
 }
 
 #[test]
+fn a_row_of_json_has_one_meaning_whatever_columns_are_named() {
+    let sandbox = Sandbox::new();
+    let rows = [
+        r#"{"id": 1, "query": "weather", "prompt": "mail"}"#,
+        r#"{"id": 2, "query": "weather", "query": "mail"}"#,
+        r#"{"id": 3, "query": "weather", "meta": {"a": 1}, "gold": null}"#,
+        "{\"id\": 4, \"query\": 4}",
+        r#"{"id": 5, "text": "weather"}"#,
+    ];
+    let input = sandbox.write("q.jsonl", rows.map(|row| format!("{row}\n")).concat());
+    let input_name = input.to_string_lossy();
+    let answers = |more: &[&str]| {
+        let args = ["batch", "-s", "keyword", "--tools", &samples(), "-i", &input_name, "-o", "-"];
+        let mut command = sandbox.toolroute();
+        let done = command.args(args).args(more).assert().success().get_output().stdout.clone();
+        String::from_utf8(done).unwrap()
+    };
+    let usual = answers(&[]);
+    let errors = ["not the same text", "duplicate field `query`", "\"tools\":[{", "not a text"];
+    for (row, expected) in usual.lines().zip(errors.into_iter().chain(["missing field `query`"])) {
+        assert!(row.contains(expected), "{row}");
+    }
+    assert_eq!(answers(&["--id-column", "id", "--tools-column", ""]), usual);
+    for flag in ["--id-column", "--candidates-column", "--tools-column"] {
+        let said = fails(&sandbox, 2, &input, &[flag, "nosuch"]);
+        assert!(said.contains("no column `nosuch`; its columns are `id`") && said.contains(flag));
+    }
+    // A column that a late row has is one that is there.
+    assert_eq!(answers(&["--candidates-column", "text", "--id-column", "id"]).lines().count(), 5);
+}
+
+#[test]
 fn a_column_of_nulls_is_one_without_values() {
     let sandbox = Sandbox::new();
     let prompts: ArrayRef = Arc::new(StringArray::from(vec!["weather", "mail"]));

@@ -39,6 +39,12 @@ impl Columns {
         Some(chosen.as_deref().unwrap_or(usual)).filter(|name| !name.is_empty())
     }
 
+    /// Whether a column is named that a row of JSON lines may lack.
+    pub(crate) fn names_optional(&self) -> bool {
+        let named = [&self.id, &self.candidates, &self.tools];
+        named.into_iter().flatten().any(|name| !name.is_empty())
+    }
+
     /// Finds the columns in the header of a table.
     ///
     /// # Errors

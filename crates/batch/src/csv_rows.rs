@@ -93,6 +93,7 @@ impl<R: Read> CsvRows<R> {
             prompt: Some(cell(Some(self.places.prompt))?),
             candidates: row::candidates(&cell(self.places.candidates)?)?,
             tools: row::tools(&cell(self.places.tools)?)?,
+            context: None,
         })
     }
 }

@@ -128,12 +128,12 @@ impl Input {
         self.head.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let from: Box<dyn Read + Send> = Box::new(WithHead { from, head: self.head.clone() });
         let from = self.checked(from);
-        let (path, format) = (self.path.clone(), self.format);
-        let fail = move |row: std::io::Result<Row>| row.map_err(unread(&path, format));
+        let format = self.format;
         match self.format.format {
             Format::JsonLines => {
-                let rows = JsonRows::new(from, self.columns.clone());
-                Ok(OpenRows { rows: Box::new(rows.map(fail)), id: IdType::Text, total: None })
+                let about = (self.path.clone(), self.columns.clone());
+                let rows = JsonRows::new(from, about, Box::new(unread(&self.path, format)));
+                Ok(OpenRows { rows: Box::new(rows), id: IdType::Text, total: None })
             }
             Format::Csv | Format::Tsv => {
                 let delimiter = delimiter(self.format.format).unwrap_or(b',');
@@ -141,7 +141,10 @@ impl Input {
                 let rows = CsvRows::open(from, delimiter, about, unread(&self.path, format))?;
                 let id = rows.as_ref().map_or(IdType::Text, CsvRows::id_type);
                 let rows: Rows = match rows {
-                    Some(rows) => Box::new(rows.map(fail)),
+                    Some(rows) => {
+                        let failed = unread(&self.path, format);
+                        Box::new(rows.map(move |row| row.map_err(&failed)))
+                    }
                     None => Box::new(std::iter::empty()),
                 };
                 Ok(OpenRows { rows, id, total: None })
@@ -207,14 +210,17 @@ impl Input {
     /// Looks for one row at least that is a prompt; how many rows there are, where that is known.
     fn check(&self) -> Result<Option<usize>, Error> {
         let opened = self.open_rows(Box::new(self.file()?))?;
-        let mut first = None;
+        // In JSON lines any row may have the columns that are named, and only the end says that none has.
+        let reads_all = self.format.format == Format::JsonLines && self.columns.names_optional();
+        let (mut first, mut has_prompts) = (None, false);
         for row in opened.rows {
             match row?.query {
+                Ok(_) if reads_all => has_prompts = true,
                 Ok(_) => return Ok(opened.total),
                 Err(bad) => first = first.or(Some((bad.line, bad.error))),
             }
         }
-        Err(self.nothing_read(first))
+        if has_prompts { Ok(opened.total) } else { Err(self.nothing_read(first)) }
     }
 
     /// The error of an input of which no row is a prompt; `first` is the line and the error of its first.

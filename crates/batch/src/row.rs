@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use toolroute_eval::{BadRow, Query, RowId};
+use toolroute_rank::engine::Context;
 
 use crate::columns::Columns;
 
@@ -22,15 +23,16 @@ pub(crate) struct Cells {
     pub prompt: Option<String>,
     pub candidates: Option<Vec<String>>,
     pub tools: Option<String>,
+    pub context: Option<Context>,
 }
 
 impl Cells {
     /// The row that they make, or why they make none. `line` counts from 1.
     pub fn row(self, number: usize, line: usize, prompt_column: &str) -> Row {
-        let Self { id, prompt, candidates, tools } = self;
+        let Self { id, prompt, candidates, tools, context } = self;
         let error = match prompt {
             Some(query) if !query.trim().is_empty() => {
-                let query = Query { id, query, gold: Vec::new(), candidates, context: None, line };
+                let query = Query { id, query, gold: Vec::new(), candidates, context, line };
                 return Row { number, query: Ok(query), tools };
             }
             Some(_) => {

@@ -238,8 +238,8 @@ impl Table {
         let candidates = candidates.map(|place| cells::candidates(batch.column(place), at));
         let tools = tools.map(|place| cells::tools(batch.column(place), at));
         let (candidates, tools) = (candidates.transpose()?, tools.transpose()?);
-        let id = RowId::default();
-        Ok(Cells { id, prompt, candidates: candidates.flatten(), tools: tools.flatten() })
+        let (candidates, tools) = (candidates.flatten(), tools.flatten());
+        Ok(Cells { prompt, candidates, tools, ..Cells::default() })
     }
 }
 
