@@ -1,5 +1,7 @@
 //! One row of an input, as every format gives it.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::Context;
@@ -12,8 +14,28 @@ pub(crate) struct Row {
     /// Its number in the input, counted from 0; blank lines do not count.
     pub number: usize,
     pub query: Result<Query, BadRow>,
-    /// Tools to rank in the place of the catalog's: a list in JSON.
-    pub tools: Option<String>,
+    /// Tools to rank in the place of the catalog's: a list in JSON. Neighbours with equal ones share them.
+    pub tools: Option<Arc<str>>,
+}
+
+impl Row {
+    /// Takes the tools of the row before it where they are equal; how many bytes this row holds beside them.
+    pub fn share_tools(&mut self, before: &mut Option<Arc<str>>) -> usize {
+        let tools = match (&self.tools, &*before) {
+            (Some(own), Some(shared)) if own == shared => {
+                self.tools = before.clone();
+                0
+            }
+            (Some(own), _) => {
+                *before = Some(own.clone());
+                own.len()
+            }
+            (None, _) => 0,
+        };
+        let Ok(query) = &self.query else { return tools };
+        let candidates = query.candidates.iter().flatten().map(String::len).sum::<usize>();
+        tools + query.query.len() + candidates
+    }
 }
 
 /// What the cells of a row hold, before it is known whether they make a prompt.
@@ -33,7 +55,7 @@ impl Cells {
         let error = match prompt {
             Some(query) if !query.trim().is_empty() => {
                 let query = Query { id, query, gold: Vec::new(), candidates, context, line };
-                return Row { number, query: Ok(query), tools };
+                return Row { number, query: Ok(query), tools: tools.map(Arc::from) };
             }
             Some(_) => {
                 format!("\"{prompt_column}\" is empty; expected some words that say what is wanted")

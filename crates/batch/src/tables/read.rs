@@ -1,6 +1,5 @@
 //! Rows out of Arrow and Parquet.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -51,13 +50,7 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
     // The columns are fewer now.
     let table = Table::new(path, &reader_schema(&reader), &table.chosen())?;
     let id = table.id_type();
-    let rows = TableRows {
-        batches: reader,
-        table,
-        format: Format::Parquet,
-        ready: VecDeque::new(),
-        next: 0,
-    };
+    let rows = TableRows { batches: reader, table, format: Format::Parquet, batch: None, next: 0 };
     Ok(OpenRows { rows: Box::new(rows), id, total })
 }
 
@@ -88,7 +81,7 @@ pub(crate) fn open_arrow(
     let table = Table::new(path, &stream.schema(), columns)?;
     let id = table.id_type();
     let batches = ArrowBatches { stream, is_file };
-    let rows = TableRows { batches, table, format: Format::Arrow, ready: VecDeque::new(), next: 0 };
+    let rows = TableRows { batches, table, format: Format::Arrow, batch: None, next: 0 };
     Ok(OpenRows { rows: Box::new(rows), id, total: None })
 }
 
@@ -248,7 +241,8 @@ struct TableRows<B> {
     batches: B,
     table: Table,
     format: Format,
-    ready: VecDeque<Row>,
+    /// The batch that is read, and its next row: a row is made when it is asked for.
+    batch: Option<(RecordBatch, usize)>,
     next: usize,
 }
 
@@ -260,16 +254,19 @@ where
     type Item = Result<Row, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.ready.is_empty() {
-            let batch = match guarded(|| self.batches.next().transpose()) {
-                Ok(batch) => batch?,
+        loop {
+            if let Some((batch, at)) = &mut self.batch
+                && *at < batch.num_rows()
+            {
+                let row = self.table.row(batch, *at, self.next);
+                *at += 1;
+                self.next += 1;
+                return Some(Ok(row));
+            }
+            self.batch = match guarded(|| self.batches.next().transpose()) {
+                Ok(batch) => Some((batch?, 0)),
                 Err(error) => return Some(Err(damaged(&self.table.path, self.format, &error))),
             };
-            let first = self.next;
-            let rows = 0..batch.num_rows();
-            self.ready.extend(rows.map(|at| self.table.row(&batch, at, first + at)));
-            self.next += batch.num_rows();
         }
-        self.ready.pop_front().map(Ok)
     }
 }
