@@ -71,7 +71,7 @@ pub struct RowArgs {
     /// Answer only the rows whose number, counted from 0, leaves I when divided by N
     #[arg(long, default_value_t = Shard::default(), value_name = "I/N")]
     pub shard: Shard,
-    /// Replace an output that is there already
+    /// Replace an output that is there already, and drop rows that another job left unfinished
     #[arg(long)]
     pub overwrite: bool,
 }
@@ -109,8 +109,16 @@ impl RowArgs {
         Ok(Some(output))
     }
 
-    fn output_format(&self) -> FileFormat {
-        self.output_format.unwrap_or_else(|| FileFormat::of_path(&self.output))
+    fn output_format(&self) -> anyhow::Result<FileFormat> {
+        Ok(match self.output_format {
+            Some(format) => format,
+            None => FileFormat::of_output(&self.output)?,
+        })
+    }
+
+    /// Whether a column of tools is named, so that no catalog is needed.
+    fn names_tools(&self) -> bool {
+        self.tools_column.as_deref().is_some_and(|name| !name.is_empty())
     }
 }
 
@@ -123,10 +131,11 @@ configure!(BatchArgs: catalog, engine, select, limit, history);
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Checked before the catalog is embedded, which may take minutes.
     let rows = &args.rows;
-    let output = rows.output()?;
+    let (output, output_format) = (rows.output()?, rows.output_format()?);
     let input = rows.input()?;
     let mut wanted = Wanted::new(&args.select, args.limit)?;
-    if rows.tools_column.is_some() && !setup::names_sources(&args.catalog) {
+    let requires_tools = rows.names_tools() && !setup::names_sources(&args.catalog);
+    if requires_tools {
         wanted.catalog = Some(Catalog::default());
     }
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
@@ -134,9 +143,10 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let job = BatchJob {
         engine: &engine,
         input: &input,
-        output_format: rows.output_format(),
+        output_format,
         settings: settings(&engine),
         explain: args.explain,
+        requires_tools,
         shard: rows.shard,
         overwrite: rows.overwrite,
     };

@@ -228,13 +228,19 @@ fn of_eval(error: &eval::Error) -> u8 {
 fn of_batch(error: &batch::Error) -> u8 {
     use batch::Error as Of;
     match error {
-        Of::Io { .. } | Of::OutputIsFolder { .. } | Of::Busy { .. } | Of::NotOurPartial { .. } => {
-            IO
-        }
+        Of::Io { .. }
+        | Of::InputIsFolder { .. }
+        | Of::NoFolder { .. }
+        | Of::OutputIsFolder { .. }
+        | Of::Busy { .. }
+        | Of::NotOurPartial { .. } => IO,
         Of::SameFile { .. }
         | Of::Exists { .. }
+        | Of::OtherJob { .. }
         | Of::MissingColumn { .. }
         | Of::TwoPrompts { .. }
+        | Of::SameColumn { .. }
+        | Of::UnknownExtension { .. }
         | Of::NotBuilt { .. } => BAD_ARGUMENTS,
         _ => BAD_DATA,
     }

@@ -134,3 +134,155 @@ fn a_bad_row_of_a_table_stands_in_the_output_with_its_error() {
         assert!(fails(&sandbox, 3, &empty, &[]).contains("holds no rows"), "{name}");
     }
 }
+
+#[test]
+fn a_row_of_a_table_without_a_readable_id_has_none() {
+    let sandbox = Sandbox::new();
+    let rows = "{\"id\":1,\"query\":\"weather\"}\nnot json\n{\"id\":3,\"query\":\"mail\"}\n";
+    let (input, output) = (sandbox.write("q.jsonl", rows), sandbox.path("r.csv"));
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
+    command.arg("-o").arg(&output).assert().success();
+    let text = fs::read_to_string(&output).unwrap();
+    let ids: Vec<&str> = text.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(ids, ["1", "", "3"]);
+}
+
+#[test]
+fn a_quote_that_stays_open_is_an_error_that_says_where_it_opens() {
+    let sandbox = Sandbox::new();
+    let rows = "id,query\n1,weather\n2,\"mail\n3,files\n4,music\n";
+    let input = sandbox.write("q.csv", rows);
+    let said = fails(&sandbox, 3, &input, &[]);
+    assert!(said.contains("the quote that opens on line 3 is never closed"), "{said}");
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", "-", "-o", "-"]);
+    let done = command.args(["--input-format", "csv"]).write_stdin(rows).assert().code(3);
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("the quote that opens on line 3 is never closed"), "{said}");
+}
+
+#[test]
+fn what_is_no_such_table_is_an_error_that_says_what_it_is() {
+    let sandbox = Sandbox::new();
+    let prompts: ArrayRef = Arc::new(StringArray::from(vec!["weather"]));
+    parquet(&sandbox.path("q.parquet"), &table(prompts));
+    let parquet = fs::read(sandbox.path("q.parquet")).unwrap();
+    for (name, bytes, code, expected) in [
+        ("1.csv", &b"id;query\n1;weather\n"[..], 3, "has ';' between its values; expected ','"),
+        ("2.csv", b"id\tquery\n1\tweather\n", 3, "give --input-format tsv"),
+        ("3.csv", b"id,query\n1,\xe9t\xe9\n", 3, "iconv"),
+        ("4.csv", &parquet, 3, "give --input-format parquet"),
+        ("5.csv", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n", 3, "--input-format csv.gz"),
+        ("6.csv", b"\xff\xfei\x00d\x00,\x00", 3, "it is UTF-16"),
+        ("7.csv", b"id,Query\n1,weather\n", 2, "no column `query` or `prompt` in lower case"),
+        ("8.csv", b"query,query\na,b\n", 2, "several columns `query`"),
+        ("9.csv", b"query,tools\nweather,wrench\n", 3, "--tools-column \"\""),
+        ("10.csv", b"query,candidates\nweather,x\n", 3, "--candidates-column \"\""),
+        ("11.jsonl", b"{\"query\":\"a\",\"tools\":\"x\"}\n", 3, "--tools-column \"\""),
+    ] {
+        let said = fails(&sandbox, code, &sandbox.write(name, bytes), &[]);
+        assert!(said.contains(expected), "{name}: {said}");
+    }
+    let said = fails(&sandbox, 5, sandbox.dir.path(), &[]);
+    assert!(said.contains("is a folder; expected a file of prompts"), "{said}");
+}
+
+#[test]
+fn an_output_that_cannot_be_meant_is_an_error_before_any_work() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.jsonl", "{\"query\":\"weather\"}\n");
+    let input = input.to_string_lossy();
+    for (output, code, expected) in [
+        ("nowhere/r.csv", 5, "is not there; expected one to write into: make it"),
+        ("r.parquet.gz", 2, "--output-format"),
+        ("r.arrow.gz", 2, "--output-format"),
+        ("r.parqet", 2, "names no format; expected .jsonl"),
+    ] {
+        let output = sandbox.path(output);
+        let output = output.to_string_lossy();
+        let args = ["batch", "--tools", "/no/such/file", "-i", &input, "-o", &output];
+        let said = sandbox.fails(code, &args);
+        assert!(said.contains(expected), "{output}: {said}");
+    }
+    let output = sandbox.path("r.parqet");
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", &input, "-o"]);
+    command.arg(&output).args(["--output-format", "csv"]).assert().success();
+    assert!(fs::read_to_string(&output).unwrap().starts_with("id,tools,"));
+}
+
+#[test]
+fn a_row_of_json_has_one_meaning_whatever_columns_are_named() {
+    let sandbox = Sandbox::new();
+    let rows = [
+        r#"{"id": 1, "query": "weather", "prompt": "mail"}"#,
+        r#"{"id": 2, "query": "weather", "query": "mail"}"#,
+        r#"{"id": 3, "query": "weather", "meta": {"a": 1}, "gold": null}"#,
+        "{\"id\": 4, \"query\": 4}",
+        r#"{"id": 5, "text": "weather"}"#,
+    ];
+    let input = sandbox.write("q.jsonl", rows.map(|row| format!("{row}\n")).concat());
+    let input_name = input.to_string_lossy();
+    let answers = |more: &[&str]| {
+        let args = ["batch", "-s", "keyword", "--tools", &samples(), "-i", &input_name, "-o", "-"];
+        let mut command = sandbox.toolroute();
+        let done = command.args(args).args(more).assert().success().get_output().stdout.clone();
+        String::from_utf8(done).unwrap()
+    };
+    let usual = answers(&[]);
+    let errors = ["not the same text", "duplicate field `query`", "\"tools\":[{", "not a text"];
+    for (row, expected) in usual.lines().zip(errors.into_iter().chain(["missing field `query`"])) {
+        assert!(row.contains(expected), "{row}");
+    }
+    assert_eq!(answers(&["--id-column", "id", "--tools-column", ""]), usual);
+    for flag in ["--id-column", "--candidates-column", "--tools-column"] {
+        let said = fails(&sandbox, 2, &input, &[flag, "nosuch"]);
+        assert!(said.contains("no column `nosuch`; its columns are `id`") && said.contains(flag));
+    }
+    // A column that a late row has is one that is there.
+    assert_eq!(answers(&["--candidates-column", "text", "--id-column", "id"]).lines().count(), 5);
+}
+
+#[test]
+fn a_column_of_nulls_is_one_without_values() {
+    let sandbox = Sandbox::new();
+    let prompts: ArrayRef = Arc::new(StringArray::from(vec!["weather", "mail"]));
+    let nulls: ArrayRef = Arc::new(arrow_array::NullArray::new(2));
+    let of_nulls = arrow_schema::DataType::new_list(arrow_schema::DataType::Null, true);
+    let lists = arrow_array::new_null_array(&of_nulls, 2);
+    let plain = RecordBatch::try_from_iter([("query", prompts.clone())]).unwrap();
+    let columns = [("query", prompts, false), ("tools", nulls, true), ("candidates", lists, true)];
+    let with_nulls = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let answers = |name: &str, table: &RecordBatch| {
+        let write = if name.ends_with("parquet") { parquet } else { arrow };
+        write(&sandbox.path(name), table);
+        let mut command = sandbox.toolroute();
+        command.args(["batch", "-s", "keyword", "--tools", &samples(), "-o", "-", "-i"]);
+        command.arg(sandbox.path(name)).assert().success().get_output().stdout.clone()
+    };
+    let expected = answers("plain.parquet", &plain);
+    for name in ["q.parquet", "q.arrow"] {
+        assert_eq!(answers(name, &with_nulls), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_catalog_is_needed_unless_each_row_brings_its_tools() {
+    let sandbox = Sandbox::new();
+    let tools = r#"[{"name":"post","description":"Sends a mail"}]"#;
+    let rows = format!(
+        "{{\"id\":1,\"query\":\"send a mail\",\"tools\":{tools}}}\n{{\"id\":2,\"query\":\"send a mail\",\"tools\":null}}\n"
+    );
+    let input = sandbox.write("q.jsonl", rows);
+    let input = input.to_string_lossy();
+    let args = ["batch", "-s", "keyword", "-i", &input, "-o", "-", "--tools-column"];
+    let said = sandbox.fails(2, &[&args[..], &[""]].concat());
+    assert!(said.contains("no catalog is named"), "{said}");
+    let mut command = sandbox.toolroute();
+    let done = command.args(args).arg("tools").assert().success().get_output().stdout.clone();
+    let done = String::from_utf8(done).unwrap();
+    let rows: Vec<&str> = done.lines().collect();
+    assert!(rows[0].contains("\"id\":\"post\""), "{done}");
+    assert!(rows[1].contains("\"error\":\"the row brings no tools"), "{done}");
+}

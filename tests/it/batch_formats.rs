@@ -235,7 +235,7 @@ fn a_table_of_text_has_lists_as_json_and_unpacks_to_the_same_rows() {
 }
 
 #[test]
-fn ids_keep_their_type_and_rows_without_one_have_their_number() {
+fn ids_keep_their_type_and_rows_of_a_table_without_them_have_their_number() {
     let sandbox = Sandbox::new();
     let prompts = StringArray::from(vec!["weather", "mail", "files"]);
     let prompts: ArrayRef = Arc::new(prompts);
@@ -262,7 +262,7 @@ fn ids_keep_their_type_and_rows_without_one_have_their_number() {
         "{\"query\": \"weather\"}\n\n{\"id\": \"b\", \"query\": \"mail\"}\n{\"query\": 1}\n",
     );
     let path = written(&sandbox, "q.jsonl", "6.parquet", &[]);
-    let texts: ArrayRef = Arc::new(StringArray::from(vec!["0", "b", "2"]));
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![None, Some("b"), None]));
     let batch = read_parquet(&path);
     assert_eq!(batch.column(0), &texts);
     assert!(

@@ -77,6 +77,26 @@ fn all_shards_together_are_the_whole() {
 }
 
 #[test]
+fn a_shard_of_a_pipe_has_its_rows_though_its_first_prompt_comes_in_another() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", "-", "-o", "-", "-q"]);
+    command.args(["--shard", "1/2"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut to = child.stdin.take().unwrap();
+    to.write_all(b"bad\nbad\n").unwrap();
+    to.flush().unwrap();
+    // So that these rows are a group of their own.
+    std::thread::sleep(Duration::from_secs(1));
+    to.write_all(prompts(1).as_bytes()).unwrap();
+    drop(to);
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success() && said.lines().count() == 1, "{done:?}");
+    assert!(said.contains("\"line\":2"), "{said}");
+}
+
+#[test]
 fn a_pipe_is_answered_row_by_row() {
     let sandbox = Sandbox::new();
     for (format, header, rows) in [
@@ -161,4 +181,23 @@ fn an_output_that_is_there_is_replaced_only_when_that_is_said() {
     assert_eq!(fs::read(&output).unwrap(), before);
     words(&["--limit", "1", "--overwrite"]).assert().success();
     assert_ne!(fs::read(&output).unwrap(), before);
+}
+
+#[test]
+fn the_rows_of_another_job_are_dropped_only_when_that_is_said() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.jsonl", prompts(3));
+    let output = sandbox.path("r.jsonl");
+    let left = "{\"job\":\"another\"}\n{\"id\":1,\"tools\":[]}\n{\"id\":2,\"tools\":[]}\n";
+    let partial = sandbox.write("r.jsonl.partial", left);
+    let mut command = sandbox.toolroute();
+    command.args(args(&input, &output)).args(["-s", "keyword"]);
+    let said = command.assert().code(2).get_output().stderr.clone();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.contains("holds 2 rows of a job with other options, input or catalog"), "{said}");
+    assert!(said.contains("--overwrite") && !output.exists(), "{said}");
+    assert_eq!(fs::read_to_string(&partial).unwrap(), left);
+    command.arg("--overwrite").assert().success();
+    assert_eq!(fs::read_to_string(&output).unwrap().lines().count(), 3);
+    assert!(!partial.exists());
 }

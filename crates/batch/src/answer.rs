@@ -26,7 +26,13 @@ pub(crate) struct Ranker<'a> {
     pub engine: &'a Engine,
     /// Whether each tool comes with its whole explanation.
     pub explain: bool,
+    /// Whether a row without tools of its own is bad.
+    pub requires_tools: bool,
 }
+
+/// The error of a row that has no tools where there are no others.
+const NO_TOOLS: &str =
+    "the row brings no tools, and no catalog is named; expected a list of tools, or --tools PATH";
 
 /// Prompts that are ranked among the same tools: the catalog's where they bring none.
 struct Group<'r> {
@@ -78,6 +84,10 @@ impl Ranker<'_> {
         for (at, row) in rows.iter().enumerate() {
             let Ok(query) = &row.query else { continue };
             let tools = row.tools.as_deref();
+            if tools.is_none() && self.requires_tools {
+                answers[at] = Some(Err(NO_TOOLS.to_owned()));
+                continue;
+            }
             let place = *places.entry(tools).or_insert_with(|| {
                 groups.push(Group { tools, prompts: Vec::new() });
                 groups.len() - 1

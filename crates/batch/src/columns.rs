@@ -39,13 +39,26 @@ impl Columns {
         Some(chosen.as_deref().unwrap_or(usual)).filter(|name| !name.is_empty())
     }
 
+    /// Whether a column is named that a row of JSON lines may lack.
+    pub(crate) fn names_optional(&self) -> bool {
+        let named = [&self.id, &self.candidates, &self.tools];
+        named.into_iter().flatten().any(|name| !name.is_empty())
+    }
+
     /// Finds the columns in the header of a table.
     ///
     /// # Errors
     /// [`Error::MissingColumn`] where one that is named, or the prompts', is not there;
-    /// [`Error::TwoPrompts`].
+    /// [`Error::TwoPrompts`]; [`Error::SameColumn`].
     pub(crate) fn find(&self, path: &Path, header: &[String]) -> Result<Places, Error> {
         let at = |name: &str| header.iter().position(|column| column == name);
+        let unique = |place: usize, flag| {
+            let column = &header[place];
+            if header.iter().filter(|other| *other == column).count() == 1 {
+                return Ok(place);
+            }
+            Err(Error::SameColumn { path: path.to_owned(), column: column.clone(), flag })
+        };
         let missing = |wanted: String, flag| Error::MissingColumn {
             path: path.to_owned(),
             wanted,
@@ -58,17 +71,24 @@ impl Columns {
                 (Some(_), Some(_)) => return Err(Error::TwoPrompts { path: path.to_owned() }),
                 (Some(place), None) | (None, Some(place)) => place,
                 (None, None) => {
-                    return Err(missing("`query` or `prompt`".to_owned(), PROMPT_FLAG));
+                    let is_near = |name: &String| {
+                        ["query", "prompt"].iter().any(|usual| name.eq_ignore_ascii_case(usual))
+                    };
+                    let case = if header.iter().any(is_near) { " in lower case" } else { "" };
+                    return Err(missing(format!("`query` or `prompt`{case}"), PROMPT_FLAG));
                 }
             },
         };
-        let other = |chosen: &Option<String>, usual, flag| match chosen.as_deref() {
-            None => Ok(at(usual)),
-            Some("") => Ok(None),
-            Some(name) => at(name).map(Some).ok_or_else(|| missing(format!("`{name}`"), flag)),
+        let other = |chosen: &Option<String>, usual, flag| {
+            let place = match chosen.as_deref() {
+                None => at(usual),
+                Some("") => None,
+                Some(name) => Some(at(name).ok_or_else(|| missing(format!("`{name}`"), flag))?),
+            };
+            place.map(|place| unique(place, flag)).transpose()
         };
         Ok(Places {
-            prompt,
+            prompt: unique(prompt, PROMPT_FLAG)?,
             id: other(&self.id, "id", ID_FLAG)?,
             candidates: other(&self.candidates, "candidates", CANDIDATES_FLAG)?,
             tools: other(&self.tools, "tools", TOOLS_FLAG)?,

@@ -46,7 +46,9 @@ impl<R: Read> CsvRows<R> {
         if header.is_empty() {
             return Ok(None);
         }
-        let places = columns.find(path, &header)?;
+        let places = columns.find(path, &header);
+        let places =
+            places.map_err(|error| separator(path, delimiter, &header).unwrap_or(error))?;
         Ok(Some(Self { reader, header, places, number: 0 }))
     }
 
@@ -91,14 +93,32 @@ impl<R: Read> CsvRows<R> {
             prompt: Some(cell(Some(self.places.prompt))?),
             candidates: row::candidates(&cell(self.places.candidates)?)?,
             tools: row::tools(&cell(self.places.tools)?)?,
+            context: None,
         })
     }
+}
+
+/// The error of a header that another separator parts, where it is none with this one.
+fn separator(path: &Path, delimiter: u8, header: &[String]) -> Option<Error> {
+    let expected = char::from(delimiter);
+    let others = [
+        (';', "write commas, with quotes around values that hold one"),
+        ('\t', "give --input-format tsv"),
+        (',', "give --input-format csv"),
+        ('|', "write commas, with quotes around values that hold one"),
+    ];
+    let [name] = header else { return None };
+    let (found, cure) = others.into_iter().find(|(other, _)| name.contains(*other))?;
+    Some(Error::Separator { path: path.to_owned(), found, expected, cure })
 }
 
 fn text(record: &ByteRecord, place: usize, header: &[String]) -> Result<String, String> {
     let bytes = record.get(place).unwrap_or_default();
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
-        format!("`{}` is not UTF-8 at byte {}", header[place], error.valid_up_to() + 1)
+        let (name, byte) = (&header[place], error.valid_up_to() + 1);
+        format!(
+            "`{name}` is not UTF-8 at byte {byte}; expected UTF-8: convert the file with `iconv`"
+        )
     })
 }
 

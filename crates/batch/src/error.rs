@@ -10,6 +10,9 @@ pub enum Error {
     #[error("cannot {action} {}", .path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
 
+    #[error("{} is a folder; expected a file of prompts, name one in it", .path.display())]
+    InputIsFolder { path: PathBuf },
+
     #[error("{} holds no rows; expected {expected}", .path.display())]
     NoRows { path: PathBuf, expected: &'static str },
 
@@ -35,6 +38,24 @@ pub enum Error {
         .path.display()
     )]
     TwoPrompts { path: PathBuf },
+
+    #[error(
+        "{} has several columns `{column}`; expected one: rename the others, or name another with {flag}",
+        .path.display()
+    )]
+    SameColumn { path: PathBuf, column: String, flag: &'static str },
+
+    /// The header of a table of text is one name, with a separator of another dialect in it.
+    #[error(
+        "{} has {found:?} between its values; expected {expected:?}: {cure}", .path.display()
+    )]
+    Separator { path: PathBuf, found: char, expected: char, cure: &'static str },
+
+    #[error(
+        "{} is written with {codec}, which is not read; expected snappy, zstd, gzip or LZ4: write it with zstd or snappy",
+        .path.display()
+    )]
+    Codec { path: PathBuf, codec: &'static str },
 
     #[error(
         "the column `{column}` of {} is of the type {found}; expected {expected}: convert it, or name another column with {flag}",
@@ -70,8 +91,25 @@ pub enum Error {
     )]
     Exists { path: PathBuf },
 
+    /// An interrupted run of another job left its rows beside the output.
+    #[error(
+        "{} holds {rows} rows of a job with other options, input or catalog; expected none, or those of this job: give --overwrite to begin anew, or what that job was given to continue it",
+        .path.display()
+    )]
+    OtherJob { path: PathBuf, rows: usize },
+
     #[error("{} is a folder; expected a file to write, name one in it", .path.display())]
     OutputIsFolder { path: PathBuf },
+
+    #[error("the folder {} is not there; expected one to write into: make it, or name another output", .path.display())]
+    NoFolder { path: PathBuf },
+
+    /// An extension that names no format, as of a slip of the keyboard.
+    #[error(
+        "the extension of {} names no format; expected .jsonl, .csv or .tsv (each also with .gz or .zst), .parquet, .arrow or .arrows: name another output, or give --output-format",
+        .path.display()
+    )]
+    UnknownExtension { path: PathBuf },
 
     #[error(
         "another batch is writing {}; wait for its end, or name another output", .path.display()

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use crate::Error;
+
 /// How rows are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
@@ -69,15 +71,41 @@ impl FileFormat {
     /// What the extensions of a path say: JSON lines where they say nothing.
     pub fn of_path(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let (inner, last) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let (inner, last) = extension(&name);
         let Some(compression) = known(PACKED, last) else {
             let format = known(EXTENSIONS, last).unwrap_or_default();
             return Self { format, compression: Compression::None };
         };
-        let extension = inner.rsplit_once('.').map_or("", |(_, extension)| extension);
-        let format = known(EXTENSIONS, extension).filter(|format| format.is_text());
+        let format = known(EXTENSIONS, extension(inner).1).filter(|format| format.is_text());
         Self { format: format.unwrap_or_default(), compression }
     }
+
+    /// What the extensions of an output say: rows that nobody asked for as JSON lines would be found out
+    /// after the work.
+    ///
+    /// # Errors
+    /// [`Error::UnknownExtension`] where they name no format, or Parquet or Arrow that is packed.
+    pub fn of_output(path: &Path) -> Result<Self, Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let (inner, last) = extension(&name);
+        let (last, is_packed) = match known(PACKED, last) {
+            Some(_) => (extension(inner).1, true),
+            None => (last, false),
+        };
+        let is_known = match known(EXTENSIONS, last) {
+            Some(format) => format.is_text() || !is_packed,
+            None => last.is_empty() || last.eq_ignore_ascii_case("txt"),
+        };
+        if !is_known {
+            return Err(Error::UnknownExtension { path: path.to_owned() });
+        }
+        Ok(Self::of_path(path))
+    }
+}
+
+/// The rest of a name, and its last extension; empty where there is none.
+fn extension(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or((name, ""))
 }
 
 /// A name that no format has.
@@ -134,6 +162,21 @@ mod tests {
         ] {
             assert_eq!(FileFormat::of_path(Path::new(path)).to_string(), format, "{path}");
             assert_eq!(format.parse::<FileFormat>().unwrap().to_string(), format);
+        }
+        for (path, format) in [
+            ("r", Some("jsonl")),
+            ("r.txt", Some("jsonl")),
+            ("r.txt.gz", Some("jsonl.gz")),
+            ("r.gz", Some("jsonl.gz")),
+            ("r.v2.CSV.zst", Some("csv.zst")),
+            ("r.arrow", Some("arrow")),
+            ("r.parquet.gz", None),
+            ("r.arrow.zst", None),
+            ("r.parqet", None),
+            ("r.csv.bz2", None),
+        ] {
+            let found = FileFormat::of_output(Path::new(path)).ok();
+            assert_eq!(found.map(|found| found.to_string()).as_deref(), format, "{path}");
         }
         for name in ["xml", "parquet.gz", "csv.bz2", ""] {
             assert!(name.parse::<FileFormat>().is_err(), "{name}");

@@ -1,6 +1,7 @@
 //! Rows of an input, in groups that are answered together.
 
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::input::OpenRows;
 use crate::job::GROUP;
@@ -11,9 +12,13 @@ use crate::{Error, Input, Shard};
 /// Rows that are read ahead while others are ranked.
 const READ_AHEAD: usize = 2 * GROUP;
 
+/// Their bytes; a row that has more is read ahead alone. Tools that rows bring may be megabytes each.
+const READ_AHEAD_BYTES: usize = 16 << 20;
+
 /// Reads an input in a thread of its own.
 pub(crate) struct Groups {
-    rows: Receiver<Result<Row, Error>>,
+    rows: Receiver<Result<(Row, usize), Error>>,
+    ahead: Arc<Ahead>,
     shard: Shard,
     /// Whether a group waits until it is full: then its borders are the same in every run. Rows of a pipe
     /// are answered as they come.
@@ -37,10 +42,20 @@ impl Groups {
     pub fn open(input: &Input, shard: Shard) -> Result<Self, Error> {
         let OpenRows { rows: all, id, total } = input.rows()?;
         let (sender, rows) = sync_channel(READ_AHEAD);
+        let ahead = Arc::new(Ahead::default());
+        let reader_ahead = ahead.clone();
         // Not joined: it may wait for a pipe when the output is closed already.
         let reader = move || {
+            let mut tools = None;
             for row in all {
-                if sender.send(row).is_err() {
+                let row = row.map(|mut row| {
+                    let bytes = row.share_tools(&mut tools);
+                    (row, bytes)
+                });
+                let bytes = row.as_ref().map_or(0, |(_, bytes)| *bytes);
+                // What was read with must not be used again after an error.
+                let is_last = row.is_err();
+                if !reader_ahead.take(bytes) || sender.send(row).is_err() || is_last {
                     return;
                 }
             }
@@ -50,6 +65,7 @@ impl Groups {
         let is_file = input.is_file();
         Ok(Self {
             rows,
+            ahead,
             shard,
             fills: is_file,
             id,
@@ -90,7 +106,10 @@ impl Groups {
             };
             match row {
                 None => break,
-                Some(Ok(row)) => group.extend(self.accept(row)),
+                Some(Ok((row, bytes))) => {
+                    self.ahead.give(bytes);
+                    group.extend(self.accept(row));
+                }
                 Some(Err(error)) if group.is_empty() => return Err(error),
                 Some(Err(error)) => {
                     self.failed = Some(error);
@@ -117,5 +136,73 @@ impl Groups {
             return None;
         }
         Some(row)
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        self.ahead.update(|state| state.is_over = true);
+    }
+}
+
+/// How many bytes are read ahead.
+#[derive(Default)]
+struct Ahead {
+    state: Mutex<AheadState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct AheadState {
+    bytes: usize,
+    /// Whether nobody takes rows any more.
+    is_over: bool,
+}
+
+impl Ahead {
+    /// Waits until there is room for so many bytes more; false where nobody takes them any more.
+    fn take(&self, bytes: usize) -> bool {
+        let is_full = |state: &mut AheadState| {
+            !state.is_over && state.bytes > 0 && state.bytes + bytes > READ_AHEAD_BYTES
+        };
+        let state = self.changed.wait_while(self.lock(), is_full);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.bytes += bytes;
+        !state.is_over
+    }
+
+    fn give(&self, bytes: usize) {
+        self.update(|state| state.bytes -= bytes);
+    }
+
+    fn update(&self, change: impl FnOnce(&mut AheadState)) {
+        change(&mut self.lock());
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, AheadState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn large_rows_wait_until_those_before_them_are_taken() {
+        let ahead = Arc::new(Ahead::default());
+        assert!(ahead.take(3 * READ_AHEAD_BYTES), "a large row alone");
+        let waiting = ahead.clone();
+        let waiting = std::thread::spawn(move || waiting.take(1) && waiting.take(READ_AHEAD_BYTES));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        ahead.give(3 * READ_AHEAD_BYTES);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(ahead.lock().bytes, 1);
+        ahead.update(|state| state.is_over = true);
+        assert!(!waiting.join().unwrap());
     }
 }

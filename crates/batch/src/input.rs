@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use toolroute_vectors::durable;
 
 use crate::columns::{self, Columns};
+use crate::csv_bytes::{CsvBytes, CsvFlaw};
 use crate::csv_rows::CsvRows;
 use crate::format::{Compression, FileFormat, Format};
 use crate::json_rows::JsonRows;
@@ -62,9 +63,11 @@ impl Input {
     /// Where it cannot be read, is damaged, lacks a column, has no rows or none that is a prompt.
     pub fn open(path: &Path, format: FileFormat, columns: Columns) -> Result<Self, Error> {
         let about = std::fs::metadata(path).map_err(Error::io("read", path))?;
-        let is_file = about.is_file() || about.is_dir();
+        if about.is_dir() {
+            return Err(Error::InputIsFolder { path: path.to_owned() });
+        }
         let input = Self::new(path, format, columns, Kind::Pipe);
-        if !is_file {
+        if !about.is_file() {
             return Ok(input);
         }
         let (hash, lines) = input.survey()?;
@@ -99,11 +102,6 @@ impl Input {
         format!("{hash} {:?} {:?}", self.format, self.columns)
     }
 
-    /// Whether rows may come without an id, which the journal then has as null.
-    pub(crate) fn has_null_ids(&self) -> bool {
-        self.format.format == Format::JsonLines
-    }
-
     /// The rows, from the first.
     pub(crate) fn rows(&self) -> Result<OpenRows, Error> {
         let from: Box<dyn Read + Send> = match self.kind {
@@ -129,25 +127,37 @@ impl Input {
         };
         self.head.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let from: Box<dyn Read + Send> = Box::new(WithHead { from, head: self.head.clone() });
-        let (path, format) = (self.path.clone(), self.format);
-        let fail = move |row: std::io::Result<Row>| row.map_err(unread(&path, format));
-        let delimiter = if self.format.format == Format::Tsv { b'\t' } else { b',' };
+        let from = self.checked(from);
+        let format = self.format;
         match self.format.format {
             Format::JsonLines => {
-                let rows = JsonRows::new(from, self.columns.clone());
-                Ok(OpenRows { rows: Box::new(rows.map(fail)), id: IdType::Text, total: None })
+                let about = (self.path.clone(), self.columns.clone());
+                let rows = JsonRows::new(from, about, Box::new(unread(&self.path, format)));
+                Ok(OpenRows { rows: Box::new(rows), id: IdType::Text, total: None })
             }
             Format::Csv | Format::Tsv => {
+                let delimiter = delimiter(self.format.format).unwrap_or(b',');
                 let about = (self.path.as_path(), &self.columns);
                 let rows = CsvRows::open(from, delimiter, about, unread(&self.path, format))?;
                 let id = rows.as_ref().map_or(IdType::Text, CsvRows::id_type);
                 let rows: Rows = match rows {
-                    Some(rows) => Box::new(rows.map(fail)),
+                    Some(rows) => {
+                        let failed = unread(&self.path, format);
+                        Box::new(rows.map(move |row| row.map_err(&failed)))
+                    }
                     None => Box::new(std::iter::empty()),
                 };
                 Ok(OpenRows { rows, id, total: None })
             }
             Format::Parquet | Format::Arrow | Format::ArrowStream => self.open_table(from),
+        }
+    }
+
+    /// CSV, of which the parser accepts too much.
+    fn checked(&self, from: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+        match delimiter(self.format.format) {
+            Some(delimiter) => Box::new(CsvBytes::new(from, delimiter)),
+            None => from,
         }
     }
 
@@ -179,7 +189,7 @@ impl Input {
         let failed = unread(&self.path, self.format);
         let survey = || {
             let file: Box<dyn Read + Send> = Box::new(File::open(&self.path)?);
-            let mut from = compression::unpack(file, self.format.compression)?;
+            let mut from = self.checked(compression::unpack(file, self.format.compression)?);
             let (mut hash, mut lines, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
             loop {
                 match from.read(&mut buffer) {
@@ -200,14 +210,17 @@ impl Input {
     /// Looks for one row at least that is a prompt; how many rows there are, where that is known.
     fn check(&self) -> Result<Option<usize>, Error> {
         let opened = self.open_rows(Box::new(self.file()?))?;
-        let mut first = None;
+        // In JSON lines any row may have the columns that are named, and only the end says that none has.
+        let reads_all = self.format.format == Format::JsonLines && self.columns.names_optional();
+        let (mut first, mut has_prompts) = (None, false);
         for row in opened.rows {
             match row?.query {
+                Ok(_) if reads_all => has_prompts = true,
                 Ok(_) => return Ok(opened.total),
                 Err(bad) => first = first.or(Some((bad.line, bad.error))),
             }
         }
-        Err(self.nothing_read(first))
+        if has_prompts { Ok(opened.total) } else { Err(self.nothing_read(first)) }
     }
 
     /// The error of an input of which no row is a prompt; `first` is the line and the error of its first.
@@ -222,37 +235,78 @@ impl Input {
         let Some((line, found)) = first else { return Error::NoRows { path, expected } };
         let found = found.split("; expected").next().unwrap_or_default().to_owned();
         let head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
-        let cure = match self.format.format {
-            Format::JsonLines => cure(&head),
-            _ => format!("name the column of the prompts with {}", columns::PROMPT_FLAG),
+        let cure = match (row_cure(&found), self.format.format) {
+            (Some(cure), _) => cure,
+            (None, Format::JsonLines) => cure(&head),
+            (None, _) => format!("name the column of the prompts with {}", columns::PROMPT_FLAG),
         };
         Error::NothingRead { path, expected, cure, line, found }
     }
 }
 
-/// What to do about a text of which no line is a row.
+/// What separates the values of a table of text.
+fn delimiter(format: Format) -> Option<u8> {
+    match format {
+        Format::Csv => Some(b','),
+        Format::Tsv => Some(b'\t'),
+        _ => None,
+    }
+}
+
+/// What to do about rows that all fail as the first did, where its error says that.
+fn row_cure(found: &str) -> Option<String> {
+    let without = |flag| format!("leave that column out with {flag} \"\"");
+    if found.starts_with("the tools") {
+        Some(without(columns::TOOLS_FLAG))
+    } else if found.starts_with("the candidates") || found.starts_with("a candidate") {
+        Some(without(columns::CANDIDATES_FLAG))
+    } else if found.contains("is not UTF-8") {
+        Some("write it as UTF-8, with `iconv -f ENCODING -t UTF-8`".to_owned())
+    } else {
+        None
+    }
+}
+
+/// What to do about a file that is no text, or a packed one, where one in this format is expected.
+pub(crate) fn no_text(head: &[u8], format: &str) -> Option<String> {
+    let packed = match head {
+        [0x1f, 0x8b, ..] => "gz",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zst",
+        [b'P', b'A', b'R', b'1', ..] => {
+            return Some("it is Parquet: give --input-format parquet".to_owned());
+        }
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
+            return Some("it is Arrow: give --input-format arrow".to_owned());
+        }
+        [b'P', b'K', 3, 4, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            return Some(toolroute_eval::cure(head).to_owned());
+        }
+        _ => return None,
+    };
+    Some(format!("{}, or give --input-format {format}.{packed}", toolroute_eval::cure(head)))
+}
+
+/// What to do about a text of which no line is a JSON row.
 fn cure(head: &[u8]) -> String {
     let text = toolroute_eval::cure(head);
-    let format = match head {
-        [0x1f, 0x8b, ..] => "jsonl.gz",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "jsonl.zst",
-        [b'P', b'A', b'R', b'1', ..] => return "it is Parquet: give --input-format parquet".into(),
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
-            return "it is Arrow: give --input-format arrow".into();
+    match no_text(head, "jsonl") {
+        Some(cure) => cure,
+        None if text.contains("CSV") => format!("{text}, or give --input-format csv"),
+        None if text.contains("other members") => {
+            format!("{text}, or give their name with {}", columns::PROMPT_FLAG)
         }
-        _ if text.contains("CSV") => "csv",
-        _ if text.contains("other members") => {
-            return format!("{text}, or give their name with {}", columns::PROMPT_FLAG);
-        }
-        _ => return text.to_owned(),
-    };
-    format!("{text}, or give --input-format {format}")
+        None => text.to_owned(),
+    }
 }
 
 /// An error of reading: of the file itself, or of what unpacks it.
 fn unread(path: &Path, format: FileFormat) -> impl Fn(std::io::Error) -> Error + Send + 'static {
     let path = path.to_owned();
     move |source| {
+        if let Some(flaw) = source.get_ref().and_then(|inner| inner.downcast_ref::<CsvFlaw>()) {
+            let (format, found) = ("CSV".to_owned(), flaw.to_string());
+            return Error::Damaged { path: path.clone(), format, found };
+        }
         let packed = match format.compression {
             Compression::None => None,
             Compression::Gzip => Some("gzip"),

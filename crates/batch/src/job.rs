@@ -8,7 +8,7 @@ use toolroute_rank::engine::{Engine, fingerprint};
 use crate::answer::{Done, Ranker};
 use crate::format::{FileFormat, Format};
 use crate::groups::Groups;
-use crate::journal::{self, Journal};
+use crate::journal::Journal;
 use crate::output::Output;
 use crate::record::{IdType, Layout};
 use crate::summary::BatchSummary;
@@ -24,9 +24,11 @@ pub struct BatchJob<'a> {
     pub settings: String,
     /// Whether each tool comes with its whole explanation.
     pub explain: bool,
+    /// Whether a row without tools of its own is bad, because the engine has none.
+    pub requires_tools: bool,
     /// The rows that are answered.
     pub shard: Shard,
-    /// Whether an output that is there already is replaced.
+    /// Whether an output that is there already is replaced, and the rows of another job are dropped.
     pub overwrite: bool,
 }
 
@@ -39,7 +41,7 @@ impl BatchJob<'_> {
     ///
     /// # Errors
     /// Where no row of the input is a prompt, or where the output cannot be written, is there already,
-    /// or another job writes it. A bad row among others is no error.
+    /// another job writes it or left rows of it. A bad row among others is no error.
     pub fn run(&self, output: &Output, tell: Tell<'_>) -> Result<BatchSummary, Error> {
         match output {
             Output::File(path) => self.resume(path, tell),
@@ -52,11 +54,8 @@ impl BatchJob<'_> {
 
     fn resume(&self, path: &Path, tell: Tell<'_>) -> Result<BatchSummary, Error> {
         let job = self.fingerprint();
-        if !self.overwrite && path.exists() && !journal::is_started(path, &job) {
-            return Err(Error::Exists { path: path.to_owned() });
-        }
         let mut groups = Groups::open(self.input, self.shard)?;
-        let mut journal = Journal::open(path, &job, GROUP)?;
+        let mut journal = Journal::open(path, &job, GROUP, self.overwrite)?;
         let resumed = journal.rows;
         groups.skip(resumed);
         let (mut bad, counts) = (std::mem::take(&mut journal.bad), journal.counts);
@@ -105,8 +104,7 @@ impl BatchJob<'_> {
     }
 
     fn layout(&self, id: IdType) -> Layout {
-        let (explain, shard) = (self.explain, self.shard);
-        Layout { id, explain, shard, numbers_missing_ids: self.input.has_null_ids() }
+        Layout { id, explain: self.explain }
     }
 
     fn fingerprint(&self) -> String {
@@ -115,6 +113,7 @@ impl BatchJob<'_> {
             &self.settings,
             &self.shard.to_string(),
             if self.explain { "explain" } else { "" },
+            if self.requires_tools { "own tools" } else { "" },
         ])
     }
 
@@ -125,7 +124,11 @@ impl BatchJob<'_> {
         tell: Tell<'_>,
         write: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(usize, Done), Error> {
-        let ranker = Ranker { engine: self.engine, explain: self.explain };
+        let ranker = Ranker {
+            engine: self.engine,
+            explain: self.explain,
+            requires_tools: self.requires_tools,
+        };
         let (mut all, mut answered) = (Done::default(), 0);
         let mut unwritten = String::new();
         tell(groups.skipped, groups.total);
@@ -143,6 +146,10 @@ impl BatchJob<'_> {
         }
         if !groups.has_prompts() {
             return Err(self.input.nothing_read(groups.first_bad.take()));
+        }
+        // The first prompt may have come in another shard, after the last row of this one.
+        if !unwritten.is_empty() {
+            write(&unwritten)?;
         }
         let rows = groups.skipped + answered;
         tell(rows, Some(rows));
@@ -174,6 +181,7 @@ mod tests {
             output_format: FileFormat::default(),
             settings: String::new(),
             explain: false,
+            requires_tools: false,
             shard: Shard::default(),
             overwrite: false,
         };
@@ -182,7 +190,7 @@ mod tests {
         let written = std::fs::read_to_string(dir.path().join("whole")).unwrap();
         let first: String = written.split_inclusive('\n').take(300).collect();
         let mut journal =
-            Journal::open(&dir.path().join("cut"), &job.fingerprint(), GROUP).unwrap();
+            Journal::open(&dir.path().join("cut"), &job.fingerprint(), GROUP, false).unwrap();
         journal.append(&first).unwrap();
         drop(journal);
         let resumed = job.run(&at("cut"), &|_, _| {}).unwrap();

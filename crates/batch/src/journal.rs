@@ -1,12 +1,10 @@
 //! The unfinished output of a batch: what is in it, and whether it may be gone on with.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
-
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::Fit;
 use toolroute_vectors::durable::{self, Readers};
@@ -14,7 +12,7 @@ use toolroute_vectors::durable::{self, Readers};
 use crate::format::{Compression, FileFormat, Format};
 use crate::job::GROUP;
 use crate::output::same_metadata;
-use crate::record::Layout;
+use crate::record::{Layout, OutputRecord};
 use crate::{BatchCounts, Error, writer};
 
 /// How the first line of every partial output begins and ends; the job stands between.
@@ -31,6 +29,8 @@ pub(crate) struct Journal {
     path: PathBuf,
     output: PathBuf,
     header: u64,
+    /// Whether an output that is there is replaced.
+    replaces: bool,
     /// Whole rows that an interrupted run of the same job left.
     pub rows: usize,
     /// Those of them that hold an error.
@@ -49,20 +49,37 @@ pub(crate) fn partial_path(output: &Path) -> PathBuf {
 impl Journal {
     /// Opens the unfinished output of this very job, or starts one. `job` tells jobs apart; rows
     /// past the last multiple of `chunk` are dropped, so that what is computed together stays so.
+    /// With `overwrite` the output and the rows of another job give way.
     ///
     /// # Errors
     /// [`Error::Busy`] where another job writes it; [`Error::NotOurPartial`] for a file of that
-    /// name that no batch made.
-    pub fn open(output: &Path, job: &str, chunk: usize) -> Result<Self, Error> {
+    /// name that no batch made; [`Error::OtherJob`] where another job left rows; [`Error::Exists`].
+    pub fn open(output: &Path, job: &str, chunk: usize, overwrite: bool) -> Result<Self, Error> {
         let path = partial_path(output);
         let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
         let file = open_locked(&path)?;
-        let done = survey(&file, &header, chunk).map_err(Error::io("read", &path))?;
-        let Survey { rows, end, bad, counts } =
-            done.ok_or(Error::NotOurPartial { path: path.clone() })?;
-        let output = output.to_owned();
+        let left = survey(&file, &header, chunk).map_err(Error::io("read", &path))?;
+        let (is_same, Survey { rows, end, bad, counts }) = match left {
+            Left::Foreign => return Err(Error::NotOurPartial { path }),
+            Left::OtherJob { rows } if rows > 0 && !overwrite => {
+                return Err(Error::OtherJob { path, rows });
+            }
+            Left::OtherJob { .. } => (false, Survey::default()),
+            Left::SameJob(survey) => (true, survey),
+        };
+        // Asked under the lock: a job that ended meanwhile has written its output.
+        let is_there = output.exists();
+        if is_there && !is_same && !overwrite {
+            if file.metadata().is_ok_and(|found| found.len() == 0) {
+                std::fs::remove_file(&path).ok();
+            }
+            return Err(Error::Exists { path: output.to_owned() });
+        }
+        // A run that was begun with `overwrite` is gone on with without it.
+        let replaces = overwrite || is_there;
+        let (output, header_len) = (output.to_owned(), header.len() as u64);
         let mut journal =
-            Self { file, path, output, header: header.len() as u64, rows, bad, counts };
+            Self { file, path, output, header: header_len, replaces, rows, bad, counts };
         journal.start_at(end, &header)?;
         Ok(journal)
     }
@@ -83,16 +100,27 @@ impl Journal {
     /// Writes the rows to the output's place, in its format, and removes the journal.
     ///
     /// # Errors
-    /// Where the output cannot be written; the journal stays.
+    /// Where the output cannot be written, or came to be there meanwhile; the journal stays.
     pub fn finish(mut self, format: FileFormat, layout: Layout) -> Result<(), Error> {
-        let published = durable::replace_with(&self.output, Readers::All, |whole| {
-            self.file.seek(SeekFrom::Start(self.header))?;
+        let file = &mut self.file;
+        let fill = |whole: &mut File| {
+            file.seek(SeekFrom::Start(self.header))?;
             if (format.format, format.compression) == (Format::JsonLines, Compression::None) {
-                return std::io::copy(&mut self.file, whole).map(|_| ());
+                return std::io::copy(file, whole).map(|_| ());
             }
-            convert(&self.file, format, layout, whole.try_clone()?)
-        });
-        published.map_err(Error::io("write", &self.output))?;
+            convert(file, format, layout, whole.try_clone()?)
+        };
+        let published = if self.replaces {
+            durable::replace_with(&self.output, Readers::All, fill)
+        } else {
+            durable::create_with(&self.output, Readers::All, fill)
+        };
+        match published {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(Error::Exists { path: self.output });
+            }
+            published => published.map_err(Error::io("write", &self.output))?,
+        }
         self.remove()
     }
 
@@ -100,7 +128,7 @@ impl Journal {
     pub fn remove(self) -> Result<(), Error> {
         match std::fs::remove_file(&self.path) {
             // Where files cannot be locked, the same job may have run twice and be done.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done.map_err(Error::io("remove", &self.path)),
         }
     }
@@ -122,16 +150,6 @@ fn convert(rows: &File, format: FileFormat, layout: Layout, to: File) -> std::io
         }
         writer.write(&group)?;
     }
-}
-
-/// Whether a run of this very job into an output was begun and not ended.
-pub(crate) fn is_started(output: &Path, job: &str) -> bool {
-    let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
-    let first = File::open(partial_path(output)).map(|file| {
-        let mut line = Vec::new();
-        BufReader::new(file).take(HEADER_ROOM).read_until(b'\n', &mut line).map(|_| line)
-    });
-    matches!(first, Ok(Ok(line)) if line == header)
 }
 
 /// Opens the file for this process alone.
@@ -162,6 +180,17 @@ fn open_locked(path: &Path) -> Result<File, Error> {
     }
 }
 
+/// What is in a file of the journal's name.
+enum Left {
+    /// Something that no batch made.
+    Foreign,
+    /// So many rows of another job: none where there was no file, or its header was cut off.
+    OtherJob {
+        rows: usize,
+    },
+    SameJob(Survey),
+}
+
 /// What an interrupted run of the same job left, in whole chunks.
 #[derive(Default)]
 struct Survey {
@@ -172,46 +201,60 @@ struct Survey {
     counts: BatchCounts,
 }
 
-/// What a row of the output says of itself.
-#[derive(Deserialize)]
-struct OutputRow {
-    tools: Vec<IgnoredAny>,
-    degraded: Option<String>,
-    fit: Option<String>,
-    error: Option<IgnoredAny>,
-}
-
-/// `None` for a file that no batch made.
-fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Option<Survey>> {
+fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Left> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     reader.by_ref().take(HEADER_ROOM).read_until(b'\n', &mut line)?;
-    if line != header {
-        return Ok(is_ours(&line).then(Survey::default));
+    if line == header {
+        return survey_rows(reader, header.len() as u64, chunk).map(Left::SameJob);
     }
-    let (mut at, mut rows, mut bad) = (header.len() as u64, 0, Vec::new());
+    if !is_ours(&line) {
+        return Ok(Left::Foreign);
+    }
+    let mut rows = 0;
+    loop {
+        line.clear();
+        reader.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') {
+            return Ok(Left::OtherJob { rows });
+        }
+        rows += 1;
+    }
+}
+
+/// The whole chunks before the first line that is no row: a crash of the machine may leave anything.
+fn survey_rows(mut from: impl BufRead, first: u64, chunk: usize) -> std::io::Result<Survey> {
+    let (mut at, mut rows, mut bad, mut line) = (first, 0, Vec::new(), Vec::new());
     let mut counts = BatchCounts::default();
     let mut whole = Survey { end: at, ..Survey::default() };
     loop {
         line.clear();
-        let read = reader.read_until(b'\n', &mut line)?;
-        if read == 0 || line.last() != Some(&b'\n') {
-            return Ok(Some(whole));
+        let read = from.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') || !count(&line, &mut counts, &mut bad) {
+            return Ok(whole);
         }
         rows += 1;
         at += read as u64;
-        bad.extend(serde_json::from_slice::<BadRow>(&line).ok());
-        if let Ok(row) = serde_json::from_slice::<OutputRow>(&line) {
-            let is_unread = row.degraded.as_deref() == Some("unread_language");
-            counts.add(row.tools.len(), is_unread, row.error.is_some());
-            counts.unsure += usize::from(row.fit.as_deref() == Some(Fit::Unsure.as_str()));
-        }
         if rows % chunk == 0 {
             whole.counts = counts;
             whole.bad.append(&mut bad);
             (whole.rows, whole.end) = (rows, at);
         }
     }
+}
+
+/// Counts a line of the journal by what it says of itself; false where it is no row.
+fn count(line: &[u8], counts: &mut BatchCounts, bad: &mut Vec<BadRow>) -> bool {
+    let Ok(Ok(row)) = std::str::from_utf8(line).map(OutputRecord::parse) else { return false };
+    let Ok(tools) = serde_json::from_str::<Vec<IgnoredAny>>(row.tools.get()) else { return false };
+    if row.error.is_some() {
+        let Ok(row) = serde_json::from_slice(line) else { return false };
+        bad.push(row);
+    }
+    let is_unread = row.degraded.as_deref() == Some("unread_language");
+    counts.add(tools.len(), is_unread, row.error.is_some());
+    counts.unsure += usize::from(row.fit.as_deref() == Some(Fit::Unsure.as_str()));
+    true
 }
 
 /// Whether a first line is a header of ours, or the beginning of one that was cut off.
@@ -226,53 +269,85 @@ fn is_ours(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Shard;
     use crate::record::IdType;
 
     fn layout() -> Layout {
-        let (id, shard) = (IdType::Text, Shard::default());
-        Layout { id, explain: false, shard, numbers_missing_ids: false }
+        Layout { id: IdType::Text, explain: false }
+    }
+
+    fn rows(ids: std::ops::RangeInclusive<u8>) -> String {
+        ids.map(|id| format!("{{\"id\":{id},\"tools\":[]}}\n")).collect()
+    }
+
+    fn open(output: &Path, job: &str, chunk: usize) -> Result<Journal, Error> {
+        Journal::open(output, job, chunk, false)
     }
 
     #[test]
     fn it_goes_on_after_the_last_whole_chunk_of_the_same_job() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("R.jsonl");
-        let mut first = Journal::open(&output, "a", 2).unwrap();
+        let mut first = open(&output, "a", 2).unwrap();
         assert_eq!(first.rows, 0);
-        first.append("1\n2\n3\n4\n5\nto").unwrap();
+        // A line that is no row is not gone on from, nor is what comes behind it.
+        first.append(&format!("{}\0\0\n{}", rows(1..=5), rows(7..=9))).unwrap();
         drop(first);
-        let mut again = Journal::open(&output, "a", 2).unwrap();
+        let mut again = open(&output, "a", 2).unwrap();
         assert_eq!(again.rows, 4);
-        again.append("5\n").unwrap();
+        again.append(&rows(5..=5)).unwrap();
         assert!(!output.exists());
         again.finish(FileFormat::default(), layout()).unwrap();
-        assert_eq!(std::fs::read_to_string(&output).unwrap(), "1\n2\n3\n4\n5\n");
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), rows(1..=5));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn another_job_starts_anew() {
+    fn another_job_starts_anew_when_it_may_drop_what_is_there() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("R.jsonl");
-        Journal::open(&output, "a", 1).unwrap().append("1\n").unwrap();
-        assert_eq!(Journal::open(&output, "b", 1).unwrap().rows, 0);
+        open(&output, "a", 1).unwrap();
+        open(&output, "b", 1).unwrap().append(&rows(1..=3)).unwrap();
+        let refused = open(&output, "a", 1).map(|journal| journal.rows);
+        assert!(matches!(refused, Err(Error::OtherJob { rows: 3, .. })), "{refused:?}");
+        assert_eq!(open(&output, "b", 1).unwrap().rows, 3);
+        assert_eq!(Journal::open(&output, "a", 1, true).unwrap().rows, 0);
+    }
+
+    #[test]
+    fn an_output_that_came_to_be_there_meanwhile_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("R.jsonl");
+        let mut journal = open(&output, "a", 1).unwrap();
+        journal.append(&rows(1..=1)).unwrap();
+        std::fs::write(&output, "mine").unwrap();
+        let refused = journal.finish(FileFormat::default(), layout());
+        assert!(matches!(refused, Err(Error::Exists { .. })), "{refused:?}");
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), "mine");
+        let journal = Journal::open(&output, "a", 1, true).unwrap();
+        assert_eq!(journal.rows, 1);
+        journal.finish(FileFormat::default(), layout()).unwrap();
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), rows(1..=1));
+        // Nor does a job begin that would replace it.
+        let refused = open(&output, "a", 1).map(|journal| journal.rows);
+        assert!(matches!(refused, Err(Error::Exists { .. })), "{refused:?}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn one_job_at_a_time_writes_an_output() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("R.jsonl");
-        let mut first = Journal::open(&output, "a", 1).unwrap();
-        first.append("1\n").unwrap();
+        let mut first = open(&output, "a", 1).unwrap();
+        first.append(&rows(1..=1)).unwrap();
         for job in ["a", "b"] {
-            assert!(matches!(Journal::open(&output, job, 1), Err(Error::Busy { .. })), "{job}");
+            assert!(matches!(open(&output, job, 1), Err(Error::Busy { .. })), "{job}");
         }
         // Someone took the partial away, as the same job does where files cannot be locked.
         std::fs::remove_file(partial_path(&output)).unwrap();
         first.finish(FileFormat::default(), layout()).unwrap();
-        assert_eq!(std::fs::read_to_string(&output).unwrap(), "1\n");
-        Journal::open(&output, "a", 1).unwrap();
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), rows(1..=1));
+        std::fs::remove_file(&output).unwrap();
+        open(&output, "a", 1).unwrap();
     }
 
     #[test]
@@ -281,13 +356,13 @@ mod tests {
         let output = dir.path().join("R.jsonl");
         for text in ["my notes\nof today\n", "my notes", "{\"id\":1}\n", "{\"job\":\"a\"} \n"] {
             std::fs::write(partial_path(&output), text).unwrap();
-            let refused = Journal::open(&output, "a", 1).map(|partial| partial.rows);
+            let refused = open(&output, "a", 1).map(|partial| partial.rows);
             assert!(matches!(refused, Err(Error::NotOurPartial { .. })), "{text}: {refused:?}");
             assert_eq!(std::fs::read_to_string(partial_path(&output)).unwrap(), text);
         }
         for cut in ["", "{\"j", "{\"job\":\"abc"] {
             std::fs::write(partial_path(&output), cut).unwrap();
-            assert_eq!(Journal::open(&output, "a", 1).unwrap().rows, 0, "{cut}");
+            assert_eq!(open(&output, "a", 1).unwrap().rows, 0, "{cut}");
         }
     }
 
@@ -299,10 +374,10 @@ mod tests {
             format!("{{\"id\":1.50,\"tools\":[],\"line\":{line},\"error\":\"no\"}}\n")
         };
         let good = "{\"id\":2,\"tools\":[]}\n";
-        let mut first = Journal::open(&output, "a", 2).unwrap();
+        let mut first = open(&output, "a", 2).unwrap();
         first.append(&[&bad(3), good, &bad(7)].concat()).unwrap();
         drop(first);
-        let again = Journal::open(&output, "a", 2).unwrap();
+        let again = open(&output, "a", 2).unwrap();
         assert_eq!((again.rows, again.bad.len()), (2, 1));
         assert_eq!(
             serde_json::to_string(&again.bad).unwrap(),

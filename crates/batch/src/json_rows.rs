@@ -1,60 +1,116 @@
 //! Rows out of JSON lines.
 
-use std::collections::HashMap;
+use std::fmt;
 use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use toolroute_eval::{BadRow, RowId, parse_query};
+use toolroute_eval::{BadRow, RowId};
+use toolroute_rank::engine::Context;
 
-use crate::columns::Columns;
+use crate::Error;
+use crate::columns::{CANDIDATES_FLAG, Columns, ID_FLAG, TOOLS_FLAG};
 use crate::row::{self, Cells, Row};
+
+/// Makes an error of one of reading.
+type Failed = Box<dyn Fn(std::io::Error) -> Error + Send>;
 
 /// The rows of a text, a JSON object on each line; blank lines are none.
 pub(crate) struct JsonRows<R> {
     from: BufReader<R>,
+    path: PathBuf,
     columns: Columns,
+    failed: Failed,
     line: usize,
     number: usize,
+    /// Named columns that no row has had yet, with their flags.
+    missing: Vec<(&'static str, String)>,
+    /// The members of the first row.
+    first: Option<Vec<String>>,
 }
 
 impl<R: Read> JsonRows<R> {
-    pub fn new(from: R, columns: Columns) -> Self {
-        Self { from: BufReader::new(from), columns, line: 0, number: 0 }
+    pub fn new(from: R, (path, columns): (PathBuf, Columns), failed: Failed) -> Self {
+        let named = [
+            (ID_FLAG, &columns.id),
+            (CANDIDATES_FLAG, &columns.candidates),
+            (TOOLS_FLAG, &columns.tools),
+        ];
+        let named = named.into_iter().filter_map(|(flag, name)| Some((flag, name.clone()?)));
+        let missing = named.filter(|(_, name)| !name.is_empty()).collect();
+        let from = BufReader::new(from);
+        Self { from, path, columns, failed, line: 0, number: 0, missing, first: None }
     }
 
-    fn parse(&self, line: &[u8]) -> Row {
+    fn parse(&mut self, line: &[u8]) -> Row {
         let (number, at) = (self.number, self.line);
-        if self.columns != Columns::default() {
-            return named(line, &self.columns, (number, at));
+        match self.read(line) {
+            Ok(cells) => cells.row(number, at, row::prompt_name(&self.columns)),
+            Err((id, error)) => row::bad_row(number, BadRow { id, line: at, error }),
         }
-        let query = parse_query(line, at);
-        let read = query.and_then(|query| {
-            let tools = usual_tools(line).map_err(|error| BadRow {
-                id: query.id.clone(),
-                line: at,
-                error,
-            })?;
-            Ok((query, tools))
-        });
-        match read {
-            Ok((query, tools)) => Row { number, query: Ok(query), tools },
-            Err(bad) => row::bad_row(number, bad),
+    }
+
+    /// What a line holds, or its id and why it is no row.
+    fn read(&mut self, line: &[u8]) -> Result<Cells, (RowId, String)> {
+        let prompt = row::prompt_name(&self.columns);
+        let expected = format!("expected {{\"id\": …, \"{prompt}\": \"…\"}}");
+        let bad = |error: &str| (RowId::default(), format!("{error}; {expected}"));
+        if line.starts_with(b"[") {
+            return Err(bad("found a list"));
         }
+        let text = std::str::from_utf8(line).map_err(|error| {
+            let found = format!("not UTF-8 at byte {}; {expected}", error.valid_up_to() + 1);
+            (self.readable_id(&String::from_utf8_lossy(line)), found)
+        })?;
+        let members: Members<'_> =
+            serde_json::from_str(text).map_err(|error| bad(&error.to_string()))?;
+        self.missing.retain(|(_, name)| !members.has(name));
+        self.first.get_or_insert_with(|| members.names());
+        let id = self.id(&members).map_err(|error| bad(&error))?;
+        match cells(&members, &self.columns) {
+            Ok(cells) if cells.prompt.is_none() => {
+                let found = members.names().join(", ");
+                Err((id, format!("missing field `{prompt}` beside {found}; {expected}")))
+            }
+            Ok(cells) => Ok(Cells { id, ..cells }),
+            Err(error) => Err((id, error)),
+        }
+    }
+
+    fn id(&self, members: &Members<'_>) -> Result<RowId, String> {
+        let id = Columns::optional(&self.columns.id, "id").map(|name| members.get(name));
+        Ok(id.transpose()?.flatten().map_or_else(RowId::default, RowId::from))
+    }
+
+    /// The id of a line of which other parts are damaged.
+    fn readable_id(&self, text: &str) -> RowId {
+        let members = serde_json::from_str::<Members<'_>>(text).ok();
+        let id = members.and_then(|members| self.id(&members).ok()).unwrap_or_default();
+        let json = serde_json::to_string(&id).unwrap_or_default();
+        if json.contains(char::REPLACEMENT_CHARACTER) { RowId::default() } else { id }
+    }
+
+    /// The error of a column that no row has.
+    fn end(&mut self) -> Option<Error> {
+        let found = self.first.take()?;
+        let (flag, name) = std::mem::take(&mut self.missing).into_iter().next()?;
+        let (path, wanted) = (self.path.clone(), format!("`{name}`"));
+        Some(Error::MissingColumn { path, wanted, flag, found })
     }
 }
 
 impl<R: Read> Iterator for JsonRows<R> {
-    type Item = std::io::Result<Row>;
+    type Item = Result<Row, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut line = Vec::new();
         loop {
             line.clear();
             match self.from.read_until(b'\n', &mut line) {
-                Ok(0) => return None,
+                Ok(0) => return self.end().map(Err),
                 Ok(_) => self.line += 1,
-                Err(error) => return Some(Err(error)),
+                Err(error) => return Some(Err((self.failed)(error))),
             }
             let row = line.trim_ascii();
             let row = row.strip_prefix(b"\xef\xbb\xbf").unwrap_or(row).trim_ascii();
@@ -67,86 +123,93 @@ impl<R: Read> Iterator for JsonRows<R> {
     }
 }
 
-/// The member `tools` of a row that is known to be an object.
-fn usual_tools(line: &[u8]) -> Result<Option<String>, String> {
-    #[derive(Deserialize)]
-    struct ToolsAlone<'a> {
-        #[serde(borrow)]
-        tools: Option<&'a RawValue>,
-    }
-    // Few rows have it, and reading a row twice takes as long as reading it.
-    if !line.windows(7).any(|part| part == b"\"tools\"") {
-        return Ok(None);
-    }
-    let row: ToolsAlone<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    row.tools.map_or(Ok(None), |tools| row::tools(tools.get()))
-}
+/// The members of a JSON object, in their order.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
 
-/// A row whose members have names of the user's choice. `at` is its number and its line.
-fn named(line: &[u8], columns: &Columns, at: (usize, usize)) -> Row {
-    let (number, line_number) = at;
-    let bad = |id, error| row::bad_row(number, BadRow { id, line: line_number, error });
-    let prompt = row::prompt_name(columns);
-    let expected = format!("expected {{\"id\": …, \"{prompt}\": \"…\"}}");
-    let text = match std::str::from_utf8(line) {
-        Ok(text) => text,
-        Err(error) => {
-            let at = error.valid_up_to() + 1;
-            return bad(RowId::default(), format!("not UTF-8 at byte {at}; {expected}"));
-        }
-    };
-    let members: HashMap<String, &RawValue> = match serde_json::from_str(text) {
-        Ok(members) => members,
-        Err(error) => return bad(RowId::default(), format!("{error}; {expected}")),
-    };
-    let id = Columns::optional(&columns.id, "id").and_then(|name| members.get(name));
-    let id = id.map_or_else(RowId::default, |id| RowId::from(*id));
-    match cells(&members, columns) {
-        Ok(cells) if cells.prompt.is_none() => {
-            let mut found: Vec<String> = members.keys().map(|name| format!("`{name}`")).collect();
-            found.sort_unstable();
-            bad(id, format!("missing field `{prompt}` beside {}; {expected}", found.join(", ")))
-        }
-        Ok(cells) => match context(&members) {
-            Ok(context) => {
-                let mut row = Cells { id, ..cells }.row(number, line_number, prompt);
-                if let Ok(query) = &mut row.query {
-                    query.context = context;
-                }
-                row
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
             }
-            Err(error) => bad(id, error),
-        },
-        Err(error) => bad(id, error),
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        from.deserialize_map(Object)
     }
 }
 
-type Members<'a> = HashMap<String, &'a RawValue>;
+impl<'a> Members<'a> {
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(found, _)| found == name)
+    }
+
+    /// A member; `None` for null.
+    ///
+    /// # Errors
+    /// Where there are several: nobody knows which was meant.
+    fn get(&self, name: &str) -> Result<Option<&'a RawValue>, String> {
+        let mut found = self.0.iter().filter(|(found, _)| found == name);
+        match (found.next(), found.next()) {
+            (_, Some(_)) => Err(format!("duplicate field `{name}`")),
+            (first, None) => {
+                Ok(first.map(|(_, value)| *value).filter(|value| value.get() != "null"))
+            }
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, String> {
+        let text = self.get(name)?.map(|raw| serde_json::from_str(raw.get()));
+        text.transpose().map_err(|_| format!("`{name}` is not a text"))
+    }
+
+    /// Their names, for a message.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
+        names.sort_unstable();
+        names
+    }
+}
 
 fn cells(members: &Members<'_>, columns: &Columns) -> Result<Cells, String> {
-    let text = |name: &str| match members.get(name).map(|raw| raw.get()) {
-        None | Some("null") => Ok(None),
-        Some(raw) => serde_json::from_str::<String>(raw)
-            .map(Some)
-            .map_err(|_| format!("`{name}` is not a text")),
-    };
     let prompt = match columns.prompt.as_deref() {
-        Some(name) => text(name)?,
-        None => match text("query")? {
-            Some(query) => Some(query),
-            None => text("prompt")?,
-        },
+        Some(name) => members.text(name)?,
+        None => usual_prompt(members)?,
     };
-    let raw = |chosen, usual| {
-        let found = Columns::optional(chosen, usual).and_then(|name| members.get(name));
-        found.map_or("", |raw| raw.get())
+    let json = |chosen, usual| {
+        let found = Columns::optional(chosen, usual).map(|name| members.get(name)).transpose()?;
+        Ok::<_, String>(found.flatten().map_or("", RawValue::get))
     };
-    let candidates = row::candidates(raw(&columns.candidates, "candidates"))?;
-    let tools = row::tools(raw(&columns.tools, "tools"))?;
-    Ok(Cells { prompt, candidates, tools, ..Cells::default() })
+    let candidates = row::candidates(json(&columns.candidates, "candidates")?)?;
+    let tools = row::tools(json(&columns.tools, "tools")?)?;
+    let context = context(members)?;
+    Ok(Cells { id: RowId::default(), prompt, candidates, tools, context })
 }
 
-fn context(members: &Members<'_>) -> Result<Option<toolroute_rank::engine::Context>, String> {
-    let context = members.get("context").map_or("null", |raw| raw.get());
-    serde_json::from_str(context).map_err(|error| format!("`context`: {error}"))
+/// The member `query`, or `prompt` where there is none: beside a `query` that is the same text, or none.
+fn usual_prompt(members: &Members<'_>) -> Result<Option<String>, String> {
+    let Some(query) = members.text("query")? else { return members.text("prompt") };
+    let prompt = members.get("prompt")?;
+    match prompt.map(|raw| serde_json::from_str::<String>(raw.get())) {
+        Some(Ok(prompt)) if prompt != query => {
+            Err("`query` and `prompt` are not the same text".to_owned())
+        }
+        _ => Ok(Some(query)),
+    }
+}
+
+fn context(members: &Members<'_>) -> Result<Option<Context>, String> {
+    let context = members.get("context")?.map(|raw| serde_json::from_str(raw.get()));
+    context.transpose().map_err(|error| format!("`context`: {error}"))
 }

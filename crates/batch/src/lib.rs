@@ -19,7 +19,8 @@
 //! let format = FileFormat::of_path(&path);
 //! let input = Input::open(&path, format, Columns::default())?;
 //! let job = BatchJob { engine: &engine, input: &input, output_format: "csv".parse()?,
-//!     settings: String::new(), explain: false, shard: Shard::default(), overwrite: false };
+//!     settings: String::new(), explain: false, requires_tools: false, shard: Shard::default(),
+//!     overwrite: false };
 //! let summary = job.run(&toolroute_batch::Output::at(&path.with_extension("out"), None)?, &|_, _| {})?;
 //! assert_eq!(summary.counts.answered, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -28,6 +29,7 @@
 mod answer;
 mod columns;
 mod compression;
+mod csv_bytes;
 mod csv_rows;
 mod error;
 mod format;

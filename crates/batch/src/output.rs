@@ -23,7 +23,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::OutputIsFolder`]; [`Error::SameFile`] where writing would overwrite the input, by
-    /// whatever name; [`Error::Io`] where the folder is not there.
+    /// whatever name; [`Error::NoFolder`].
     pub fn at(path: &Path, input: Option<&Path>) -> Result<Self, Error> {
         let target = target(path)?;
         let output = match std::fs::metadata(&target) {
@@ -35,7 +35,9 @@ impl Output {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let folder = folder.unwrap_or(Path::new("."));
-                std::fs::metadata(folder).map_err(Error::io("write into", folder))?;
+                if !folder.try_exists().map_err(Error::io("write into", folder))? {
+                    return Err(Error::NoFolder { path: folder.to_owned() });
+                }
                 Self::File(target)
             }
             Err(source) => return Err(Error::io("write", path)(source)),
@@ -139,7 +141,7 @@ mod tests {
         assert!(Output::at(&at("ring"), None).is_err());
         let folder = Output::at(dir.path(), None);
         assert!(matches!(folder, Err(Error::OutputIsFolder { .. })), "{folder:?}");
-        assert!(matches!(Output::at(&at("no/r"), None), Err(Error::Io { .. })));
+        assert!(matches!(Output::at(&at("no/r"), None), Err(Error::NoFolder { .. })));
         let null = Path::new("/dev/null");
         assert_eq!(Output::at(null, None).unwrap(), Output::Special(null.to_owned()));
     }

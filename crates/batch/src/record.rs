@@ -3,8 +3,6 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::shard::Shard;
-
 /// The type of the ids of an output that has typed columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum IdType {
@@ -25,10 +23,6 @@ pub(crate) struct Layout {
     pub id: IdType,
     /// Whether each tool comes with its explanation and what it needs.
     pub explain: bool,
-    /// Which rows of the input the output has.
-    pub shard: Shard,
-    /// Whether rows of the input may lack an id, which is null in the journal: JSON lines.
-    pub numbers_missing_ids: bool,
 }
 
 /// A row of the output.
@@ -62,13 +56,9 @@ impl<'a> OutputRecord<'a> {
         })
     }
 
-    /// The id of the row at a place of the output: a text as it is, anything else as JSON. `None` for null.
-    pub fn id(&self, layout: &Layout, place: usize) -> Option<String> {
-        match self.id.get() {
-            "null" if layout.numbers_missing_ids => Some(layout.shard.row(place).to_string()),
-            "null" => None,
-            json => Some(text(json)),
-        }
+    /// The id: a text as it is, anything else as JSON. `None` for null.
+    pub fn id(&self) -> Option<String> {
+        Some(self.id.get()).filter(|id| *id != "null").map(text)
     }
 
     pub fn fit_reason(&self) -> Option<String> {
@@ -79,9 +69,4 @@ impl<'a> OutputRecord<'a> {
 /// What a text in JSON says; other values as JSON.
 fn text(json: &str) -> String {
     serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
-}
-
-/// The lines of some rows, each with its place when the first is at `first`.
-pub(crate) fn lines(rows: &str, first: usize) -> impl Iterator<Item = (usize, &str)> {
-    (first..).zip(rows.lines())
 }

@@ -1,7 +1,10 @@
 //! One row of an input, as every format gives it.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use toolroute_eval::{BadRow, Query, RowId};
+use toolroute_rank::engine::Context;
 
 use crate::columns::Columns;
 
@@ -11,8 +14,28 @@ pub(crate) struct Row {
     /// Its number in the input, counted from 0; blank lines do not count.
     pub number: usize,
     pub query: Result<Query, BadRow>,
-    /// Tools to rank in the place of the catalog's: a list in JSON.
-    pub tools: Option<String>,
+    /// Tools to rank in the place of the catalog's: a list in JSON. Neighbours with equal ones share them.
+    pub tools: Option<Arc<str>>,
+}
+
+impl Row {
+    /// Takes the tools of the row before it where they are equal; how many bytes this row holds beside them.
+    pub fn share_tools(&mut self, before: &mut Option<Arc<str>>) -> usize {
+        let tools = match (&self.tools, &*before) {
+            (Some(own), Some(shared)) if own == shared => {
+                self.tools = before.clone();
+                0
+            }
+            (Some(own), _) => {
+                *before = Some(own.clone());
+                own.len()
+            }
+            (None, _) => 0,
+        };
+        let Ok(query) = &self.query else { return tools };
+        let candidates = query.candidates.iter().flatten().map(String::len).sum::<usize>();
+        tools + query.query.len() + candidates
+    }
 }
 
 /// What the cells of a row hold, before it is known whether they make a prompt.
@@ -22,16 +45,17 @@ pub(crate) struct Cells {
     pub prompt: Option<String>,
     pub candidates: Option<Vec<String>>,
     pub tools: Option<String>,
+    pub context: Option<Context>,
 }
 
 impl Cells {
     /// The row that they make, or why they make none. `line` counts from 1.
     pub fn row(self, number: usize, line: usize, prompt_column: &str) -> Row {
-        let Self { id, prompt, candidates, tools } = self;
+        let Self { id, prompt, candidates, tools, context } = self;
         let error = match prompt {
             Some(query) if !query.trim().is_empty() => {
-                let query = Query { id, query, gold: Vec::new(), candidates, context: None, line };
-                return Row { number, query: Ok(query), tools };
+                let query = Query { id, query, gold: Vec::new(), candidates, context, line };
+                return Row { number, query: Ok(query), tools: tools.map(Arc::from) };
             }
             Some(_) => {
                 format!("\"{prompt_column}\" is empty; expected some words that say what is wanted")

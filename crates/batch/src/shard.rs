@@ -27,11 +27,6 @@ impl Shard {
     pub(crate) fn len(self, rows: usize) -> usize {
         rows.saturating_sub(self.index).div_ceil(self.count)
     }
-
-    /// The number that the row at a place of this shard has in the whole input.
-    pub(crate) fn row(self, place: usize) -> usize {
-        self.index + place * self.count
-    }
 }
 
 /// A text that names no shard.
@@ -69,7 +64,6 @@ mod tests {
             assert_eq!(shards.iter().filter(|shard| shard.holds(row)).count(), 1);
         }
         assert_eq!(shards.iter().map(|shard| shard.len(10)).sum::<usize>(), 10);
-        assert_eq!((shards[2].row(0), shards[2].row(2)), (2, 8));
         for text in ["3/3", "1", "0/0", "-1/2", "a/b", ""] {
             assert!(text.parse::<Shard>().is_err(), "{text}");
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::compression::Packer;
 use crate::csv_rows::cause;
 use crate::format::{FileFormat, Format};
-use crate::record::{self, Layout, OutputRecord};
+use crate::record::{Layout, OutputRecord};
 
 /// Takes rows as the journal has them: JSON lines.
 pub(crate) trait RowWriter {
@@ -24,8 +24,8 @@ pub(crate) type Sink = Box<dyn Write + Send>;
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
         Format::JsonLines => Box::new(JsonLines(Packer::new(to, format.compression)?)),
-        Format::Csv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b',', layout)?),
-        Format::Tsv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b'\t', layout)?),
+        Format::Csv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b',')?),
+        Format::Tsv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b'\t')?),
         #[cfg(feature = "arrow")]
         Format::Parquet => Box::new(crate::tables::ParquetRows::new(to, layout)?),
         #[cfg(feature = "arrow")]
@@ -56,25 +56,23 @@ pub(crate) const COLUMNS: [&str; 8] =
 
 struct CsvRows {
     table: csv::Writer<Packer<Sink>>,
-    layout: Layout,
-    written: usize,
 }
 
 impl CsvRows {
-    fn new(to: Packer<Sink>, delimiter: u8, layout: Layout) -> io::Result<Self> {
+    fn new(to: Packer<Sink>, delimiter: u8) -> io::Result<Self> {
         let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(to);
         table.write_record(COLUMNS).map_err(cause)?;
-        Ok(Self { table, layout, written: 0 })
+        Ok(Self { table })
     }
 }
 
 impl RowWriter for CsvRows {
     fn write(&mut self, rows: &str) -> io::Result<()> {
-        for (place, line) in record::lines(rows, self.written) {
+        for line in rows.lines() {
             let row = OutputRecord::parse(line)?;
             let confidence = row.confidence.map(|confidence| confidence.to_string());
             let written = self.table.write_record([
-                row.id(&self.layout, place).as_deref().unwrap_or_default(),
+                row.id().as_deref().unwrap_or_default(),
                 row.tools.get(),
                 row.fit.as_deref().unwrap_or_default(),
                 row.fit_reason().as_deref().unwrap_or_default(),
@@ -84,7 +82,6 @@ impl RowWriter for CsvRows {
                 row.error.as_deref().unwrap_or_default(),
             ]);
             written.map_err(cause)?;
-            self.written += 1;
         }
         self.table.flush()
     }

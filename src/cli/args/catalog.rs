@@ -23,7 +23,8 @@ pub struct CatalogArgs {
     /// overlays are always used
     #[arg(long)]
     pub author_signals: bool,
-    /// Fail on the first invalid tool or row instead of skipping it
+    /// Fail on the first invalid tool instead of skipping it; where rows are read, finish them all, and
+    /// exit with 3 if one was invalid
     #[arg(long)]
     pub strict: bool,
 }

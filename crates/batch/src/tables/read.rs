@@ -1,6 +1,5 @@
 //! Rows out of Arrow and Parquet.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -10,6 +9,8 @@ use arrow_ipc::reader::StreamReader;
 use arrow_schema::{DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use toolroute_eval::{BadRow, RowId};
 
 use super::cells;
@@ -33,6 +34,15 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
     let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
     let builder = builder.map_err(|error| damaged(&error))?;
     let table = Table::new(path, builder.schema(), columns)?;
+    let is_needed = |column: &&ColumnChunkMetaData| {
+        let name = column.column_path().parts().first();
+        table.needed().iter().any(|place| Some(&table.header[*place]) == name)
+    };
+    let groups = builder.metadata().row_groups();
+    let needed = groups.iter().flat_map(RowGroupMetaData::columns).filter(is_needed);
+    if let Some(codec) = needed.map(ColumnChunkMetaData::compression).find_map(unread_codec) {
+        return Err(Error::Codec { path: path.to_owned(), codec });
+    }
     let total = usize::try_from(builder.metadata().file_metadata().num_rows()).ok();
     let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed());
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH).build());
@@ -40,14 +50,17 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
     // The columns are fewer now.
     let table = Table::new(path, &reader_schema(&reader), &table.chosen())?;
     let id = table.id_type();
-    let rows = TableRows {
-        batches: reader,
-        table,
-        format: Format::Parquet,
-        ready: VecDeque::new(),
-        next: 0,
-    };
+    let rows = TableRows { batches: reader, table, format: Format::Parquet, batch: None, next: 0 };
     Ok(OpenRows { rows: Box::new(rows), id, total })
+}
+
+/// The name of a compression that this program is built without.
+fn unread_codec(of: Compression) -> Option<&'static str> {
+    match of {
+        Compression::BROTLI(_) => Some("brotli"),
+        Compression::LZO => Some("LZO"),
+        _ => None,
+    }
 }
 
 fn reader_schema(reader: &impl arrow_array::RecordBatchReader) -> Schema {
@@ -68,7 +81,7 @@ pub(crate) fn open_arrow(
     let table = Table::new(path, &stream.schema(), columns)?;
     let id = table.id_type();
     let batches = ArrowBatches { stream, is_file };
-    let rows = TableRows { batches, table, format: Format::Arrow, ready: VecDeque::new(), next: 0 };
+    let rows = TableRows { batches, table, format: Format::Arrow, batch: None, next: 0 };
     Ok(OpenRows { rows: Box::new(rows), id, total: None })
 }
 
@@ -143,7 +156,8 @@ impl Table {
     fn check_types(&self) -> Result<(), Error> {
         let Places { prompt, id, candidates, tools } = self.places;
         let is_list_of = |of: &DataType, is: fn(&DataType) -> bool| {
-            cells::is_text(of) || cells::element(of).is_some_and(is)
+            let is_element = |of: &DataType| of.is_null() || is(of);
+            cells::is_text(of) || of.is_null() || cells::element(of).is_some_and(is_element)
         };
         let check =
             |place: Option<usize>, is: &dyn Fn(&DataType) -> bool, expected, flag| match place
@@ -217,8 +231,8 @@ impl Table {
         let candidates = candidates.map(|place| cells::candidates(batch.column(place), at));
         let tools = tools.map(|place| cells::tools(batch.column(place), at));
         let (candidates, tools) = (candidates.transpose()?, tools.transpose()?);
-        let id = RowId::default();
-        Ok(Cells { id, prompt, candidates: candidates.flatten(), tools: tools.flatten() })
+        let (candidates, tools) = (candidates.flatten(), tools.flatten());
+        Ok(Cells { prompt, candidates, tools, ..Cells::default() })
     }
 }
 
@@ -227,7 +241,8 @@ struct TableRows<B> {
     batches: B,
     table: Table,
     format: Format,
-    ready: VecDeque<Row>,
+    /// The batch that is read, and its next row: a row is made when it is asked for.
+    batch: Option<(RecordBatch, usize)>,
     next: usize,
 }
 
@@ -239,16 +254,19 @@ where
     type Item = Result<Row, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.ready.is_empty() {
-            let batch = match guarded(|| self.batches.next().transpose()) {
-                Ok(batch) => batch?,
+        loop {
+            if let Some((batch, at)) = &mut self.batch
+                && *at < batch.num_rows()
+            {
+                let row = self.table.row(batch, *at, self.next);
+                *at += 1;
+                self.next += 1;
+                return Some(Ok(row));
+            }
+            self.batch = match guarded(|| self.batches.next().transpose()) {
+                Ok(batch) => Some((batch?, 0)),
                 Err(error) => return Some(Err(damaged(&self.table.path, self.format, &error))),
             };
-            let first = self.next;
-            let rows = 0..batch.num_rows();
-            self.ready.extend(rows.map(|at| self.table.row(&batch, at, first + at)));
-            self.next += batch.num_rows();
         }
-        self.ready.pop_front().map(Ok)
     }
 }

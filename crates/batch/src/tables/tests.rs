@@ -6,6 +6,8 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 
 use crate::format::Format;
 use crate::{Columns, FileFormat, Input};
@@ -65,4 +67,28 @@ fn a_damaged_table_is_never_a_panic() {
             assert!(prompts(&path, format).is_err(), "{format:?} cut after {end} bytes");
         }
     }
+}
+
+#[test]
+fn a_compression_that_is_not_read_is_told_by_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("q");
+    std::fs::write(&path, bytes(Format::Parquet)).unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    let mut metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap().into_builder();
+    let of_brotli = |group: parquet::file::metadata::RowGroupMetaData| {
+        let columns = group.columns().iter().cloned().map(|column| {
+            let codec = Compression::BROTLI(parquet::basic::BrotliLevel::default());
+            column.into_builder().set_compression(codec).build().unwrap()
+        });
+        let columns = columns.collect();
+        group.into_builder().set_column_metadata(columns).build().unwrap()
+    };
+    let groups = metadata.take_row_groups().into_iter().map(of_brotli).collect();
+    let metadata = metadata.set_row_groups(groups).build();
+    let mut whole = bytes(Format::Parquet);
+    ParquetMetaDataWriter::new(&mut whole, &metadata).finish().unwrap();
+    std::fs::write(&path, whole).unwrap();
+    let said = prompts(&path, Format::Parquet).unwrap_err().to_string();
+    assert!(said.contains("is written with brotli, which is not read"), "{said}");
 }

@@ -22,7 +22,7 @@ use parquet::file::properties::WriterProperties;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::record::{self, IdType, Layout, OutputRecord};
+use crate::record::{IdType, Layout, OutputRecord};
 use crate::writer::{COLUMNS, RowWriter, Sink};
 
 /// Bytes of rows that Parquet gathers before it writes a group of them.
@@ -44,7 +44,6 @@ struct Batches {
     layout: Layout,
     schema: SchemaRef,
     tools: Fields,
-    written: usize,
 }
 
 impl Batches {
@@ -76,16 +75,14 @@ impl Batches {
         let fields = COLUMNS.iter().zip(types);
         let fields: Vec<Field> =
             fields.map(|(name, (of, nullable))| Field::new(*name, of, nullable)).collect();
-        Self { layout, schema: Arc::new(Schema::new(fields)), tools, written: 0 }
+        Self { layout, schema: Arc::new(Schema::new(fields)), tools }
     }
 
-    fn batch(&mut self, rows: &str) -> io::Result<RecordBatch> {
-        let rows = record::lines(rows, self.written);
-        let records = rows.map(|(place, line)| Ok((place, OutputRecord::parse(line)?)));
-        let records: Vec<(usize, OutputRecord<'_>)> = records.collect::<io::Result<_>>()?;
-        self.written += records.len();
-        let ids = records.iter().map(|(place, row)| row.id(&self.layout, *place));
-        let rows = || records.iter().map(|(_, row)| row);
+    fn batch(&self, rows: &str) -> io::Result<RecordBatch> {
+        let records = rows.lines().map(OutputRecord::parse);
+        let records: Vec<OutputRecord<'_>> = records.collect::<io::Result<_>>()?;
+        let rows = || records.iter();
+        let ids = rows().map(OutputRecord::id);
         let columns: Vec<ArrayRef> = vec![
             id_column(&self.layout.id, ids.collect())?,
             self.tools(rows())?,

@@ -1,9 +1,11 @@
 //! Replaces a file as a whole.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+
+use tempfile::NamedTempFile;
 
 /// Who may read a file after it is written. Only the owner may write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,37 @@ pub fn replace_with<T, E: From<io::Error>>(
     readers: Readers,
     fill: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {
+    publish(path, readers, fill, |file, path| {
+        file.persist(path).map(drop).map_err(|error| error.error)
+    })
+}
+
+/// The same as [`replace_with`] for a file that must not exist yet.
+///
+/// # Errors
+/// [`ErrorKind::AlreadyExists`] if there is a file, even one that appeared while `fill` ran; otherwise
+/// the same as [`replace_with`].
+pub fn create_with<T, E: From<io::Error>>(
+    path: &Path,
+    readers: Readers,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
+    publish(path, readers, fill, |file, path| match file.persist_noclobber(path) {
+        // Some file systems have neither such a rename nor hard links.
+        Err(error) if error.error.kind() != ErrorKind::AlreadyExists && !path.exists() => {
+            error.file.persist(path).map(drop).map_err(|error| error.error)
+        }
+        done => done.map(drop).map_err(|error| error.error),
+    })
+}
+
+/// Writes a file beside `path` and lets `rename` bring it there.
+fn publish<T, E: From<io::Error>>(
+    path: &Path,
+    readers: Readers,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+    rename: impl FnOnce(NamedTempFile, &Path) -> io::Result<()>,
+) -> Result<T, E> {
     let linked = if readers == Readers::AsBefore { path.canonicalize().ok() } else { None };
     let path = linked.as_deref().unwrap_or(path);
     let folder = folder_of(path);
@@ -46,7 +79,7 @@ pub fn replace_with<T, E: From<io::Error>>(
         file.as_file().set_permissions(before.permissions())?;
     }
     file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
+    rename(file, path)?;
     sync_folder(folder)?;
     remove_stale(folder, &prefix);
     Ok(filled)

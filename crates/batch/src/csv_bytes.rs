@@ -1,0 +1,119 @@
+//! What the parser of CSV accepts in silence: bytes that are no text, and a quote that nothing closes.
+
+use std::io::{self, Read};
+
+use crate::input::no_text;
+
+/// Why bytes are no whole table of text.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CsvFlaw {
+    #[error("the quote that opens on line {line} is never closed")]
+    OpenQuote { line: usize },
+    #[error("{0}")]
+    NoText(String),
+}
+
+impl From<CsvFlaw> for io::Error {
+    fn from(flaw: CsvFlaw) -> Self {
+        Self::new(io::ErrorKind::InvalidData, flaw)
+    }
+}
+
+/// Passes the bytes of a table on. Its end inside quotes is an error: the rows behind the quote would
+/// be one value.
+pub(crate) struct CsvBytes<R> {
+    from: R,
+    delimiter: u8,
+    place: Place,
+    read: usize,
+    line: usize,
+    /// The line of the last quote that opened a value.
+    quote: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    ValueStart,
+    Value,
+    Quoted,
+    /// After a quote in quotes, which closes them or is the first of two.
+    QuoteInQuotes,
+}
+
+impl<R> CsvBytes<R> {
+    pub fn new(from: R, delimiter: u8) -> Self {
+        Self { from, delimiter, place: Place::ValueStart, read: 0, line: 1, quote: 0 }
+    }
+
+    fn pass(&mut self, byte: u8) {
+        let is_mark = b"\xef\xbb\xbf".get(self.read) == Some(&byte);
+        self.read += 1;
+        if is_mark {
+            return;
+        }
+        self.place = match (self.place, byte) {
+            (Place::ValueStart, b'"') => {
+                self.quote = self.line;
+                Place::Quoted
+            }
+            (Place::Quoted, b'"') => Place::QuoteInQuotes,
+            (Place::Quoted, _) | (Place::QuoteInQuotes, b'"') => Place::Quoted,
+            (_, b'\r' | b'\n') => Place::ValueStart,
+            (_, byte) if byte == self.delimiter => Place::ValueStart,
+            _ => Place::Value,
+        };
+        self.line += usize::from(byte == b'\n');
+    }
+}
+
+impl<R: Read> Read for CsvBytes<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer)?;
+        let bytes = &buffer[..read];
+        if self.read == 0
+            && let Some(cure) = no_text(bytes, if self.delimiter == b'\t' { "tsv" } else { "csv" })
+        {
+            return Err(CsvFlaw::NoText(cure).into());
+        }
+        bytes.iter().for_each(|byte| self.pass(*byte));
+        if read == 0 && !buffer.is_empty() && self.place == Place::Quoted {
+            return Err(CsvFlaw::OpenQuote { line: self.quote }.into());
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<usize, String> {
+        // A byte at a time, as a slow pipe has them.
+        let mut from = CsvBytes::new(text.as_bytes(), b',');
+        let mut read = 0;
+        loop {
+            match from.read(&mut [0]) {
+                Ok(0) => return Ok(read),
+                Ok(more) => read += more,
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_quote_that_stays_open_is_told_by_its_line() {
+        for (text, line) in [
+            ("\"", 1),
+            ("\u{feff}\"id", 1),
+            ("id,query\n1,\"a\nb\"\n2,\"c\n3,d\n", 4),
+            ("id,query\r\n1,\"a \"\"b\"\"\r\n", 2),
+            ("id,query\n1,\"a\"\"", 2),
+        ] {
+            let said = check(text).unwrap_err();
+            assert!(said.contains(&format!("on line {line} ")), "{text}: {said}");
+        }
+        for text in ["", "id,query\n1,\"a\"", "a,b\"\n\"\"\"c\",\"\"\n", "\"a\"b\",c\n"] {
+            assert_eq!(check(text), Ok(text.len()), "{text}");
+        }
+    }
+}
