@@ -238,11 +238,11 @@ fn a_prompt_in_hebrew_is_answered_and_one_in_greek_by_categories() {
     let hebrew = batch("prompts.jsonl", &[]);
     assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 41, 41));
     let strange = batch("offtopic.jsonl", &[]);
-    // Half of those for nothing here; no more than that is certain of a text read word by word.
-    assert_eq!((strange.len(), count(&strange, 0)), (24, 12));
+    // Of those for nothing here nine get no tool; the cut-off for none was chosen so that served prompts lose nothing.
+    assert_eq!((strange.len(), count(&strange, 0)), (24, 15));
     // A word of one's own for a category of one's own.
     let ask = ["route", "--tools", tools.to_str().unwrap(), "χρειάζομαι άδεια την Πέμπτη"];
-    assert!(ids(&sandbox.json(&ask)).is_empty());
+    assert_ne!(sandbox.json(&ask)["fit"], "fits");
     let config = sandbox.write("words.toml", "[category_words]\nhr = [\"άδεια\"]\n");
     let with_words = sandbox.json(&[&ask[..], &["--config", config.to_str().unwrap()]].concat());
     assert!(ids(&with_words).contains(&"people__request_leave"), "{with_words}");

@@ -13,7 +13,7 @@
 //!     Tool::new(Some("mail"), "send_email", "Sends an email to a person"),
 //! ])
 //! .catalog;
-//! Without an embedder the engine still ranks, by keywords only, and says so.
+//! // Without an embedder the engine still ranks, by keywords only, and says so.
 //! let engine = Engine::builder(catalog).build()?;
 //! let selection = engine.select(&SelectRequest::new("send an email to Dana"))?;
 //! assert_eq!(selection.tools[0].tool.id.as_str(), "mail__send_email");
