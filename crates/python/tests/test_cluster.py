@@ -127,7 +127,7 @@ def test_what_belongs_to_a_machine_is_not_shipped(tmp_path: Path):
 def ray() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="!! SKIPPED: ray is not installed")
     pytest.importorskip("ray.data", reason="!! SKIPPED: ray[data] is not installed")
-    ray.init(num_cpus=3, object_store_memory=100 * 2**20, include_dashboard=False, logging_level="error")
+    ray.init("local", num_cpus=3, object_store_memory=100 * 2**20, include_dashboard=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield ray
     ray.shutdown()
