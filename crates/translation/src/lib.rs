@@ -14,7 +14,7 @@ pub use language::Language;
 pub use restriction::restriction;
 
 use lexicon::Lexicon;
-use restriction::{FORBIDS, ORDERED};
+use restriction::is_do_not;
 use words::Word;
 
 /// A text as English words.
@@ -53,7 +53,8 @@ pub fn in_english(text: &str) -> Option<Translation> {
             at += 1;
             continue;
         };
-        let (meaning, taken) = match forbids(&words[at..]) {
+        let next = words.get(at + 1).and_then(Word::spoken);
+        let (meaning, taken) = match is_do_not(&word.lower, next) {
             true => (Some("not"), 1),
             false => lexicon.longest(&words[at..]),
         };
@@ -79,12 +80,6 @@ pub fn in_english(text: &str) -> Option<Translation> {
         text,
         known,
     })
-}
-
-/// Whether a Hebrew order begins with "do not": the same word means "to" before everything but a verb.
-fn forbids(words: &[Word]) -> bool {
-    let [Word::Spoken(word), Word::Spoken(next), ..] = words else { return false };
-    word.lower == FORBIDS && next.lower.starts_with(ORDERED)
 }
 
 /// Adds a word unchanged; punctuation is appended to the word before it.

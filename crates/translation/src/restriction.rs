@@ -18,10 +18,12 @@ const WORDS: [(Option<Language>, &str); 9] = [
 ];
 
 /// "Do not" in Hebrew, before a verb in the second person, and "to" before everything else.
-pub(super) const FORBIDS: &str = "אל";
+const NOT_OR_TO: &str = "אל";
 
-/// The letter with which such a verb begins.
-pub(super) const ORDERED: char = 'ת';
+/// Whether a word is Hebrew for "do not", by the word after it.
+pub(super) fn is_do_not(word: &str, next: Option<&str>) -> bool {
+    word == NOT_OR_TO && next.is_some_and(|next| next.starts_with('ת'))
+}
 
 /// Returns the first word by which a text in another language than English forbids an action or makes it conditional;
 /// `None` for a plain order and for English.
@@ -48,9 +50,8 @@ pub fn restriction(text: &str) -> Option<String> {
     }
     let words: Vec<String> = plain_words(text).collect();
     let counts = |at: &usize| {
-        let is_to = words[*at] == FORBIDS
-            && !words.get(at + 1).is_some_and(|next| next.starts_with(ORDERED));
-        listed.contains(&words[*at].as_str()) && !is_to
+        let (word, next) = (words[*at].as_str(), words.get(at + 1).map(String::as_str));
+        listed.contains(&word) && (word != NOT_OR_TO || is_do_not(word, next))
     };
     (0..words.len()).find(counts).map(|at| words[at].clone())
 }

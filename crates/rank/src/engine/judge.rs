@@ -15,7 +15,7 @@ use crate::index::Rows;
 use crate::query::{ContextFeatures, Reading};
 use crate::selection::{
     Assessment, Candidate, Exclusion, OpenBreakers, Policy, Signal, SignalInputs, SignalWeights,
-    Signals, Strategy, ToolFilter, band_of,
+    Signals, Strategy, TAIL_FROM, ToolFilter, band_of,
 };
 
 /// The minimum score of another tool of the same server, as a share of the best tool's score, to
@@ -109,9 +109,10 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The width of the band, if scores alone decide which candidates are in the answer.
+    /// The width of the band, if the catalog is large and scores alone decide which candidates are in the answer.
     pub fn tail(&self) -> Option<f32> {
-        let is_open = self.policy.is_open()
+        let is_open = self.tools.len() >= TAIL_FROM
+            && self.policy.is_open()
             && self.blocked.is_empty()
             && self.filters.iter().all(ToolFilter::is_open)
             && self.shares.is_none();

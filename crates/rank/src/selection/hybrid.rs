@@ -24,7 +24,7 @@ pub struct HybridRetriever {
 }
 
 /// Rows from which those that score far below the answer are left out early. Fewer are ranked in less than 0.1 ms.
-const TAIL_FROM: usize = 4_096;
+pub const TAIL_FROM: usize = 4_096;
 
 /// Number of ranks that are completed. Within them, an answer does not depend on its limit.
 pub const COMPLETED_RANKS: usize = 5;
@@ -120,11 +120,12 @@ impl HybridRetriever {
     fn without_tail(&self, all: PartScores, prompt: &Prompt<'_>, named: &[u32]) -> PartScores {
         let fusion = self.fusion.sharing(prompt.semantic_share);
         let is_scored_alone = prompt.clauses.is_empty() && self.semantic.usage().is_none();
-        let tail = prompt.tail.filter(|_| is_scored_alone && all.rows.len() >= TAIL_FROM);
+        let tail = prompt.tail.filter(|_| is_scored_alone);
         let least = tail.and_then(|band| {
             let scores = fusion.least_totals(&all.semantic, &all.keyword, prompt.trust)?;
+            let mut sorted = scores.clone();
             let [completed, last] =
-                [COMPLETED_RANKS, prompt.limit].map(|count| nth_best(&scores, count));
+                [COMPLETED_RANKS, prompt.limit].map(|rank| nth_best(&mut sorted, rank));
             let least = (LEAST_SUPPLY * completed?).min(last? - band) - Fusion::FAR_LEAD;
             (least > 0.0).then_some((least, scores))
         });
@@ -193,13 +194,12 @@ impl Retriever for HybridRetriever {
     }
 }
 
-/// The score of a rank, counted from 1; `None` where there are not so many.
-fn nth_best(scores: &[f32], rank: usize) -> Option<f32> {
+/// The score of a rank, counted from 1; `None` where there are not so many. Reorders the scores.
+fn nth_best(scores: &mut [f32], rank: usize) -> Option<f32> {
     if rank == 0 || rank > scores.len() {
         return None;
     }
-    let mut sorted = scores.to_vec();
-    let (_, score, _) = sorted.select_nth_unstable_by(rank - 1, |a, b| b.total_cmp(a));
+    let (_, score, _) = scores.select_nth_unstable_by(rank - 1, |a, b| b.total_cmp(a));
     Some(*score)
 }
 

@@ -47,7 +47,7 @@ pub use explanation::{
 pub use factory::{resolve_strategy, retrievers};
 pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
 pub use fusion::{Fusion, Normalization};
-pub use hybrid::{COMPLETED_RANKS, HybridRetriever, LEAST_SUPPLY};
+pub use hybrid::{COMPLETED_RANKS, HybridRetriever, LEAST_SUPPLY, TAIL_FROM};
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};

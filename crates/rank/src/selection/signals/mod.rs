@@ -53,6 +53,18 @@ pub struct SignalInputs<'a> {
     pub unread: f32,
 }
 
+impl SignalInputs<'_> {
+    /// Whether the request itself says anything that signals are about.
+    fn ask(&self) -> bool {
+        let Self { features, follows, planned, urgent, needs_web, cost_aware, .. } = *self;
+        features.is_some()
+            || urgent
+            || needs_web
+            || cost_aware
+            || !(follows.is_empty() && planned.is_empty())
+    }
+}
+
 /// The signals of one prompt; explains the score of any of its candidates.
 pub struct Assessment<'a> {
     signals: &'a Signals,
@@ -104,11 +116,9 @@ impl Signals {
 
     /// Whether no signal changes a score or adds a tool for these inputs, whatever is found.
     pub fn are_silent(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> bool {
-        let SignalInputs { text, features, observed, follows, planned, unread, .. } = inputs;
-        let is_asked = features.is_some() || inputs.urgent || inputs.needs_web || inputs.cost_aware;
-        let is_known = [observed.len(), follows.len(), planned.len()].iter().any(|len| *len > 0);
+        let SignalInputs { text, observed, unread, .. } = inputs;
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
-        let speaks = is_asked || is_known || unread > 0.0 || self.facts.any_counts;
+        let speaks = inputs.ask() || !observed.is_empty() || unread > 0.0 || self.facts.any_counts;
         !speaks && (!wants_intents || self.intents.find(text).is_empty())
     }
 
@@ -260,14 +270,9 @@ impl Assessment<'_> {
     /// Whether the request says anything that signals are about. Without it only the facts of a tool that
     /// [always count](ToolFacts::always_counts) do, and most tools have none.
     fn is_asked(&self) -> bool {
-        let SignalInputs { features, follows, planned, urgent, needs_web, cost_aware, .. } =
-            self.inputs;
-        features.is_some()
-            || urgent
-            || needs_web
-            || cost_aware
-            || !(follows.is_empty() && planned.is_empty())
-            || !(self.history.is_empty() && self.intents.is_empty() && self.categories.is_empty())
+        let is_none =
+            self.history.is_empty() && self.intents.is_empty() && self.categories.is_empty();
+        self.inputs.ask() || !is_none
     }
 
     /// The sum of the signals of a candidate.
