@@ -96,12 +96,13 @@ optional_step python3 "public items without a door" scripts/doors.sh
 optional_step python3 "self-checks of the Python scripts" python_self_checks
 step "the tools of the next checks" install_tools
 optional_step shellcheck "shellcheck" shellcheck scripts/*.sh .ci/run
-optional_step cargo-deny "licences, bans and sources of dependencies" cargo deny check licenses bans sources
+optional_step cargo-deny "licences, bans and sources of dependencies" cargo deny check --hide-inclusion-graph licenses bans sources
 optional_step cargo-deny "known vulnerabilities of dependencies" vulnerabilities
 
 printf '\n' >&2
 for name in ${skipped_steps[@]+"${skipped_steps[@]}"}; do printf 'skipped: %s\n' "$name" >&2; done
 for name in ${failed_steps[@]+"${failed_steps[@]}"}; do printf 'failed:  %s\n' "$name" >&2; done
+grep -a '^test .* FAILED$\|^thread .* panicked at' "$log" >&2 || true
 
 awk '/^test result:/ {
     for (i = 2; i <= NF; i++) {

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, ids, samples};
+use crate::support::{Sandbox, ids, kill_after, samples};
 
 fn rows(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -107,15 +106,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     let partial = sandbox.path("cut.jsonl.partial");
     let mut child = sandbox.command();
     child.args(args(&cut)).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = child.spawn().unwrap();
-    let lines = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
-    let start = Instant::now();
-    while lines() < 300 && child.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < Duration::from_secs(300), "the batch does not move");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_after(child.spawn().unwrap(), &partial, 300);
     assert!(!cut.exists(), "an unfinished batch must not look finished");
     let output = sandbox.toolroute().args(args(&cut)).assert().success();
     let summary: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, samples};
+use crate::support::{Sandbox, kill_after, samples};
 
 fn prompts(count: usize) -> String {
     let row =
@@ -32,16 +32,8 @@ fn an_interrupted_batch_goes_on_into_parquet_as_into_json_lines() {
     fs::write(&cut, "old").unwrap();
     let mut child = sandbox.command();
     child.args(args(&input, &cut)).arg("--overwrite").stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = child.spawn().unwrap();
     let partial = sandbox.path("cut.parquet.partial");
-    let lines = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
-    let start = Instant::now();
-    while lines() < 300 && child.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < Duration::from_secs(300), "the batch does not move");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill_after(child.spawn().unwrap(), &partial, 300);
     assert_eq!(fs::read(&cut).unwrap(), b"old");
     let done = sandbox.toolroute().args(args(&input, &cut)).assert().success();
     let summary: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();

@@ -104,6 +104,18 @@ impl Sandbox {
     }
 }
 
+/// Kills a batch once its journal has so many lines, or has ended.
+pub fn kill_after(mut child: std::process::Child, journal: &Path, lines: usize) {
+    let written = || std::fs::read_to_string(journal).map_or(0, |text| text.lines().count());
+    let start = std::time::Instant::now();
+    while written() < lines && child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(300), "the batch does not move");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// The sample catalog.
 pub fn samples() -> String {
     repo("examples/catalog").to_string_lossy().into_owned()

@@ -21,6 +21,7 @@ pub(crate) type Sink = Box<dyn Write + Send>;
 
 /// # Errors
 /// Where the beginning cannot be written, or this program lacks the format.
+#[cfg_attr(not(feature = "arrow"), expect(unused_variables, reason = "text has one layout"))]
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
         Format::JsonLines => Box::new(JsonLines(Packer::new(to, format.compression)?)),
