@@ -3,7 +3,7 @@
 # The model is part of the program: but for the build's crates nothing is fetched.
 #
 # What is built is complete in what it shows: route, batch, eval, learn, index. The gateway, the HTTP API, calls of
-# tools and candle take twice as long to compile, and are in `cargo install --path . --locked`.
+# tools, obligations and candle take twice as long to compile, and are in `cargo install --path . --locked`.
 set -euo pipefail
 
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -33,4 +33,4 @@ for prompt in "${prompts[@]}"; do
     "$toolroute" route --tools "$tools" "$prompt"
 done
 
-say "this program ranks; for the gateway, the HTTP API and calls of tools as well: cargo install --path . --locked"
+say "this program ranks; for the gateway, the HTTP API, calls of tools and obligations as well: cargo install --path . --locked"

@@ -79,6 +79,7 @@ step "clippy, default features" cargo clippy --locked --all-targets -- -D warnin
 step "clippy, library without features" cargo clippy --locked -p toolroute --no-default-features --lib -- -D warnings
 step "clippy, execution without servers" cargo clippy --locked -p toolroute --no-default-features --features execution --lib -- -D warnings
 # Python loads it, so that it is no default member of the workspace.
+step "clippy, what the quickstart builds" cargo clippy --locked -p toolroute --no-default-features --features cli,built-in-model -- -D warnings
 step "clippy, the Python package" cargo clippy --locked -p toolroute-python -- -D warnings
 step "documentation without a warning" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace
 optional_step python3 "the public names of the crate" scripts/public_api.py

@@ -69,7 +69,7 @@
 //! | [`embedding`] | what is the vector of a text? |
 //! | [`session`] | what was said, offered and called in this conversation? |
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) |
-//! | [`conductor`] | are the obligations of a request discharged, and by what? |
+//! | `conductor` | are the obligations of a request discharged, and by what? (feature `obligations`) |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
 //!
 //! These names are the crate's interface: `docs/public-api.txt` has them all. The crates that they come from
@@ -78,10 +78,10 @@
 //! # Features
 //!
 //! `cli` (default) is the `toolroute` binary; `built-in-model` (default) puts the models into the
-//! program, 32 MB of it; `hub` (default) is the download of models; `execution` runs tools that are
-//! functions or local programs, and `mcp` (default) those of servers. Without `hub` and `mcp` the
-//! crate has no network code. `cuda` and `metal` let candle run models on an NVIDIA card
-//! and on a graphics processor of Apple.
+//! program, 32 MB of it; `hub` (default) is the download of models; `obligations` is the conductor;
+//! `execution` runs tools that are functions or local programs, and `mcp` those of servers; `server`
+//! (default) is all three. Without `hub` and `mcp` the crate has no network code. `cuda` and `metal`
+//! let candle run models on an NVIDIA card and on a graphics processor of Apple.
 
 /// The command line. Hidden, because only the binary calls it.
 #[cfg(feature = "cli")]
@@ -125,9 +125,9 @@ pub mod embedding {
 
 /// One conversation with one client: its prompts, selections, calls and their outcomes.
 pub mod session {
-    pub use toolroute_conduct::session::Session;
+    pub use toolroute_session::Session;
     #[cfg(feature = "execution")]
-    pub use toolroute_conduct::session::{Plan, PlanReport, join, nearest, neighbors};
+    pub use toolroute_session::{Plan, PlanReport, join, nearest, neighbors};
 }
 
 /// Calls of tools: invokers, arguments, retries, breakers, fallbacks.
@@ -143,6 +143,7 @@ pub mod execution {
 }
 
 /// Obligations, discharged by tools and checked.
+#[cfg(feature = "obligations")]
 pub mod conductor {
     #[cfg(feature = "execution")]
     pub use toolroute_conduct::ExecutionRunner;

@@ -10,8 +10,8 @@ use super::args::{Global, SourceArgs};
 use super::exit::{self, Failure};
 use super::render;
 use toolroute_catalog::Tool;
-use toolroute_conduct::session::Session;
 use toolroute_run::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
+use toolroute_session::Session;
 
 /// A report with the arguments that were extracted from the prompt.
 #[derive(Serialize)]

@@ -19,7 +19,6 @@ use super::settings::{Configure, Settings};
 use super::setup::{self, Wanted};
 use super::{paths, render, servers};
 use toolroute_catalog::{CallHints, Catalog, Tool};
-use toolroute_conduct::session::{Session, join, nearest, neighbors};
 use toolroute_rank::engine::Engine;
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
@@ -27,6 +26,7 @@ use toolroute_run::execution::{
     Failure as RawError, Outcome, Patterns, Permissions, PreparedArguments, Report, Request,
     ServersFile, StandIns, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
+use toolroute_session::{Session, join, nearest, neighbors};
 use toolroute_vectors::durable;
 
 #[derive(Args)]

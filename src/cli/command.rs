@@ -14,6 +14,7 @@ use super::batch::{self, BatchArgs};
 #[cfg(feature = "mcp")]
 use super::call::{self, CallArgs, OutputArgs};
 use super::candidates::{self, CandidatesArgs};
+#[cfg(feature = "mcp")]
 use super::conduct::{self, ConductArgs};
 use super::configure::{self, ConfigArgs};
 #[cfg(feature = "mcp")]
@@ -25,7 +26,9 @@ use super::global::Global;
 use super::import::{self, ImportArgs};
 use super::index::{self, IndexArgs};
 use super::learn::{self, LearnArgs};
+#[cfg(feature = "mcp")]
 use super::ledger::{self, LedgerArgs};
+#[cfg(feature = "mcp")]
 use super::metrics::{self, MetricsArgs};
 use super::model::{self, ModelArgs};
 #[cfg(feature = "mcp")]
@@ -108,10 +111,13 @@ pub enum Command {
     /// Show and check the configuration
     Config(ConfigArgs),
     /// Discharge the obligations of a request with tools, and record the steps in a ledger
+    #[cfg(feature = "mcp")]
     Conduct(ConductArgs),
     /// Show how well calls of tools go: errors, fallbacks, estimates, truncated answers
+    #[cfg(feature = "mcp")]
     Metrics(MetricsArgs),
     /// Show the conductor's ledger
+    #[cfg(feature = "mcp")]
     Ledger(LedgerArgs),
     /// Print a completion script for a shell
     Completions {
@@ -188,8 +194,11 @@ impl Command {
             Self::Learn(args) => args,
             Self::Bench(args) => args,
             Self::Candidates(args) => args,
+            #[cfg(feature = "mcp")]
             Self::Conduct(args) => args,
+            #[cfg(feature = "mcp")]
             Self::Metrics(args) => args,
+            #[cfg(feature = "mcp")]
             Self::Ledger(args) => args,
             // `config show` shows the settings themselves.
             Self::Config(_) | Self::Completions { .. } => return None,
@@ -231,8 +240,11 @@ impl Command {
             Self::Bench(args) => bench::run(args, global),
             Self::Candidates(args) => candidates::run(args, global),
             Self::Config(args) => configure::run(args, global),
+            #[cfg(feature = "mcp")]
             Self::Conduct(args) => conduct::run(args, global),
+            #[cfg(feature = "mcp")]
             Self::Ledger(args) => ledger::run(args, global),
+            #[cfg(feature = "mcp")]
             Self::Metrics(args) => metrics::run(args, global),
             Self::Completions { shell } => {
                 // `generate` panics if it cannot write, so it writes to memory first.

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-#[cfg(feature = "mcp")]
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -12,26 +11,21 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::args::{CatalogArgs, EngineArgs, Global, LedgerChoice, SelectArgs};
-#[cfg(feature = "mcp")]
 use super::args::{LimitArgs, LogChoice};
-#[cfg(feature = "mcp")]
 use super::call;
 use super::limit::Limit;
 use super::settings::{Configure, Settings};
 use super::setup::{self, STREAM, Wanted};
 use super::words::{joined, word};
 use super::{paths, render};
-#[cfg(feature = "mcp")]
 use toolroute_conduct::ExecutionRunner;
-#[cfg(feature = "mcp")]
-use toolroute_conduct::session::{Session, join};
 use toolroute_conduct::{
     Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Reply, Runner, Scope,
     default_tools,
 };
 use toolroute_rank::engine::{DEFAULT_LIMIT, Engine};
-#[cfg(feature = "mcp")]
 use toolroute_run::execution::{Blocking, Report};
+use toolroute_session::{Session, join};
 
 #[derive(Args)]
 pub struct ConductArgs {
@@ -56,10 +50,8 @@ pub struct ConductArgs {
     /// A TOML file that says how tools are run, with a table per tool id, such as builtin = "math"
     #[arg(long, value_name = "FILE")]
     pub runners: Option<PathBuf>,
-    #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub limits: LimitArgs,
-    #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub log: LogChoice,
     #[command(flatten)]
@@ -74,7 +66,6 @@ pub struct ConductArgs {
 
 impl Configure for ConductArgs {
     fn configure(&mut self, settings: &Settings) {
-        #[cfg(feature = "mcp")]
         self.log.configure(settings);
         self.ledger.configure(settings);
         self.catalog.configure(settings);
@@ -101,7 +92,6 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let document = args.request.as_deref().map_or_else(|| Ok(LATEST.to_owned()), document)?;
     let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
-    #[cfg(feature = "mcp")]
     let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
     let (wanted, builtins) = match (setup::names_sources(&args.catalog), &args.runners) {
         (false, None) => {
@@ -154,7 +144,6 @@ fn document(request: &str) -> anyhow::Result<String> {
 
 /// Runs `work` with the built-in tools and those of the servers of `--servers`, and stops the
 /// servers afterwards.
-#[cfg(feature = "mcp")]
 fn with_runner<T>(
     args: &ConductArgs,
     global: &Global,
@@ -178,16 +167,6 @@ fn with_runner<T>(
     let done = work(&runner.confirmed(args.limits.yes).on_report(&note));
     calls.close();
     Ok(done)
-}
-
-#[cfg(not(feature = "mcp"))]
-fn with_runner<T>(
-    _args: &ConductArgs,
-    _global: &Global,
-    (_engine, builtins): (&Engine, Builtins),
-    work: impl FnOnce(&dyn Runner) -> T,
-) -> anyhow::Result<T> {
-    Ok(work(&builtins))
 }
 
 /// Reads the runners file. Relative paths in it start at its folder.

@@ -5,7 +5,6 @@ use std::io;
 
 use toolroute_batch as batch;
 use toolroute_catalog as catalog;
-use toolroute_conduct as conductor;
 use toolroute_eval as eval;
 use toolroute_rank::{engine, feedback, query, selection};
 use toolroute_vectors::{embedding, index};
@@ -81,16 +80,12 @@ fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_batch(error))
     } else if let Some(error) = cause.downcast_ref() {
-        Some(of_conductor(error))
-    } else if let Some(error) = cause.downcast_ref() {
         Some(of_feedback(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_log(error))
     } else if let Some(error) = cause.downcast_ref() {
         Some(of_catalog(error))
-    } else if let Some(code) = of_pins(cause) {
-        Some(code)
-    } else if let Some(code) = of_execution(cause) {
+    } else if let Some(code) = of_calls(cause) {
         Some(code)
     } else {
         if cause.is::<query::Error>() {
@@ -104,36 +99,43 @@ fn of_catalog(error: &catalog::Error) -> u8 {
     if matches!(error, catalog::Error::Unreadable { .. }) { IO } else { BAD_DATA }
 }
 
-#[cfg(feature = "execution")]
-fn of_execution(cause: &(dyn Error + 'static)) -> Option<u8> {
-    use toolroute_run::execution;
-    Some(match cause.downcast_ref()? {
-        execution::Error::ServersFile { .. } => BAD_DATA,
-        execution::Error::Pattern { .. } => BAD_ARGUMENTS,
-        execution::Error::Kept { .. } => IO,
-        _ => FAILED,
-    })
+/// Errors of calls, pins and the conductor.
+#[cfg(feature = "mcp")]
+fn of_calls(cause: &(dyn Error + 'static)) -> Option<u8> {
+    if let Some(error) = cause.downcast_ref() {
+        Some(of_execution(error))
+    } else if let Some(error) = cause.downcast_ref() {
+        Some(of_pins(error))
+    } else {
+        cause.downcast_ref().map(of_conductor)
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+fn of_calls(_cause: &(dyn Error + 'static)) -> Option<u8> {
+    None
 }
 
 #[cfg(feature = "mcp")]
-fn of_pins(cause: &(dyn Error + 'static)) -> Option<u8> {
+fn of_execution(error: &toolroute_run::execution::Error) -> u8 {
+    use toolroute_run::execution::Error as Of;
+    match error {
+        Of::ServersFile { .. } => BAD_DATA,
+        Of::Pattern { .. } => BAD_ARGUMENTS,
+        Of::Kept { .. } => IO,
+        _ => FAILED,
+    }
+}
+
+#[cfg(feature = "mcp")]
+fn of_pins(error: &toolroute_run::pins::Error) -> u8 {
     use toolroute_run::pins::Error as Of;
-    Some(match cause.downcast_ref()? {
+    match error {
         Of::Io { .. } => IO,
         Of::UnknownTool { .. } | Of::UnknownServer { .. } => BAD_ARGUMENTS,
         Of::NotPins { .. } => BAD_DATA,
         _ => FAILED,
-    })
-}
-
-#[cfg(not(feature = "mcp"))]
-fn of_pins(_cause: &(dyn Error + 'static)) -> Option<u8> {
-    None
-}
-
-#[cfg(not(feature = "execution"))]
-fn of_execution(_cause: &(dyn Error + 'static)) -> Option<u8> {
-    None
+    }
 }
 
 fn of_engine(error: &engine::Error) -> u8 {
@@ -246,8 +248,9 @@ fn of_batch(error: &batch::Error) -> u8 {
     }
 }
 
-fn of_conductor(error: &conductor::Error) -> u8 {
-    use conductor::Error as Of;
+#[cfg(feature = "mcp")]
+fn of_conductor(error: &toolroute_conduct::Error) -> u8 {
+    use toolroute_conduct::Error as Of;
     match error {
         Of::Unfinished { .. }
         | Of::NothingToResume { .. }

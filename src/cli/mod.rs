@@ -24,6 +24,7 @@ mod bench_encoder;
 mod call;
 mod candidates;
 mod command;
+#[cfg(feature = "mcp")]
 mod conduct;
 mod configure;
 mod context_source;
@@ -38,6 +39,7 @@ mod global;
 mod import;
 mod index;
 mod learn;
+#[cfg(feature = "mcp")]
 mod ledger;
 mod limit;
 #[cfg(feature = "server")]
@@ -45,6 +47,7 @@ mod lists;
 mod logging;
 #[cfg(feature = "server")]
 mod mcp;
+#[cfg(feature = "mcp")]
 mod metrics;
 mod model;
 mod models;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use anyhow::Context;
 
 use toolroute_rank::engine::fingerprint;
+#[cfg(feature = "mcp")]
 use toolroute_vectors::durable;
 #[cfg(feature = "mcp")]
 use toolroute_vectors::durable::Readers;
@@ -75,6 +76,7 @@ pub fn servers() -> anyhow::Result<PathBuf> {
 
 /// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder,
 /// which is created if it does not exist.
+#[cfg(feature = "mcp")]
 pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(chosen) = chosen {
         return Ok(chosen.to_owned());

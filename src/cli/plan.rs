@@ -11,8 +11,8 @@ use super::run::RunArgs;
 use super::session::KeptSession;
 use super::setup::{self, Wanted};
 use super::{render, servers};
-use toolroute_conduct::session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
 use toolroute_run::execution::{Outcome, Report};
+use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = call::servers_file(&args.catalog)?;

@@ -13,8 +13,8 @@ use super::session::KeptSession;
 use super::settings::{Configure, Settings};
 use super::setup::{self, Wanted};
 use super::{plan, render};
-use toolroute_conduct::session::doubt;
 use toolroute_rank::engine::SelectRequest;
+use toolroute_session::doubt;
 
 #[derive(Args)]
 pub struct RunArgs {

@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 use super::args::{Global, SessionArgs};
 use super::exit::{self, Failure};
 use super::render;
-use toolroute_conduct::session::{Session, SessionRecord};
 #[cfg(feature = "mcp")]
 use toolroute_run::execution::CallLimits;
+use toolroute_session::{Session, SessionRecord};
 use toolroute_vectors::durable::{self, Readers};
 
 /// A session that is unused for longer than this starts anew, as over MCP.

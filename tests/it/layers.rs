@@ -28,6 +28,7 @@ const CRATES: &[(&str, Option<&str>)] = &[
     ("crates/run/src", None),
     ("crates/rank/src", None),
     ("crates/conduct/src", Some("conductor")),
+    ("crates/session/src", Some("session")),
     ("crates/eval/src", Some("eval")),
     ("crates/batch/src", Some("batch")),
     ("crates/serve/src", Some("server")),
@@ -50,8 +51,18 @@ const ROOMS: &[(&str, &[&str])] = &[
 /// The room that every other may import.
 const FOUNDATION: &str = "durable";
 /// Rooms whose imports the compiler guards alone.
-const CRATE_ROOMS: &[&str] =
-    &["translation", "catalog", "conductor", "eval", "batch", "server", "cli", "lab", "python"];
+const CRATE_ROOMS: &[&str] = &[
+    "translation",
+    "catalog",
+    "conductor",
+    "session",
+    "eval",
+    "batch",
+    "server",
+    "cli",
+    "lab",
+    "python",
+];
 
 /// Files that belong to no room: they tie the rooms together.
 const FRONT_DOORS: &[&str] = &["lib.rs", "main.rs"];

@@ -57,7 +57,6 @@ mod plan;
 mod reply;
 mod runner;
 mod schema;
-pub mod session;
 mod success;
 #[cfg(test)]
 mod tests;

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use toolroute_catalog::{Catalog, Tool};
-use toolroute_conduct::session::join;
 use toolroute_rank::engine::{Engine, EngineConfig};
 use toolroute_rank::feedback::{self, StoreOptions, UsageVectors};
 use toolroute_run::execution::{
     CallLimits, Executor, ExecutorOptions, McpOptions, Servers, ServersFile,
 };
 use toolroute_run::pins::{Pins, screen_catalog};
+use toolroute_session::join;
 use toolroute_vectors::embedding::Embedder;
 
 use crate::service::{Changes, HiddenTools, Service, ServiceOptions, Sessions};

@@ -34,7 +34,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
-use toolroute_conduct::session::Session;
+use toolroute_session::Session;
 
 use super::{Error, Service};
 

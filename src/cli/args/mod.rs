@@ -34,11 +34,13 @@ pub use select::UsageArgs;
 pub use select::{PolicyArgs, SelectArgs, parse_weight, weights};
 #[cfg(feature = "server")]
 pub use server::{ConfirmChoice, ExposeChoice, ListenArgs, McpArgs, ProxyArgs, ServeArgs};
+pub use stores::HistoryArgs;
+#[cfg(feature = "mcp")]
+pub use stores::LedgerChoice;
 #[cfg(feature = "mcp")]
 pub use stores::LogChoice;
 #[cfg(feature = "server")]
 pub use stores::RecordArgs;
-pub use stores::{HistoryArgs, LedgerChoice};
 
 pub use super::global::Global;
 #[cfg(feature = "server")]

@@ -19,6 +19,7 @@ pub struct HistoryArgs {
     pub feedback: Option<PathBuf>,
 }
 
+#[cfg(feature = "mcp")]
 #[derive(Args)]
 pub struct LedgerChoice {
     /// The file of the conductor's ledger [default: in the user's data folder] [env:
@@ -70,6 +71,7 @@ impl Configure for HistoryArgs {
     }
 }
 
+#[cfg(feature = "mcp")]
 impl Configure for LedgerChoice {
     fn configure(&mut self, settings: &Settings) {
         settings.put_path(&keys::LEDGER, &mut self.ledger);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use axum::Extension;
 use axum::http::HeaderMap;
 use tokio::sync::broadcast;
-use toolroute_conduct::session::Session;
 use toolroute_rank::engine::{Engine, Map};
+use toolroute_session::Session;
 
 use super::log_limit::LogLimit;
 use super::watch::StreamEvent;

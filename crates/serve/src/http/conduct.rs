@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolroute_conduct::session::Session;
 use toolroute_conduct::{Answer, Begin, Builtins, Conductor, ExecutionRunner, Ledger, Scope};
 use toolroute_run::execution::{Blocking, Report};
+use toolroute_session::Session;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, RawJson, parse};

@@ -10,8 +10,8 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use toolroute_conduct::session::Session;
 use toolroute_rank::engine::{Context, Policy, SelectRequest, Strategy, Timings};
+use toolroute_session::Session;
 use utoipa::ToSchema;
 
 use super::extract::{Body, object};

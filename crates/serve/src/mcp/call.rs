@@ -8,8 +8,8 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
-use toolroute_conduct::session::Session;
 use toolroute_run::execution::{Arguments, Event};
+use toolroute_session::Session;
 
 use super::answer::TooLong;
 use super::arguments::{self, ToolCall};

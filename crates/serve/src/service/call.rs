@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use toolroute_catalog::{Tool, ToolId};
-use toolroute_conduct::session::{Session, neighbors};
 use toolroute_run::execution::{
     Arguments, Candidate, Event, Neighbor, Page, Report, Request, StandIns, candidates,
 };
+use toolroute_session::{Session, neighbors};
 
 use super::{Error, Service, off_thread};
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 use toolroute_catalog::{Tool, ToolId};
-use toolroute_conduct::session::Session;
 use toolroute_rank::engine::{self, Fit, NoTools, SelectRequest, Selection};
+use toolroute_session::Session;
 
 use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolroute_conduct::session::{Plan, PlanReport, Session};
 use toolroute_run::execution::{Event, LocalTime};
+use toolroute_session::{Plan, PlanReport, Session};
 
 use super::{CallRequest, Error, FindRequest, Service, off_thread};
 

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use toolroute_conduct::session::Session;
 use toolroute_rank::feedback::client_session;
 use toolroute_run::execution::CallLimits;
+use toolroute_session::Session;
 
 use super::Error;
 

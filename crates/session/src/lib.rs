@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool};
-//! use toolroute_conduct::session::Session;
+//! use toolroute_session::Session;
 //! use toolroute_rank::engine::{Engine, SelectRequest};
 //!
 //! let tools = vec![Tool::new(Some("mail"), "send_email", "Sends an email to a person")];
