@@ -42,7 +42,7 @@ impl Configure for AnalyzeArgs {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct AnalysisAnswer<'a> {
     prompt: &'a str,
     files: usize,
     #[serde(flatten)]
@@ -62,7 +62,7 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if global.json {
         let timings_ms = args.timings.then(|| render::stages_json(&analysis.times.stages()));
         let (prompt, files) = (prompt.as_str(), context.files.len());
-        render::json(&Answer { prompt, files, analysis: &analysis, timings_ms })?;
+        render::json(&AnalysisAnswer { prompt, files, analysis: &analysis, timings_ms })?;
     } else {
         render_analysis(&analysis)?;
         if args.timings {

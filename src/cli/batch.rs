@@ -10,7 +10,7 @@ use super::args::{CatalogArgs, EngineArgs, Global, HistoryArgs, SelectArgs};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::settings::configure;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{exit, feedback, render};
 use toolroute_batch::{
     BatchCounts, BatchJob, BatchSummary, Columns, FileFormat, Input, Output, Shard,
@@ -133,7 +133,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let rows = &args.rows;
     let (output, output_format) = (rows.output()?, rows.output_format()?);
     let input = rows.input()?;
-    let mut wanted = Wanted::new(&args.select, args.limit)?;
+    let mut wanted = EngineRequirements::new(&args.select, args.limit)?;
     let requires_tools = rows.names_tools() && !setup::names_sources(&args.catalog);
     if requires_tools {
         wanted.catalog = Some(Catalog::default());

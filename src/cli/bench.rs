@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::args::{BenchArgs, BenchCommand, Global};
 use super::progress::Progress;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{bench_encoder, render};
 use toolroute_eval::{Error, StageReport, StageTimer};
 use toolroute_rank::engine::{IndexReport, SelectRequest, Strategy};
@@ -19,7 +19,7 @@ const WARM_UP: usize = 10;
 const CHUNK: usize = 256;
 
 #[derive(Serialize)]
-struct Report {
+struct BenchReport {
     tools: usize,
     strategy: Strategy,
     threads: usize,
@@ -35,7 +35,10 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return bench_encoder::run(args, global);
     }
     let file = args.queries.clone().unwrap_or_default();
-    let wanted = Wanted { keep_answers: false, ..Wanted::new(&args.select, args.limit)? };
+    let wanted = EngineRequirements {
+        keep_answers: false,
+        ..EngineRequirements::new(&args.select, args.limit)?
+    };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let (queries, bad) = setup::rows(&file)?.queries()?;
     render::bad_rows(global, "line", &bad);
@@ -63,7 +66,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     for chunk in requests.chunks(CHUNK) {
         engine.select_many(chunk).into_iter().try_for_each(|answer| answer.map(drop))?;
     }
-    let report = Report {
+    let report = BenchReport {
         tools: engine.catalog().len(),
         strategy,
         threads: rayon::current_num_threads(),
@@ -76,7 +79,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
+fn show(report: &BenchReport, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }
@@ -88,7 +91,7 @@ fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
         table.add_row([(*stage).to_owned()].into_iter().chain(values));
     }
     render::print(table)?;
-    let Report { tools, strategy, threads, samples, throughput_per_s: rate, .. } = report;
+    let BenchReport { tools, strategy, threads, samples, throughput_per_s: rate, .. } = report;
     render::line(&format!(
         "{samples} prompts, {tools} tools, {strategy}, {threads} threads; many at a time: {rate:.0} a second"
     ))

@@ -16,7 +16,7 @@ use super::arguments::{self, WithArguments};
 use super::exit::{self, Failure};
 use super::session::KeptSession;
 use super::settings::{Configure, Settings};
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{paths, render, servers};
 use toolroute_catalog::{CallHints, Catalog, Tool};
 use toolroute_rank::engine::Engine;
@@ -87,7 +87,7 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = engine(args, &tool, catalog, global)?;
     let candidates = chain(&args.execution, &engine, &tool)?;
     let arguments = prepared.as_ref().map_or(given, |prepared| prepared.arguments.clone());
-    let asked = Asked {
+    let asked = PreparedCall {
         candidates,
         arguments,
         prepared: prepared.as_ref(),
@@ -135,7 +135,7 @@ fn engine(
     let is_asked = args.prompt.is_some() && timing.summarizes(tool);
     if args.execution.stand_ins.fallback_by_meaning || is_asked {
         let feedback = args.execution.log.feedback.clone();
-        let wanted = Wanted { feedback, ..Wanted::vectors() };
+        let wanted = EngineRequirements { feedback, ..EngineRequirements::vectors() };
         return setup::engine(&args.catalog, &args.engine, wanted, global);
     }
     let mut builder = Engine::builder(catalog);
@@ -146,7 +146,7 @@ fn engine(
 }
 
 /// A call that is ready to be made.
-pub struct Asked<'a> {
+pub struct PreparedCall<'a> {
     pub candidates: Vec<Candidate>,
     pub arguments: Arguments,
     /// The sources of the arguments, if they come from a prompt.
@@ -161,7 +161,7 @@ pub struct Asked<'a> {
 pub fn perform(
     args: &ExecutionArgs,
     catalog: &CatalogArgs,
-    asked: Asked<'_>,
+    asked: PreparedCall<'_>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let executor = Arc::new(executor(servers_file(catalog)?, &args.limits)?);

@@ -30,7 +30,7 @@ pub struct CandidatesArgs {
 configure!(CandidatesArgs: catalog, history, policy);
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct CandidatesAnswer<'a> {
     obligation: &'a str,
     #[serde(flatten)]
     found: &'a Candidacies,
@@ -46,7 +46,7 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
     feedback::observe(&engine, &args.history, global)?;
     let found = engine.candidates_for(&args.obligation, &args.have);
     if global.json {
-        render::json(&Answer { obligation: &args.obligation, found: &found })?;
+        render::json(&CandidatesAnswer { obligation: &args.obligation, found: &found })?;
     } else {
         show(&found)?;
         if found.is_empty() {

@@ -15,7 +15,7 @@ use super::args::{LimitArgs, LogChoice};
 use super::call;
 use super::limit::Limit;
 use super::settings::{Configure, Settings};
-use super::setup::{self, STREAM, Wanted};
+use super::setup::{self, EngineRequirements, STREAM};
 use super::words::{joined, word};
 use super::{paths, render};
 use toolroute_conduct::ExecutionRunner;
@@ -91,12 +91,12 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let document = args.request.as_deref().map_or_else(|| Ok(LATEST.to_owned()), document)?;
-    let wanted = Wanted::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
-    let wanted = Wanted { feedback: args.log.feedback.clone(), ..wanted };
+    let wanted = EngineRequirements::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
+    let wanted = EngineRequirements { feedback: args.log.feedback.clone(), ..wanted };
     let (wanted, builtins) = match (setup::names_sources(&args.catalog), &args.runners) {
         (false, None) => {
             let (catalog, builtins) = default_tools();
-            (Wanted { catalog: Some(catalog), ..wanted }, builtins)
+            (EngineRequirements { catalog: Some(catalog), ..wanted }, builtins)
         }
         (_, runners) => (wanted, self::builtins(runners.as_deref())?),
     };

@@ -41,7 +41,7 @@ pub struct ShowArgs {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SettingsReport<'a> {
     files: &'a [PathBuf],
     values: Vec<&'a Setting>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -59,9 +59,9 @@ pub fn run(args: &ConfigArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(exit::BAD_DATA) })
 }
 
-fn shown(global: &Global) -> Shown<'_> {
+fn shown(global: &Global) -> SettingsReport<'_> {
     let settings = &global.settings;
-    Shown {
+    SettingsReport {
         files: &settings.files,
         values: settings.of_files().collect(),
         errors: &settings.errors,

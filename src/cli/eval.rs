@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::{EvalArgs, Global};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{eval_suite, exit, render};
 use toolroute_eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
 use toolroute_rank::engine::Strategy;
@@ -17,7 +17,7 @@ use toolroute_rank::engine::Strategy;
 pub(super) const ALWAYS: &str = "nDCG@5, always answered";
 
 #[derive(Serialize)]
-struct Report {
+struct EvalReport {
     tools: usize,
     queries: usize,
     results: Vec<Scored>,
@@ -33,7 +33,7 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return eval_suite::run(folder, args, global);
     }
     let file = args.queries.clone().unwrap_or_default();
-    let mut wanted = Wanted::new(&args.select, Limit::of(DEPTH))?;
+    let mut wanted = EngineRequirements::new(&args.select, Limit::of(DEPTH))?;
     if args.all {
         wanted.strategy = Strategy::Hybrid;
     }
@@ -58,13 +58,13 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
         results.push(score(&engine, &queries, strategy, Some(policy), &tell)?);
     }
     let tools = engine.catalog().len();
-    let report = Report { tools, queries: results[0].queries, results, bad, unknown_gold };
+    let report = EvalReport { tools, queries: results[0].queries, results, bad, unknown_gold };
     show(&report, global)?;
     let failed = args.catalog.strict && !report.bad.is_empty();
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }
 
-fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
+fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }

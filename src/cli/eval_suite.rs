@@ -10,7 +10,7 @@ use comfy_table::Table;
 use super::args::{EvalArgs, Global};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{exit, models, render};
 use toolroute_eval::{
     Abstention, Comparison, DEPTH, Interval, Measured, Prompts, SetFiles, Sizes, SuiteReport,
@@ -78,12 +78,12 @@ fn measure_one(
     catalog.tools = vec![files.tools.clone()];
     // One file cannot hold the vectors of several catalogs, and TOOLROUTE_INDEX may name one.
     engine.index = None;
-    let wanted = Wanted {
+    let wanted = EngineRequirements {
         strategy: Strategy::Hybrid,
         // Usage is learned for one catalog.
         usage: None,
         embedder: Some(model),
-        ..Wanted::new(&args.select, Limit::of(DEPTH))?
+        ..EngineRequirements::new(&args.select, Limit::of(DEPTH))?
     };
     let policy = wanted.policy;
     let engine = setup::engine(&catalog, &engine, wanted, global)?;

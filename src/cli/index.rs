@@ -9,7 +9,7 @@ use super::args::{CatalogArgs, EngineArgs, Global};
 use super::exit::{self, Failure};
 use super::render;
 use super::settings::configure;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use toolroute_rank::engine::{IndexReport, SnapshotState};
 
 #[derive(Args)]
@@ -24,7 +24,7 @@ configure!(IndexArgs: catalog, engine);
 
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
-    let engine = setup::build(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+    let engine = setup::build(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
     setup::tell_scanned(&engine, global);
     let report = engine.index_report();
     if global.json {

@@ -10,7 +10,7 @@ use super::args::{CatalogArgs, EngineArgs, Global};
 use super::exit::{self, Failure};
 use super::progress::Progress;
 use super::settings::{Configure, Settings, keys};
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{paths, render};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{Engine, History, LearnReport};
@@ -57,7 +57,7 @@ impl Configure for LearnArgs {
 const SHOWN_IDS: usize = 10;
 
 #[derive(Serialize)]
-struct Report {
+struct LearningReport {
     #[serde(flatten)]
     learned: LearnReport,
     /// Tools whose history was removed.
@@ -88,7 +88,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     // The log is complete each time; adding it to an earlier result would count it twice.
     let before = existing(output, args.fresh || log.is_some())?;
-    let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+    let engine = setup::engine(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
     let mut usage = match before {
         Some(before) => before,
         None => engine.empty_usage()?,
@@ -102,7 +102,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         learned.tools_learned = usage.len();
     }
     usage.save(output)?;
-    let report = Report {
+    let report = LearningReport {
         learned,
         forgotten,
         bad,
@@ -170,7 +170,7 @@ fn forget(
     forgotten
 }
 
-fn show(report: &Report, global: &Global) -> anyhow::Result<()> {
+fn show(report: &LearningReport, global: &Global) -> anyhow::Result<()> {
     if global.json {
         return render::json(report);
     }

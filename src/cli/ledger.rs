@@ -34,12 +34,12 @@ pub struct ShowArgs {
     #[command(flatten)]
     pub ledger: LedgerChoice,
     #[command(flatten)]
-    pub what: Shown,
+    pub what: LedgerSections,
 }
 
 #[derive(Args)]
 #[group(multiple = false)]
-pub struct Shown {
+pub struct LedgerSections {
     /// Show the obligations and their outcomes
     #[arg(long)]
     pub obligations: bool,

@@ -14,8 +14,8 @@ use tokio::net::TcpListener;
 use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
-use super::lists::Lists;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
+use super::tool_lists::Lists;
 use super::{call, models, render, serve, servers};
 use hints::KeptHints;
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog};
@@ -127,7 +127,8 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
         (catalog(args, (&lists, &file), global), setup::joined(loading))
     });
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
-    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, limit)? };
+    let mut wanted =
+        EngineRequirements { lives_long: true, ..EngineRequirements::new(&args.select, limit)? };
     wanted.policy.near_best.get_or_insert(NEAR_BEST);
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));

@@ -34,6 +34,8 @@ mod eval;
 mod eval_suite;
 mod exit;
 mod feedback;
+#[cfg(feature = "server")]
+mod file_changes;
 mod global;
 #[cfg(feature = "mcp")]
 mod import;
@@ -42,8 +44,6 @@ mod learn;
 #[cfg(feature = "mcp")]
 mod ledger;
 mod limit;
-#[cfg(feature = "server")]
-mod lists;
 mod logging;
 #[cfg(feature = "server")]
 mod mcp;
@@ -74,7 +74,7 @@ mod session;
 mod settings;
 mod setup;
 #[cfg(feature = "server")]
-mod stamp;
+mod tool_lists;
 mod tools;
 mod words;
 

@@ -9,7 +9,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::run::RunArgs;
 use super::session::KeptSession;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{render, servers};
 use toolroute_run::execution::{Outcome, Report};
 use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
@@ -21,7 +21,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     let feedback = args.execution.log.feedback.clone();
-    let wanted = Wanted { feedback, ..Wanted::new(&args.select, Limit::of(1))? };
+    let wanted =
+        EngineRequirements { feedback, ..EngineRequirements::new(&args.select, Limit::of(1))? };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let limits = args.execution.limits.rights.session.limits();
     let kept = KeptSession::open(&args.execution.session, global)?.with_limits(limits);

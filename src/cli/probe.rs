@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global};
 use super::render;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use toolroute_catalog::{Suspicion, ToolId, clones, suspicions};
 use toolroute_eval::{ProbeReport, probe};
 
@@ -25,7 +25,7 @@ pub struct ProbeArgs {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ListReport {
     #[serde(flatten)]
     probed: ProbeReport,
     /// Tools that imitate a tool of another server.
@@ -47,7 +47,7 @@ struct Suspicious {
 }
 
 pub fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+    let engine = setup::engine(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
     let catalog = engine.catalog();
     let tools = catalog.tools();
     let id = |row: u32| tools[row as usize].id.clone();
@@ -55,7 +55,7 @@ pub fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let found = suspicions(tool).into_iter();
         found.map(|found| Suspicious { id: tool.id.clone(), found }).collect::<Vec<_>>()
     };
-    let report = Report {
+    let report = ListReport {
         probed: probe(&engine, args.limit)?,
         clones: clones(tools)
             .into_iter()
@@ -71,7 +71,7 @@ pub fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(report: &Report, global: &Global) -> anyhow::Result<()> {
+fn tell(report: &ListReport, global: &Global) -> anyhow::Result<()> {
     let mut table = render::table(&["tool", "what"], &[]);
     for hub in &report.probed.hubs {
         let said = format!("in the answers to {:.0} % of foreign prompts", hub.share * 100.0);

@@ -12,10 +12,10 @@ use super::render;
 pub struct Progress {
     what: &'static str,
     unit: &'static str,
-    shown: Option<Shown>,
+    shown: Option<Display>,
 }
 
-enum Shown {
+enum Display {
     Bar(ProgressBar),
     Lines(Mutex<Lines>),
 }
@@ -32,10 +32,10 @@ impl Progress {
     pub fn new(what: &'static str, unit: &'static str, quiet: bool) -> Self {
         let shown = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => None,
-            (false, true) => Some(Shown::Bar(bar(what, unit))),
+            (false, true) => Some(Display::Bar(bar(what, unit))),
             (false, false) => {
                 let now = Instant::now();
-                Some(Shown::Lines(Mutex::new(Lines { start: now, last: now })))
+                Some(Display::Lines(Mutex::new(Lines { start: now, last: now })))
             }
         };
         Self { what, unit, shown }
@@ -45,14 +45,14 @@ impl Progress {
     pub fn tell(&self, done: usize, total: usize) {
         match &self.shown {
             None => {}
-            Some(Shown::Bar(bar)) => {
+            Some(Display::Bar(bar)) => {
                 bar.set_length(total as u64);
                 bar.set_position(done as u64);
                 if done == total {
                     bar.finish_and_clear();
                 }
             }
-            Some(Shown::Lines(lines)) => {
+            Some(Display::Lines(lines)) => {
                 let mut lines = lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 if lines.last.elapsed() >= LINE_EVERY && done < total {
                     lines.last = Instant::now();
@@ -66,8 +66,8 @@ impl Progress {
     pub fn count(&self, done: usize) {
         match &self.shown {
             None => {}
-            Some(Shown::Bar(bar)) => bar.set_position(done as u64),
-            Some(Shown::Lines(lines)) => {
+            Some(Display::Bar(bar)) => bar.set_position(done as u64),
+            Some(Display::Lines(lines)) => {
                 let mut lines = lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 if lines.last.elapsed() >= LINE_EVERY {
                     lines.last = Instant::now();

@@ -14,7 +14,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::settings::configure;
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{analyze, feedback, render};
 use toolroute_rank::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
 
@@ -55,7 +55,7 @@ configure!(RouteArgs: catalog, engine, select, limit, history);
 const SHOWN_IDS: usize = 10;
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct RouteAnswer<'a> {
     prompt: &'a str,
     #[serde(flatten)]
     selection: &'a Selection,
@@ -67,7 +67,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let context = args.context.context(global)?;
     let prompt = prompt_of(&args.prompt, context.as_ref())?;
     let kept = KeptSession::open(&args.session, global)?;
-    let wanted = Wanted::new(&args.select, args.limit)?;
+    let wanted = EngineRequirements::new(&args.select, args.limit)?;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let candidates = args.candidates.clone();
     let request = SelectRequest { candidates, context, ..SelectRequest::new(&prompt) };
@@ -87,7 +87,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     if global.json {
         let timings_ms = args.timings.then(|| render::timings_json(&selection.timings));
-        render::json(&Answer { prompt: &prompt, selection: &selection, timings_ms })?;
+        render::json(&RouteAnswer { prompt: &prompt, selection: &selection, timings_ms })?;
     } else {
         if let Some(analysis) = &selection.analysis {
             analyze::render_analysis(analysis)?;

@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::args::{CatalogArgs, EngineArgs, ExecutionArgs, Global, SelectArgs, SourceArgs};
 use super::arguments;
-use super::call::{self, Asked};
+use super::call::{self, PreparedCall};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::settings::{Configure, Settings};
-use super::setup::{self, Wanted};
+use super::setup::{self, EngineRequirements};
 use super::{plan, render};
 use toolroute_rank::engine::SelectRequest;
 use toolroute_session::doubt;
@@ -52,8 +52,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let given = call::arguments(&args.execution.args)?;
     let feedback = args.execution.log.feedback.clone();
-    let wanted = Wanted::new(&args.select, Limit::of(1))?;
-    let wanted = Wanted { feedback, ..wanted };
+    let wanted = EngineRequirements::new(&args.select, Limit::of(1))?;
+    let wanted = EngineRequirements { feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let kept = KeptSession::open(&args.execution.session, global)?;
     let request = kept.session.request(SelectRequest::new(&args.prompt));
@@ -82,7 +82,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let candidates = call::chain(&args.execution, &engine, &first.tool)?;
     let prompt = args.prompt.as_str();
     let arguments = prepared.arguments.clone();
-    let asked = Asked {
+    let asked = PreparedCall {
         candidates,
         arguments,
         prepared: Some(&prepared),

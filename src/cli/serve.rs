@@ -14,8 +14,8 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::args::{
-    CatalogArgs, EngineArgs, Global, ListenArgs, LogFormat, RecordArgs, RightsArgs, ServeArgs,
-    StandInArgs, UsageArgs,
+    CatalogArgs, EngineArgs, FallbackArgs, Global, ListenArgs, LogFormat, RecordArgs, RightsArgs,
+    ServeArgs, UsageArgs,
 };
 use super::exit::{self, Failure};
 use super::pins::PinArgs;
@@ -130,7 +130,7 @@ pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<
 /// need a folder and a user may have no home.
 pub fn shared(
     record: &RecordArgs,
-    stand_ins: &StandInArgs,
+    stand_ins: &FallbackArgs,
     (rights, pinning): (&RightsArgs, Option<&PinArgs>),
 ) -> anyhow::Result<Assembly> {
     let options = StoreOptions { keep_prompts: record.keep_prompts, ..StoreOptions::default() };

@@ -125,7 +125,7 @@ pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
 }
 
 /// What a command needs from its engine.
-pub struct Wanted {
+pub struct EngineRequirements {
     pub strategy: Strategy,
     pub fusion: Fusion,
     pub clauses: bool,
@@ -150,7 +150,7 @@ pub struct Wanted {
     pub catalog: Option<Catalog>,
 }
 
-impl Wanted {
+impl EngineRequirements {
     /// Only the vectors of the tools are needed.
     pub fn vectors() -> Self {
         Self {
@@ -201,7 +201,7 @@ impl Wanted {
 pub fn engine(
     catalog_args: &CatalogArgs,
     args: &EngineArgs,
-    wanted: Wanted,
+    wanted: EngineRequirements,
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let engine = build(catalog_args, args, wanted, global)?;
@@ -224,7 +224,7 @@ pub fn tell_scanned(engine: &Engine, global: &Global) {
 pub fn build(
     catalog_args: &CatalogArgs,
     args: &EngineArgs,
-    wanted: Wanted,
+    wanted: EngineRequirements,
     global: &Global,
 ) -> anyhow::Result<Engine> {
     let mut wanted = wanted;
@@ -268,14 +268,14 @@ pub fn build(
 
 /// Excludes tools of other servers that score far below the best tool, unless `--near-best` says
 /// otherwise: anyone may write what a server lists.
-pub fn guard(wanted: &mut Wanted, catalog: &CatalogArgs) {
+pub fn guard(wanted: &mut EngineRequirements, catalog: &CatalogArgs) {
     if catalog.live.servers().is_some() {
         wanted.policy.near_best.get_or_insert(NEAR_BEST);
     }
 }
 
 /// Creates the engine's configuration for a command.
-pub fn config(args: &EngineArgs, wanted: &Wanted, global: &Global) -> EngineConfig {
+pub fn config(args: &EngineArgs, wanted: &EngineRequirements, global: &Global) -> EngineConfig {
     let mut config = EngineConfig {
         strategy: wanted.strategy,
         fusion: wanted.fusion,

@@ -32,7 +32,7 @@ pub enum FusionMethod {
 /// How both scores of the weighted blend are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scale {
+pub enum NormalizationName {
     Absolute,
     MinMax,
     ZScore,

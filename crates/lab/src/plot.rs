@@ -98,7 +98,7 @@ impl Display for Plot<'_> {
             r#"<svg width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="{FONT}" xmlns="http://www.w3.org/2000/svg">"#
         )?;
         writeln!(svg, r##"<rect width="{WIDTH}" height="{height}" fill="{WHITE}"/>"##)?;
-        let mut canvas = Canvas { svg, scale: Scale::of(&self.rows) };
+        let mut canvas = Canvas { svg, scale: Axis::of(&self.rows) };
         canvas.head(self.report)?;
         canvas.axis(height)?;
         let mut middle = TOP + ROW / 2;
@@ -118,12 +118,12 @@ impl Display for Plot<'_> {
 }
 
 /// Scores to columns of pixels, from one tenth to another.
-struct Scale {
+struct Axis {
     low: f64,
     high: f64,
 }
 
-impl Scale {
+impl Axis {
     fn of(rows: &[Row<'_>]) -> Self {
         let all = || rows.iter().flat_map(|row| row.comparison.strategies.iter());
         let low = all().map(|(_, scores)| scores.ndcg_at_5.low).fold(1.0, f64::min);
@@ -169,7 +169,7 @@ impl Writing {
 
 struct Canvas<'a, 'f> {
     svg: &'a mut Formatter<'f>,
-    scale: Scale,
+    scale: Axis,
 }
 
 impl Canvas<'_, '_> {
@@ -336,9 +336,9 @@ mod tests {
 
     #[test]
     fn a_scale_goes_from_one_tenth_to_another_and_is_never_empty() {
-        let none = Scale::of(&[]);
+        let none = Axis::of(&[]);
         assert!(none.low < none.high && none.tenths().count() == 2);
-        let scale = Scale { low: 0.3, high: 0.7 };
+        let scale = Axis { low: 0.3, high: 0.7 };
         assert_eq!((scale.x(0.3), scale.x(0.7)), (LEFT, RIGHT));
         assert_eq!(scale.tenths().collect::<Vec<_>>(), [0.3, 0.4, 0.5, 0.6, 0.7]);
     }

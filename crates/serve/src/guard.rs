@@ -199,7 +199,7 @@ fn cut(text: &str) -> String {
 }
 
 /// Limits the requests in progress and those that wait.
-pub struct Gate {
+pub struct WorkQueue {
     work: Arc<Semaphore>,
     workers: usize,
     waiting: AtomicUsize,
@@ -209,7 +209,7 @@ pub struct Gate {
 /// The seconds of `Retry-After`.
 const RETRY_AFTER: u64 = 1;
 
-impl Gate {
+impl WorkQueue {
     pub fn new(workers: usize, queue: usize) -> Self {
         let work = Arc::new(Semaphore::new(workers));
         Self { work, workers, waiting: AtomicUsize::new(0), queue }
@@ -332,20 +332,20 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_beyond_the_queue_is_refused_and_places_are_released() {
-        let gate = Arc::new(Gate::new(1, 1));
-        let first = gate.enter().await.unwrap();
+        let queue = Arc::new(WorkQueue::new(1, 1));
+        let first = queue.enter().await.unwrap();
         let second = tokio::spawn({
-            let gate = gate.clone();
-            async move { gate.enter().await.map(drop) }
+            let queue = queue.clone();
+            async move { queue.enter().await.map(drop) }
         });
-        while gate.waiting() == 0 {
+        while queue.waiting() == 0 {
             tokio::task::yield_now().await;
         }
-        let third = gate.enter().await.map(drop).unwrap_err();
+        let third = queue.enter().await.map(drop).unwrap_err();
         assert_eq!(third.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!((gate.working(), gate.waiting()), (1, 1));
+        assert_eq!((queue.working(), queue.waiting()), (1, 1));
         drop(first);
         second.await.unwrap().unwrap();
-        assert_eq!((gate.working(), gate.waiting()), (0, 0));
+        assert_eq!((queue.working(), queue.waiting()), (0, 0));
     }
 }

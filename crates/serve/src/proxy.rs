@@ -29,7 +29,7 @@ use toolroute_rank::engine::Engine;
 use super::Shutdown;
 use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
-use super::guard::{Gate, Guard, Token, admit};
+use super::guard::{Guard, Token, WorkQueue, admit};
 use super::http::{ApiError, Limits, accept};
 
 /// The header of the proxy's own token: `Authorization` is for the upstream.
@@ -100,7 +100,7 @@ pub struct Proxy {
     engine: Arc<Engine>,
     upstream: Url,
     client: reqwest::Client,
-    gate: Gate,
+    queue: WorkQueue,
     bodies: BodyBudget,
     options: ProxyOptions,
 }
@@ -118,9 +118,9 @@ impl Proxy {
             .redirect(reqwest::redirect::Policy::none());
         let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
         let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
-        let gate = Gate::new(options.workers, options.queue);
+        let queue = WorkQueue::new(options.workers, options.queue);
         let bodies = BodyBudget::new(BODY_BUDGET.max(options.max_body));
-        Ok(Arc::new(Self { engine, upstream, client, gate, bodies, options }))
+        Ok(Arc::new(Self { engine, upstream, client, queue, bodies, options }))
     }
 
     /// Serves until the shutdown begins, then finishes requests in progress.
@@ -219,7 +219,7 @@ impl Proxy {
     ) -> Result<(Vec<u8>, FilterReport), SkipReason> {
         let asked = headers.get(LIMIT_HEADER).and_then(|limit| limit.to_str().ok());
         let keep = asked.and_then(|limit| limit.trim().parse().ok()).unwrap_or(self.options.keep);
-        let permit = self.gate.enter().await.map_err(|_| SkipReason::Busy)?;
+        let permit = self.queue.enter().await.map_err(|_| SkipReason::Busy)?;
         let engine = Arc::clone(&self.engine);
         let cutting = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -425,7 +425,7 @@ async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) 
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
-    proxy.engine.metrics().set_load(proxy.gate.working(), proxy.gate.waiting());
+    proxy.engine.metrics().set_load(proxy.queue.working(), proxy.queue.waiting());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(CONTENT_TYPE, kind)], proxy.engine.metrics().text()).into_response()
 }

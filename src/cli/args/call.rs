@@ -26,7 +26,7 @@ pub struct ExecutionArgs {
     #[arg(long, value_name = "ID", conflicts_with = "no_fallback")]
     pub fallback: Vec<String>,
     #[command(flatten)]
-    pub stand_ins: StandInArgs,
+    pub stand_ins: FallbackArgs,
 }
 
 /// Sources of a tool's arguments in addition to the prompt.
@@ -57,7 +57,7 @@ impl SourceArgs {
 
 /// Which tools may be tried when one fails.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct StandInArgs {
+pub struct FallbackArgs {
     /// Try no other tool if one fails
     #[arg(long)]
     pub no_fallback: bool,

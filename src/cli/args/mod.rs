@@ -20,7 +20,7 @@ mod server;
 mod stores;
 
 #[cfg(feature = "mcp")]
-pub use call::{ExecutionArgs, LimitArgs, RightsArgs, SourceArgs, StandInArgs};
+pub use call::{ExecutionArgs, FallbackArgs, LimitArgs, RightsArgs, SourceArgs};
 pub use catalog::CatalogArgs;
 #[cfg(feature = "mcp")]
 pub use catalog::LiveArgs;

@@ -7,7 +7,7 @@ use clap::builder::TypedValueParser as _;
 
 use crate::cli::exit::{self, Failure};
 use crate::cli::settings::{Configure, Settings, keys};
-use crate::cli::words::{Blend, FusionMethod, Scale, joined, word};
+use crate::cli::words::{Blend, FusionMethod, NormalizationName, joined, word};
 use toolroute_catalog::{Cost, LatencyTier, Reliability};
 use toolroute_rank::engine::{
     Fusion, Normalization, POLICY_BAND, Policy, Signal, SignalWeights, Strategy, Undeclared,
@@ -29,8 +29,8 @@ pub struct SelectArgs {
     #[arg(long, default_value = keys::SEMANTIC_WEIGHT.default, value_name = "W", allow_negative_numbers = true)]
     pub semantic_weight: f32,
     /// How both scores of the weighted blend are normalised
-    #[arg(long, default_value = keys::NORMALIZATION.default, value_parser = word::<Scale>())]
-    pub normalization: Scale,
+    #[arg(long, default_value = keys::NORMALIZATION.default, value_parser = word::<NormalizationName>())]
+    pub normalization: NormalizationName,
     /// The k of reciprocal rank fusion
     #[arg(long, default_value = keys::RRF_K.default, value_name = "K", allow_negative_numbers = true)]
     pub rrf_k: f32,
@@ -167,9 +167,9 @@ impl SelectArgs {
             FusionMethod::Weighted => Fusion::Weighted {
                 semantic_weight: self.semantic_weight,
                 normalization: match self.normalization {
-                    Scale::Absolute => Normalization::Absolute,
-                    Scale::MinMax => Normalization::MinMax,
-                    Scale::ZScore => Normalization::ZScore,
+                    NormalizationName::Absolute => Normalization::Absolute,
+                    NormalizationName::MinMax => Normalization::MinMax,
+                    NormalizationName::ZScore => Normalization::ZScore,
                 },
             },
         })
@@ -180,7 +180,7 @@ impl SelectArgs {
         let flags = [
             (self.fusion != FusionMethod::Weighted, "--fusion"),
             (self.semantic_weight != Fusion::SEMANTIC_WEIGHT, "--semantic-weight"),
-            (self.normalization != Scale::Absolute, "--normalization"),
+            (self.normalization != NormalizationName::Absolute, "--normalization"),
             (self.rrf_k != Fusion::RRF_K, "--rrf-k"),
             (self.whole, "--whole"),
             (!self.signal.is_empty(), "--signal"),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, ValueEnum};
 
-use super::call::{LimitArgs, RightsArgs, StandInArgs};
+use super::call::{FallbackArgs, LimitArgs, RightsArgs};
 use super::catalog::CatalogArgs;
 use super::engine::{EngineArgs, ModelChoice};
 use super::select::SelectArgs;
@@ -51,7 +51,7 @@ pub struct McpArgs {
     #[arg(long, value_enum, default_value_t = ConfirmChoice::Destructive, value_name = "never|destructive|writes")]
     pub confirm: ConfirmChoice,
     #[command(flatten)]
-    pub stand_ins: StandInArgs,
+    pub stand_ins: FallbackArgs,
     #[command(flatten)]
     pub rights: RightsArgs,
     #[command(flatten)]
@@ -116,7 +116,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub ledger: LedgerChoice,
     #[command(flatten)]
-    pub stand_ins: StandInArgs,
+    pub stand_ins: FallbackArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     /// Maximum number of tools in an answer if the request does not say; `auto` for as many as the

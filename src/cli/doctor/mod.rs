@@ -16,7 +16,7 @@ use super::{exit, paths, render};
 use toolroute_run::pins::{Mode, Pins, pins_option};
 
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     errors: usize,
     warnings: usize,
     findings: Vec<Finding>,
@@ -33,7 +33,7 @@ pub fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<ExitCode> {
     findings.extend(files::stores(args));
     let count = |severity| findings.iter().filter(|found| found.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let report = Report { errors, warnings, findings };
+    let report = DoctorReport { errors, warnings, findings };
     if global.json {
         render::json(&report)?
     } else {
@@ -42,7 +42,7 @@ pub fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(if errors > 0 { exit::FAILED } else { 0 }))
 }
 
-fn tell(report: &Report) -> anyhow::Result<()> {
+fn tell(report: &DoctorReport) -> anyhow::Result<()> {
     for Finding { check, severity, found, cure } in &report.findings {
         render::line(&render::plain(&format!("{severity:<7}  {check:<13}  {found}")))?;
         if let Some(cure) = cure {

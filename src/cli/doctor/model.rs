@@ -3,7 +3,7 @@
 use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
 use crate::cli::models;
-use crate::cli::setup::{self, Wanted};
+use crate::cli::setup::{self, EngineRequirements};
 use toolroute_rank::engine::SnapshotState;
 use toolroute_vectors::embedding::{ModelFiles, Role};
 
@@ -43,13 +43,14 @@ pub fn snapshot(args: &DoctorArgs, global: &Global) -> Vec<Finding> {
     if args.catalog.tools.is_empty() {
         return vec![Finding::ok(SNAPSHOT, "no catalog is named (--tools); nothing to check")];
     }
-    let engine = match setup::build(&args.catalog, &args.engine, Wanted::vectors(), global) {
-        Ok(engine) => engine,
-        Err(error) => {
-            let cure = "`toolroute tools validate` says what is wrong with a catalog";
-            return vec![Finding::error(SNAPSHOT, format!("{error:#}"), cure)];
-        }
-    };
+    let engine =
+        match setup::build(&args.catalog, &args.engine, EngineRequirements::vectors(), global) {
+            Ok(engine) => engine,
+            Err(error) => {
+                let cure = "`toolroute tools validate` says what is wrong with a catalog";
+                return vec![Finding::error(SNAPSHOT, format!("{error:#}"), cure)];
+            }
+        };
     let tools = engine.catalog().len();
     vec![match &engine.index_report().snapshot {
         SnapshotState::Fresh => Finding::ok(SNAPSHOT, format!("{tools} tools, all kept")),

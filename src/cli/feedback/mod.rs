@@ -14,7 +14,7 @@ pub use self::args::FeedbackArgs;
 use self::args::{FeedbackCommand, ForgetArgs, RecommendArgs, WeightsArgs};
 use super::args::{Global, HistoryArgs, weights as signal_weights};
 use super::exit::{self, Failure};
-use super::setup::Wanted;
+use super::setup::EngineRequirements;
 use super::{paths, render, setup};
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::{Engine, EngineConfig, Signal};
@@ -116,7 +116,8 @@ fn recommendations(
 ) -> anyhow::Result<()> {
     let near = match setup::names_sources(&args.catalog) {
         true => {
-            let engine = setup::engine(&args.catalog, &args.engine, Wanted::vectors(), global)?;
+            let engine =
+                setup::engine(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
             engine.vectors()?.near_duplicates()
         }
         false => Vec::new(),

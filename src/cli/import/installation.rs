@@ -26,7 +26,7 @@ pub struct Request {
 
 /// A server that stays in its program's file, because the gateway cannot run it.
 #[derive(Serialize)]
-pub struct Stays {
+pub struct RemainingServer {
     pub name: String,
     pub because: String,
 }
@@ -40,7 +40,7 @@ pub struct Installation {
     pub backup: Option<PathBuf>,
     /// Servers that should have been removed but were kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stay: Vec<Stays>,
+    pub stay: Vec<RemainingServer>,
     #[serde(skip)]
     pub word: &'static str,
     /// Whether this is a dry run and nothing was written.

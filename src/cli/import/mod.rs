@@ -17,7 +17,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use self::clients::{Client, Place};
-use self::installation::Stays;
+use self::installation::RemainingServer;
 use self::report::{Imported, Origin, Report, State};
 use super::args::Global;
 use super::{paths, render};
@@ -135,7 +135,10 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
 
 /// Splits the servers of a program's file into those that the gateway can run and those that it
 /// cannot.
-fn parted(report: &Report, target: &Path) -> anyhow::Result<(BTreeSet<String>, Vec<Stays>)> {
+fn parted(
+    report: &Report,
+    target: &Path,
+) -> anyhow::Result<(BTreeSet<String>, Vec<RemainingServer>)> {
     let own: Vec<&Origin> = report.origins.iter().filter(|one| one.file == *target).collect();
     let ours: Vec<&str> = own.iter().map(|one| one.ours.as_str()).collect();
     if ours.is_empty() {
@@ -147,7 +150,9 @@ fn parted(report: &Report, target: &Path) -> anyhow::Result<(BTreeSet<String>, V
         let fault =
             if *is_disabled { Some("disabled") } else { faults.get(ours).map(String::as_str) };
         match fault {
-            Some(because) => stay.push(Stays { name: name.clone(), because: because.to_owned() }),
+            Some(because) => {
+                stay.push(RemainingServer { name: name.clone(), because: because.to_owned() })
+            }
             None => _ = behind.insert(name.clone()),
         }
     }
@@ -176,7 +181,7 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
     }
     if let Some(put) = &report.into {
         render::line(&render::plain(&put.to_string()))?;
-        for Stays { name, because } in &put.stay {
+        for RemainingServer { name, because } in &put.stay {
             let said = format!("server `{name}` stays there: the gateway cannot run it: {because}");
             render::line(&render::plain(&said))?;
         }

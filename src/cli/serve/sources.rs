@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::args::{Global, LimitArgs, ServeArgs};
-use super::super::lists::Lists;
-use super::super::setup::{self, Wanted};
-use super::super::{call, mcp, models, render, servers, stamp};
+use super::super::setup::{self, EngineRequirements};
+use super::super::tool_lists::Lists;
+use super::super::{call, file_changes, mcp, models, render, servers};
 use toolroute_catalog::{Catalog, LoadOptions, Problem};
 use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Assembly, Service, Sources, Upstreams, VectorFile};
@@ -23,7 +23,7 @@ pub struct SourceFiles {
     typed: Global,
     loaded: Mutex<LastRead>,
     /// The files that `--watch` watches.
-    watched: Option<stamp::Sources>,
+    watched: Option<file_changes::Sources>,
     /// The global options of the latest reload.
     global: Mutex<Option<Global>>,
 }
@@ -42,7 +42,7 @@ impl SourceFiles {
     /// Reads all files for the first time.
     pub fn open(args: &ServeArgs, global: &Global) -> anyhow::Result<(Self, Assembly)> {
         let (assembly, loaded) = assembly(args, None, global)?;
-        let watched = args.watch.then(|| stamp::Sources::of(&args.catalog, global));
+        let watched = args.watch.then(|| file_changes::Sources::of(&args.catalog, global));
         let (typed, loaded) = (global.clone(), Mutex::new(loaded));
         Ok((Self { typed, loaded, watched, global: Mutex::default() }, assembly))
     }
@@ -65,7 +65,7 @@ impl Sources for SourceFiles {
     }
 
     fn stamp(&self) -> Option<u64> {
-        self.watched.as_ref().map(stamp::Sources::stamp)
+        self.watched.as_ref().map(file_changes::Sources::stamp)
     }
 
     fn built(&self, service: &Service) {
@@ -108,7 +108,10 @@ fn assembly(
         Some(before) => before.model.clone(),
         None => models::serving_embedder(&args.engine, args.select.strategy, global)?,
     };
-    let mut wanted = Wanted { lives_long: true, ..Wanted::new(&args.select, args.limit)? };
+    let mut wanted = EngineRequirements {
+        lives_long: true,
+        ..EngineRequirements::new(&args.select, args.limit)?
+    };
     setup::guard(&mut wanted, from);
     let LimitArgs { yes, rights } = &args.limits;
     let pinning = file.is_some().then_some(&from.live.pinning);

@@ -7,7 +7,9 @@ use toml::Value;
 
 use super::profiles::Profiles;
 use crate::cli::limit::Limit;
-use crate::cli::words::{BackendName, Blend, FusionMethod, LogFormat, Scale, device, words};
+use crate::cli::words::{
+    BackendName, Blend, FusionMethod, LogFormat, NormalizationName, device, words,
+};
 use toolroute_catalog::{Cost, LatencyTier, Reliability};
 use toolroute_rank::engine::{
     CacheSettings, CategoryWords, IndexKind, MinShares, SignalWeights, SmallModels, Strategy,
@@ -145,7 +147,7 @@ keys! {
         "normalization",
         "normalization",
         "TOOLROUTE_NORMALIZATION",
-        Kind::Word(words::<Scale>),
+        Kind::Word(words::<NormalizationName>),
         "absolute",
     )
     .fixed_by_plain();

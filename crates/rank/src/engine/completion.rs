@@ -1,6 +1,6 @@
 //! Completes an answer: adds a tool that provides an id next to a tool that requires it.
 
-use super::judge::Gate;
+use super::candidate_scorer::AdmissionRules;
 use super::ranking::Ranking;
 use super::state::State;
 use crate::catalog::RequiredId;
@@ -18,7 +18,13 @@ impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,
     /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
     /// loses its last tool. The first rank never changes.
-    pub fn complete(&self, ranking: &mut Ranking, gate: &Gate<'_>, prompt: &str, limit: usize) {
+    pub fn complete(
+        &self,
+        ranking: &mut Ranking,
+        rules: &AdmissionRules<'_>,
+        prompt: &str,
+        limit: usize,
+    ) {
         let within = limit.min(COMPLETED_RANKS);
         let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
         let needing: Vec<(Candidate, &RequiredId)> = first
@@ -44,9 +50,9 @@ impl State {
             let is_fit = |found: &&Candidate| {
                 found.score >= least
                     && reads(required, found.row)
-                    && admits(gate, ranking, found, limit)
+                    && admits(rules, ranking, found, limit)
             };
-            let best = suppliers.iter().filter(is_fit).min_by(|a, b| gate.better(a, b));
+            let best = suppliers.iter().filter(is_fit).min_by(|a, b| rules.better(a, b));
             let Some(best) = best.copied() else { continue };
             ranking.chosen.retain(|found| found.row != best.row);
             ranking.chosen.truncate(limit - 1);
@@ -86,15 +92,15 @@ fn reads(required: &RequiredId, row: u32) -> bool {
 }
 
 /// Whether every rule for the answer admits the tool together with those that stay.
-fn admits(gate: &Gate<'_>, ranking: &Ranking, found: &Candidate, limit: usize) -> bool {
+fn admits(rules: &AdmissionRules<'_>, ranking: &Ranking, found: &Candidate, limit: usize) -> bool {
     let stays = ranking.chosen.len().min(limit - 1);
     let others: Vec<Candidate> =
         ranking.chosen[..stays].iter().filter(|other| other.row != found.row).copied().collect();
-    let is_near = || match gate.measure(&ranking.all) {
-        Some(best) => gate.admit_near(found, &best).is_ok(),
+    let is_near = || match rules.measure(&ranking.all) {
+        Some(best) => rules.admit_near(found, &best).is_ok(),
         None => true,
     };
-    gate.admit(found.row, &others).is_ok()
-        && gate.admit_beside(found.row, &others).is_ok()
+    rules.admit(found.row, &others).is_ok()
+        && rules.admit_beside(found.row, &others).is_ok()
         && is_near()
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::candidate_scorer::AdmissionRules;
 use super::completion::Supplied;
-use super::judge::Gate;
 use crate::selection::{Candidate, Exclusion, PolicyOrder};
 
 /// The candidates that the policy admits and those that it excludes, both best first.
@@ -105,11 +105,11 @@ impl PartialSort<'_> {
     }
 }
 
-/// Returns the best `limit` candidates that `gate` admits.
+/// Returns the best `limit` candidates that `rules` admits.
 pub(super) fn rank(
     candidates: Vec<Candidate>,
     limit: usize,
-    gate: &Gate<'_>,
+    rules: &AdmissionRules<'_>,
     order: Order<'_>,
 ) -> Ranking {
     // `limit` comes from outside and may be any number, so it must not be allocated unchecked.
@@ -118,21 +118,21 @@ pub(super) fn rank(
     let mut ranked =
         Ranking { chosen, excluded: Vec::new(), all: Vec::new(), supplied: Vec::new() };
     let mut over = Vec::new();
-    let measure = gate.measure(&candidates);
+    let measure = rules.measure(&candidates);
     let admit_near = |candidate: &Candidate| match &measure {
-        Some(best) => gate.admit_near(candidate, best),
+        Some(best) => rules.admit_near(candidate, best),
         None => Ok(()),
     };
     // Sorts only as far as needed: without filters, that is the first `limit`.
-    let (mut done, mut until) = (0, if gate.is_open() { limit } else { limit * 2 + 32 });
+    let (mut done, mut until) = (0, if rules.is_open() { limit } else { limit * 2 + 32 });
     let mut ordered = PartialSort { order, all: candidates, sorted: 0 };
     while done < ordered.all.len() && ranked.chosen.len() < limit {
         until = until.min(ordered.all.len());
-        for candidate in &ordered.first(until, |row| gate.admit(row, &[]).is_ok())[done..] {
+        for candidate in &ordered.first(until, |row| rules.admit(row, &[]).is_ok())[done..] {
             if ranked.chosen.len() == limit {
                 break;
             }
-            if let Err(why) = gate.admit(candidate.row, &ranked.chosen) {
+            if let Err(why) = rules.admit(candidate.row, &ranked.chosen) {
                 ranked.exclude(*candidate, why);
                 continue;
             }
@@ -143,7 +143,7 @@ pub(super) fn rank(
                 }
                 continue;
             }
-            match gate.admit_beside(candidate.row, &ranked.chosen) {
+            match rules.admit_beside(candidate.row, &ranked.chosen) {
                 Ok(()) => ranked.chosen.push(*candidate),
                 Err(why) if over.len() < limit + MAX_EXCLUDED => over.push((*candidate, why)),
                 Err(_) => {}
@@ -152,7 +152,7 @@ pub(super) fn rank(
         done = until;
         until *= 4;
     }
-    ranked.readmit(over, limit, gate, order);
+    ranked.readmit(over, limit, rules, order);
     ranked.all = ordered.all;
     ranked
 }
@@ -175,14 +175,14 @@ impl Ranking {
         &mut self,
         over: Vec<(Candidate, Exclusion)>,
         limit: usize,
-        gate: &Gate<'_>,
+        rules: &AdmissionRules<'_>,
         order: Order<'_>,
     ) {
         for (candidate, why) in over {
             let is_full = self.chosen.len() >= limit;
             let last = self.chosen.iter().map(|c| c.score).fold(f32::INFINITY, f32::min);
             if is_full && last >= YIELDS * candidate.score
-                || gate.admit(candidate.row, &self.chosen).is_err()
+                || rules.admit(candidate.row, &self.chosen).is_err()
             {
                 self.exclude(candidate, why);
                 continue;
@@ -200,7 +200,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::super::judge::{Judge, LogView};
+    use super::super::candidate_scorer::{CandidateScorer, LogView};
     use super::*;
     use crate::catalog::{Cost, Reliability, Tool};
     use crate::feedback::Observations;
@@ -221,7 +221,7 @@ mod tests {
         let order = Order { policy: &places, band };
         let signals = Signals::new(tools, |_| None, &Default::default());
         let (situation, weights) = (SignalInputs::default(), SignalWeights::OFF);
-        let judge = Judge {
+        let scorer = CandidateScorer {
             policy,
             blocked: &OpenBreakers::default(),
             filters: Default::default(),
@@ -235,8 +235,8 @@ mod tests {
             log: LogView { observations: &Observations::default(), now: Default::default() },
             budget_tokens: None,
         };
-        let gate = judge.gate(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);
-        super::rank(all, limit, &gate, order)
+        let rules = scorer.rules(&signals.assess(situation, weights, &mut [], |_| 0.5), &all);
+        super::rank(all, limit, &rules, order)
     }
 
     #[test]

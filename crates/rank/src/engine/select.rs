@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::analysis::READABLE;
+use super::candidate_scorer::{AdmissionRules, CandidateScorer, RequestRows, read_as};
 use super::certainty::withhold;
 use super::context;
-use super::judge::{Gate, Judge, RequestRows, read_as};
 use super::ranking::{Ranking, fits};
 use super::request::{
     Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
@@ -169,7 +169,7 @@ impl State {
         let mut vectors = embedded.iter(self.dims());
         let vector = vectors.next();
         let numbers = vector.map(|vector| vector.numbers);
-        let judge = Judge::new(self, (request, reading), &named, (strategy, numbers))?;
+        let scorer = CandidateScorer::new(self, (request, reading), &named, (strategy, numbers))?;
         let clauses = self.clauses(reading, strategy).iter().zip(vectors);
         let clauses: Vec<Clause<'_>> =
             clauses.map(|(text, vector)| Clause { text, vector }).collect();
@@ -181,9 +181,9 @@ impl State {
             semantic_share: self.inputs.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
-            tail: judge.tail(),
+            tail: scorer.tail(),
         };
-        let answer = self.rank(retriever, &prompt, &judge, self.size_rules(request))?;
+        let answer = self.rank(retriever, &prompt, &scorer, self.size_rules(request))?;
         let start = Instant::now();
         let tools = self.selected_tools(retriever, reading, &answer);
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
@@ -330,7 +330,7 @@ impl State {
         &self,
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
-        judge: &'a Judge<'a>,
+        scorer: &'a CandidateScorer<'a>,
         size: SizeRules<'_>,
     ) -> Result<AnswerParts<'a>, Error> {
         let (limit, rows) = (prompt.limit, prompt.rows);
@@ -338,17 +338,17 @@ impl State {
         let start = Instant::now();
         let sure = self.certainty(retriever.strategy(), prompt, &found)?;
         let Retrieval { mut candidates, times, .. } = found;
-        let assessed = judge.assess(&mut candidates, rows);
+        let assessed = scorer.assess(&mut candidates, rows);
         let (confidence, mut fit) = self.verdict(&sure, &assessed, size.may_abstain);
-        let gate = judge.gate(&assessed, &candidates);
-        let critical = judge.critical(&candidates);
-        let mut ranking = judge.rank(candidates, limit, &gate);
+        let rules = scorer.rules(&assessed, &candidates);
+        let critical = scorer.critical(&candidates);
+        let mut ranking = scorer.rank(candidates, limit, &rules);
         // A tool far below the best one would be excluded after an exact search too.
         let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
         let kept_out = ranking.excluded.iter().any(|(_, why)| is_kept_out(why));
         let starved = ranking.chosen.len() < limit && kept_out;
         if starved && self.is_approximate() && matches!(rows, Rows::All) {
-            let exact = self.rank_admitted(retriever, prompt, judge, &gate)?;
+            let exact = self.rank_admitted(retriever, prompt, scorer, &rules)?;
             (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
         }
         if size.adaptive {
@@ -359,10 +359,10 @@ impl State {
             && (!ranking.excluded.is_empty() || matches!(rows, Rows::Only([])));
         let abstained = withhold(&fit, &mut ranking);
         if let Some(text) = size.completes {
-            self.complete(&mut ranking, &gate, text, limit);
+            self.complete(&mut ranking, &rules, text, limit);
         }
-        judge.add_critical(&mut ranking, &critical, limit);
-        if let Some(tokens) = judge.budget_tokens {
+        scorer.add_critical(&mut ranking, &critical, limit);
+        if let Some(tokens) = scorer.budget_tokens {
             self.fit(&mut ranking, tokens);
         }
         let no_tools = self.no_tools(&ranking, is_filtered, limit);
@@ -384,20 +384,20 @@ impl State {
         })
     }
 
-    /// Ranks all tools that the gate admits; each of them is scored.
+    /// Ranks all tools that the rules admits; each of them is scored.
     fn rank_admitted<'a>(
         &self,
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
-        judge: &'a Judge<'a>,
-        gate: &Gate<'_>,
+        scorer: &'a CandidateScorer<'a>,
+        rules: &AdmissionRules<'_>,
     ) -> Result<Ranking, Error> {
         let rows = 0..self.catalog.len() as u32;
-        let admitted: Vec<u32> = rows.filter(|&row| gate.admit(row, &[]).is_ok()).collect();
+        let admitted: Vec<u32> = rows.filter(|&row| rules.admit(row, &[]).is_ok()).collect();
         let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
         let mut all = retriever.retrieve(&prompt)?.candidates;
-        judge.assess(&mut all, prompt.rows);
-        Ok(judge.rank(all, prompt.limit, gate))
+        scorer.assess(&mut all, prompt.rows);
+        Ok(scorer.rank(all, prompt.limit, rules))
     }
 
     /// Leaves out tools whose definitions exceed the token budget. The best tool always stays.

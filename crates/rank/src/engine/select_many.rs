@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::Error;
-use super::judge::read_as;
+use super::candidate_scorer::read_as;
 use super::request::{SelectRequest, Selection};
 use super::select::{PromptVectors, ReadRequest};
 use super::state::State;

@@ -12,8 +12,8 @@ use regex::Regex;
 use serde::Serialize;
 
 use super::focus::STEP;
-use super::letters::{is_closing, is_dashes, mark_letters};
 use super::line_kinds::line_kinds;
+use super::mails::{is_closing, is_dashes, mark_letters};
 use super::pattern;
 use super::requests::is_request;
 

@@ -15,7 +15,7 @@ use super::watch::StreamEvent;
 use super::{ApiError, Client, Conduct, Limits};
 use crate::bodies::{BODY_BUDGET, BodyBudget};
 use crate::filter::DEFAULT_KEEP;
-use crate::guard::{Gate, Token};
+use crate::guard::{Token, WorkQueue};
 use crate::{FindRequest, FindResult, Service, Sources};
 
 /// Stores the text of [`Changes`](crate::Changes), to be read at the next start.
@@ -82,7 +82,7 @@ fn named_by(headers: &HeaderMap) -> Option<Result<&str, ApiError>> {
 pub struct App {
     service: RwLock<Arc<Service>>,
     pub(super) options: HttpOptions,
-    pub(super) gate: Gate,
+    pub(super) queue: WorkQueue,
     pub(super) bodies: BodyBudget,
     pub(super) log_limit: LogLimit,
     /// Held during a reload and during a change of the catalog.
@@ -101,7 +101,7 @@ impl App {
     pub fn new(service: Arc<Service>, options: HttpOptions) -> Arc<Self> {
         Arc::new(Self {
             service: RwLock::new(service),
-            gate: Gate::new(options.workers, options.queue),
+            queue: WorkQueue::new(options.workers, options.queue),
             bodies: BodyBudget::new(BODY_BUDGET.max(options.max_body)),
             log_limit: LogLimit::default(),
             options,
@@ -129,7 +129,7 @@ impl App {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let permit = self.gate.enter().await?;
+        let permit = self.queue.enter().await?;
         let working = tokio::task::spawn_blocking(move || {
             // Held until the work is done, even where the client has disconnected.
             let _permit = permit;
@@ -168,7 +168,7 @@ impl App {
 
     /// Selects tools, once a worker is free.
     pub(super) async fn find(&self, find: FindRequest) -> Result<FindResult, ApiError> {
-        let permit = self.gate.enter().await?;
+        let permit = self.queue.enter().await?;
         let service = self.service();
         let finding = tokio::spawn(async move {
             let _permit = permit;

@@ -290,6 +290,6 @@ impl App {
 
     /// The number of requests that workers process, and of those that wait.
     pub fn load(&self) -> (usize, usize) {
-        (self.gate.working(), self.gate.waiting())
+        (self.queue.working(), self.queue.waiting())
     }
 }

@@ -108,7 +108,7 @@ impl Graph {
         width: usize,
         hit: impl Fn(u32) -> Hit,
     ) -> Vec<Hit> {
-        let mut seen = Seen::new(self.len());
+        let mut seen = Visited::new(self.len());
         let mut top = Top::new(width.max(1), self.len());
         let mut open = BinaryHeap::from([Best(start)]);
         seen.first_visit(start.row);
@@ -161,9 +161,9 @@ impl PartialOrd for Best {
 }
 
 /// A bit per row: whether the search has visited it.
-struct Seen(Vec<u64>);
+struct Visited(Vec<u64>);
 
-impl Seen {
+impl Visited {
     fn new(rows: usize) -> Self {
         Self(vec![0; rows.div_ceil(64)])
     }

@@ -14,7 +14,7 @@ use hnsw_rs::hnsw::{Hnsw, Point};
 
 use super::dot::dot;
 use super::graph::Layer;
-use super::linked::Linked;
+use super::linked::PartialGraph;
 use super::{Error, FlatIndex, Graph, Hit, Rows, VectorIndex, Vectors};
 
 /// Links per row and layer; the bottom layer has twice as many.
@@ -44,7 +44,7 @@ const ROWS_PER_HIT: usize = 50;
 pub struct HnswIndex {
     vectors: Arc<Vectors>,
     /// `None` for an empty index.
-    linked: Option<Linked>,
+    linked: Option<PartialGraph>,
     exact: FlatIndex,
     /// Whether the graph is used even where a scan is faster.
     at_any_size: bool,
@@ -53,7 +53,8 @@ pub struct HnswIndex {
 impl HnswIndex {
     /// Builds the graph: minutes for a hundred thousand rows. Equal vectors give an equal graph.
     pub fn build(vectors: Arc<Vectors>) -> Self {
-        let linked = (!vectors.is_empty()).then(|| Linked::new(link(&vectors), vectors.clone()));
+        let linked =
+            (!vectors.is_empty()).then(|| PartialGraph::new(link(&vectors), vectors.clone()));
         Self::over(vectors, linked)
     }
 
@@ -66,11 +67,11 @@ impl HnswIndex {
         if graph.len() != vectors.len() {
             return Err(Error::OtherGraph { expected: vectors.len(), got: graph.len() });
         }
-        let linked = Linked::new(graph, vectors.clone());
+        let linked = PartialGraph::new(graph, vectors.clone());
         Ok(Self::over(vectors, Some(linked)))
     }
 
-    fn over(vectors: Arc<Vectors>, linked: Option<Linked>) -> Self {
+    fn over(vectors: Arc<Vectors>, linked: Option<PartialGraph>) -> Self {
         let exact = FlatIndex::new(Arc::clone(&vectors));
         Self { vectors, linked, exact, at_any_size: false }
     }
@@ -135,11 +136,11 @@ impl VectorIndex for HnswIndex {
     }
 
     fn graph(&self) -> Option<&Graph> {
-        self.linked.as_ref().and_then(Linked::graph)
+        self.linked.as_ref().and_then(PartialGraph::graph)
     }
 
     fn linked(&self) -> usize {
-        self.linked.as_ref().map_or(0, Linked::len)
+        self.linked.as_ref().map_or(0, PartialGraph::len)
     }
 
     fn after(&self, vectors: Arc<Vectors>, origins: &[Option<u32>]) -> Box<dyn VectorIndex> {

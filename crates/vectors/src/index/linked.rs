@@ -12,7 +12,7 @@ use super::top::Top;
 use super::{Graph, Hit, Vectors};
 
 /// A graph, and the mapping from its points to the present rows.
-pub(super) struct Linked {
+pub(super) struct PartialGraph {
     graph: Arc<Graph>,
     /// The vectors from which the graph was built.
     points: Arc<Vectors>,
@@ -27,7 +27,7 @@ struct Change {
     beside: Vec<u32>,
 }
 
-impl Linked {
+impl PartialGraph {
     /// A graph of these vectors, without changes.
     pub fn new(graph: Graph, points: Arc<Vectors>) -> Self {
         Self { graph: Arc::new(graph), points, change: None }

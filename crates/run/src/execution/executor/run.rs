@@ -90,9 +90,9 @@ impl<'a> Run<'a> {
                 (self.request.on_event)(Event::FellBack { from, to });
             }
             match self.turn(candidate).await {
-                Turn::End(outcome) => return *outcome,
-                Turn::Next => {}
-                Turn::Stop => break,
+                NextStep::End(outcome) => return *outcome,
+                NextStep::Next => {}
+                NextStep::Stop => break,
             }
         }
         match self.nothing.take() {
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn turn(&mut self, candidate: &'a Candidate) -> Turn {
+    async fn turn(&mut self, candidate: &'a Candidate) -> NextStep {
         let tool = candidate.tool.as_ref();
         let prepared = match self.prepare(candidate).await {
             Ok(prepared) => prepared,
@@ -109,18 +109,18 @@ impl<'a> Run<'a> {
         };
         let Some(invoker) = self.executor.servers.of(tool) else {
             self.skip(candidate, Skip::NoServer);
-            return Turn::Next;
+            return NextStep::Next;
         };
         // Before the breaker: a half-open one admits a single probe, which must then be sent.
         if let Err(exceeded) = self.request.guard.spend(tool) {
             self.skip(candidate, Skip::Limit { exceeded });
-            return Turn::Stop;
+            return NextStep::Stop;
         }
         if let Err(wait) = self.executor.breakers.admit(tool, Instant::now()) {
             self.request.guard.refund(tool);
             let for_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             self.skip(candidate, Skip::BreakerOpen { for_ms });
-            return Turn::Next;
+            return NextStep::Next;
         }
         let sent = Dispatch {
             tool,
@@ -135,22 +135,22 @@ impl<'a> Run<'a> {
     }
 
     /// Checks that the candidate may be called, and prepares its arguments.
-    async fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, Turn> {
+    async fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, NextStep> {
         let tool = candidate.tool.as_ref();
         let is_asked = candidate.origin == Origin::Asked;
         if self.written && !candidate.safe_after_write {
             self.skip(candidate, Skip::WriteElsewhere);
-            return Err(Turn::Next);
+            return Err(NextStep::Next);
         }
         match self.executor.options.permissions.judge(tool, self.request.confirmed) {
             Verdict::Allowed => {}
             Verdict::NeedsConfirmation if is_asked => {
                 let (tool, message) = (tool.id.clone(), message::confirmation(tool));
-                return Err(Turn::end(Outcome::Confirm { tool, message }));
+                return Err(NextStep::end(Outcome::Confirm { tool, message }));
             }
             verdict => {
                 self.skip(candidate, Skip::Permission { verdict });
-                return Err(Turn::Next);
+                return Err(NextStep::Next);
             }
         }
         let mapped = if is_asked {
@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         match prepared {
             Some(Ok(CheckResult::Refused(because))) => {
                 self.skip(candidate, Skip::Unchecked { because });
-                Err(Turn::Next)
+                Err(NextStep::Next)
             }
             Some(Ok(CheckResult::Fits(prepared))) => {
                 if is_asked {
@@ -176,11 +176,11 @@ impl<'a> Run<'a> {
             Some(Err(clarification)) if is_asked => {
                 let message = message::clarification(tool, &clarification);
                 let tool = tool.id.clone();
-                Err(Turn::end(Outcome::Clarify { tool, clarification, message }))
+                Err(NextStep::end(Outcome::Clarify { tool, clarification, message }))
             }
             _ => {
                 self.skip(candidate, Skip::Parameters);
-                Err(Turn::Next)
+                Err(NextStep::Next)
             }
         }
     }
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         candidate: &'a Candidate,
         tried: AttemptResult,
         changes: Vec<Change>,
-    ) -> Turn {
+    ) -> NextStep {
         let tool = candidate.tool.as_ref();
         let conditions = self.executor.options.conditions;
         let mut attempt = self.blank(candidate, Ending::Answered);
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
                 attempt.said = Some(self.executor.said(&output.text));
                 attempt.own = self.executor.own(self.request, tool, output);
                 self.attempts.push(attempt);
-                Turn::next_if(conditions.error)
+                NextStep::next_if(conditions.error)
             }
             Ok(output) => {
                 attempt.chars = output.text.chars().count();
@@ -217,17 +217,17 @@ impl<'a> Run<'a> {
                     attempt.ending = Ending::Empty;
                     self.attempts.push(attempt);
                     self.nothing.get_or_insert((candidate, output, changes));
-                    return Turn::Next;
+                    return NextStep::Next;
                 }
                 self.attempts.push(attempt);
-                Turn::end(self.answered(tool, output, changes))
+                NextStep::end(self.answered(tool, output, changes))
             }
             Err(Fault { kind, detail, .. }) => {
                 attempt.said = (kind == FaultKind::Refused).then(|| self.executor.said(&detail));
                 attempt.ending = Ending::Failed { fault: kind };
                 self.attempts.push(attempt);
                 let is_timeout = kind == FaultKind::Timeout;
-                Turn::next_if(if is_timeout { conditions.timeout } else { conditions.error })
+                NextStep::next_if(if is_timeout { conditions.timeout } else { conditions.error })
             }
         }
     }
@@ -265,13 +265,13 @@ impl<'a> Run<'a> {
     }
 }
 
-enum Turn {
+enum NextStep {
     End(Box<Outcome>),
     Next,
     Stop,
 }
 
-impl Turn {
+impl NextStep {
     fn end(outcome: Outcome) -> Self {
         Self::End(Box::new(outcome))
     }

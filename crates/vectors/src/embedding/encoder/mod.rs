@@ -14,7 +14,7 @@ mod weights;
 
 use super::architecture::Activation;
 use super::files::ModelConfig;
-use super::kernels::{Isa, Math, PANEL, Pool, Tiles, Turn};
+use super::kernels::{Isa, Math, PANEL, Pool, PoolGuard, Tiles};
 use super::{Error, Pooling};
 use attention::HeadScratch;
 use linear::{Input, Linear};
@@ -83,7 +83,7 @@ struct Scratch {
 }
 
 /// The threads of a pass; `None` means the caller's thread only.
-type Team<'a> = Option<&'a Turn<'a>>;
+type Team<'a> = Option<&'a PoolGuard<'a>>;
 
 impl Encoder {
     /// Whether our encoder supports the model; candle runs the others.
@@ -293,7 +293,7 @@ fn odd(tokens: usize) -> usize {
 }
 
 fn team_size(team: Team<'_>) -> usize {
-    team.map_or(1, Turn::threads)
+    team.map_or(1, PoolGuard::threads)
 }
 
 /// Runs `work` on each part, in parallel if there is a team.

@@ -49,7 +49,8 @@ pub(in crate::embedding) fn rounded(
         layers.extend(waiting.next().map(|layer| {
             layer.map(|linear| match (linear, inputs.next()) {
                 (LinearWeights::F32 { weight, bias, .. }, Some(x)) => {
-                    let (weight, input_scales) = round(encoder.isa, weight, &Seen::new(x, tokens));
+                    let (weight, input_scales) =
+                        round(encoder.isa, weight, &LayerInputs::new(x, tokens));
                     let weight = PackedWeight::of(&weight);
                     LinearWeights::Int8 { weight, input_scales, bias }
                 }
@@ -65,13 +66,13 @@ pub(in crate::embedding) fn rounded(
 }
 
 /// Recorded inputs of a linear layer, stored by input, with one number per example token.
-struct Seen {
+struct LayerInputs {
     numbers: Vec<f32>,
     /// A multiple of 32; the padding is 0.
     tokens: usize,
 }
 
-impl Seen {
+impl LayerInputs {
     fn new(x: &Tiles<f32>, count: usize) -> Self {
         let tokens = count.next_multiple_of(PANEL);
         let mut numbers = vec![0.0; x.panels() * PANEL * tokens];
@@ -108,7 +109,11 @@ impl Seen {
 }
 
 /// Returns row-major weights as int8, and the scales of their inputs.
-fn round(isa: Isa, mut weight: Vec<f32>, seen: &Seen) -> (QuantizedWeight<'static>, Vec<f32>) {
+fn round(
+    isa: Isa,
+    mut weight: Vec<f32>,
+    seen: &LayerInputs,
+) -> (QuantizedWeight<'static>, Vec<f32>) {
     let inputs = seen.numbers.len() / seen.tokens;
     let input_scales = input_scales(&weight, seen, inputs);
     for row in weight.chunks_exact_mut(inputs) {
@@ -128,7 +133,7 @@ fn round(isa: Isa, mut weight: Vec<f32>, seen: &Seen) -> (QuantizedWeight<'stati
 }
 
 /// The square root of the ratio of each input's norm to the norm of its weights.
-fn input_scales(weight: &[f32], seen: &Seen, inputs: usize) -> Vec<f32> {
+fn input_scales(weight: &[f32], seen: &LayerInputs, inputs: usize) -> Vec<f32> {
     let mut squares = vec![0.0; inputs];
     for row in weight.chunks_exact(inputs) {
         squares.iter_mut().zip(row).for_each(|(sum, w)| *sum += f64::from(*w) * f64::from(*w));
@@ -221,7 +226,7 @@ mod tests {
     }
 
     /// Mean squared error of the outputs.
-    fn loss(seen: &Seen, weight: &[f32], rounded: &[f32]) -> f64 {
+    fn loss(seen: &LayerInputs, weight: &[f32], rounded: &[f32]) -> f64 {
         let inputs = seen.numbers.len() / seen.tokens;
         let off = |row: usize, token: usize| -> f64 {
             let at = |k: usize| f64::from(seen.numbers[k * seen.tokens + token]);
@@ -234,7 +239,7 @@ mod tests {
     #[test]
     fn large_and_related_inputs_cost_less_than_when_each_weight_goes_its_own_way() {
         let (inputs, tokens) = (64, 96);
-        let mut seen = Seen { numbers: numbers(inputs * tokens, 3), tokens };
+        let mut seen = LayerInputs { numbers: numbers(inputs * tokens, 3), tokens };
         let first = seen.numbers[..tokens].to_vec();
         for (at, row) in seen.numbers.chunks_exact_mut(tokens).enumerate() {
             let large = if at == 7 { 40.0 } else { 1.0 };
@@ -254,7 +259,7 @@ mod tests {
 
     #[test]
     fn inputs_and_weights_of_nothing_but_zeros_are_rounded_to_zeros() {
-        let seen = Seen { numbers: vec![0.0; 32 * 32], tokens: 32 };
+        let seen = LayerInputs { numbers: vec![0.0; 32 * 32], tokens: 32 };
         let (rounded, scales) = round(Isa::detect(), vec![0.0; 32 * 32], &seen);
         assert!(rounded.numbers.iter().all(|w| *w == 0));
         assert!(scales.iter().chain(&rounded.scales).all(|scale| scale.is_normal()));

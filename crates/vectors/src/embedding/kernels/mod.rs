@@ -38,7 +38,7 @@ pub use isa::Isa;
 pub use mapped::Mapped;
 pub use math::Math;
 pub use packed::{LINE, PackedWeight};
-pub use pool::{Pool, Turn};
+pub use pool::{Pool, PoolGuard};
 pub use product_f32::{PackedF32, multiply_panel};
 pub use product_i8::{PackedI8, QuantizedRows, QuantizedWeight, signed};
 pub use tiles::{Aligned, PANEL, Tiles};

@@ -107,7 +107,7 @@ impl Pool {
 
     /// Reserves the pool for one prompt. Returns `None` while another prompt uses it, and for a
     /// number of prompts after a delayed one.
-    pub fn take(&self) -> Option<Turn<'_>> {
+    pub fn take(&self) -> Option<PoolGuard<'_>> {
         let guard = match self.turn.try_lock() {
             Ok(guard) => guard,
             Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -119,7 +119,7 @@ impl Pool {
             return None;
         }
         self.calm.fetch_add(1, Ordering::Relaxed);
-        Some(Turn {
+        Some(PoolGuard {
             pool: self,
             meetings: Cell::default(),
             is_held_up: Cell::new(false),
@@ -149,7 +149,7 @@ impl Drop for Pool {
 }
 
 /// The exclusive use of the pool for one prompt.
-pub struct Turn<'a> {
+pub struct PoolGuard<'a> {
     pool: &'a Pool,
     /// Number of synchronisations and their total time.
     meetings: Cell<(u32, Duration)>,
@@ -158,7 +158,7 @@ pub struct Turn<'a> {
     _guard: MutexGuard<'a, ()>,
 }
 
-impl Turn<'_> {
+impl PoolGuard<'_> {
     /// Number of threads, including the caller's.
     pub fn threads(&self) -> usize {
         self.pool.threads()

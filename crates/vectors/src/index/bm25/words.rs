@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use super::super::tokenizer::humps;
+use super::super::tokenizer::camel_case_parts;
 
 /// Minimum length of a word in letters.
 const LEAST: usize = 4;
@@ -38,7 +38,7 @@ impl Words {
             let mut start = 0;
             for &(end, rows) in &self.ends {
                 let word = &self.text[start as usize..end as usize];
-                let parts = humps(word).into_iter().map(|hump| &word[hump]);
+                let parts = camel_case_parts(word).into_iter().map(|range| &word[range]);
                 let parts = parts.filter(|part| (LEAST..=MOST).contains(&part.len()));
                 words.extend(parts.map(|part| (part.to_ascii_lowercase().into(), rows)));
                 start = end;

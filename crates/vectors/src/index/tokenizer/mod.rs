@@ -148,10 +148,10 @@ impl Reader {
     /// Adds a word of letters and digits, which may have apostrophes and be in camel case.
     fn word(&mut self, word: &str) {
         for piece in pieces(word) {
-            let humps = humps(piece);
-            if humps.len() > 1 {
-                for hump in humps {
-                    self.push_word(&piece[hump], false);
+            let parts = camel_case_parts(piece);
+            if parts.len() > 1 {
+                for part in parts {
+                    self.push_word(&piece[part], false);
                 }
                 self.push_word(piece, true);
             } else {
@@ -198,7 +198,7 @@ fn pieces(word: &str) -> Vec<&str> {
 
 /// Returns the parts of a camel-case identifier: `readFile`, `HTTPServer`, `utf8Text`. Digits
 /// belong to the letters before them (`s3`, `ec2`, `utf8`), as in names of services.
-pub(super) fn humps(word: &str) -> Vec<Range<usize>> {
+pub(super) fn camel_case_parts(word: &str) -> Vec<Range<usize>> {
     let mut starts = vec![0];
     let mut before: [Option<char>; 2] = [None, None];
     for (at, character) in word.char_indices() {
@@ -228,7 +228,9 @@ pub(super) fn humps(word: &str) -> Vec<Range<usize>> {
 /// ```
 pub fn name_words(name: &str) -> Vec<String> {
     let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
-    parts.flat_map(|part| humps(part).into_iter().map(|hump| part[hump].to_lowercase())).collect()
+    parts
+        .flat_map(|part| camel_case_parts(part).into_iter().map(|range| part[range].to_lowercase()))
+        .collect()
 }
 
 #[cfg(test)]

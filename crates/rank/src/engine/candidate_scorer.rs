@@ -40,7 +40,7 @@ impl Default for MinShares {
 }
 
 /// The rules for the candidates of one request, the same for all strategies.
-pub(super) struct Judge<'a> {
+pub(super) struct CandidateScorer<'a> {
     pub policy: Policy,
     pub blocked: &'a OpenBreakers,
     pub filters: [ToolFilter; 2],
@@ -66,13 +66,13 @@ pub(super) struct LogView<'a> {
 }
 
 /// Decides whether a row is admitted to the answer together with those chosen so far.
-pub(super) struct Gate<'a> {
-    judge: &'a Judge<'a>,
+pub(super) struct AdmissionRules<'a> {
+    scorer: &'a CandidateScorer<'a>,
     /// Rows that declare to serve this prompt exclusively, with the intent.
     exclusive: Vec<(u32, String)>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> CandidateScorer<'a> {
     pub fn new(
         state: &'a State,
         (request, reading): (&'a SelectRequest, &'a Reading),
@@ -147,14 +147,18 @@ impl<'a> Judge<'a> {
         self.signals.assess(self.situation, self.weights, candidates, history)
     }
 
-    /// Returns the gate for one prompt. A tool that declares an intent exclusively excludes the
+    /// Returns the rules for one prompt. A tool that declares an intent exclusively excludes the
     /// others if it is admitted itself.
-    pub fn gate(&'a self, assessed: &Assessment<'_>, candidates: &[Candidate]) -> Gate<'a> {
+    pub fn rules(
+        &'a self,
+        assessed: &Assessment<'_>,
+        candidates: &[Candidate],
+    ) -> AdmissionRules<'a> {
         let stands =
             |row: u32| candidates.iter().any(|c| c.row == row) && self.admit_alone(row).is_ok();
         let exclusive = assessed.exclusive().filter(|(row, _)| stands(*row));
-        Gate {
-            judge: self,
+        AdmissionRules {
+            scorer: self,
             exclusive: exclusive.map(|(row, name)| (row, name.to_owned())).collect(),
         }
     }
@@ -171,19 +175,24 @@ impl<'a> Judge<'a> {
     }
 
     /// Returns the best `limit` candidates, respecting minimum shares if configured.
-    pub fn rank(&self, candidates: Vec<Candidate>, limit: usize, gate: &Gate<'_>) -> Ranking {
+    pub fn rank(
+        &self,
+        candidates: Vec<Candidate>,
+        limit: usize,
+        rules: &AdmissionRules<'_>,
+    ) -> Ranking {
         let best = candidates.iter().map(Candidate::blend).fold(0.0, f32::max);
         let order = Order { band: band_of(self.order.band, self.unit, best), ..self.order };
         let Some(shares) = self.shares.filter(|_| candidates.iter().any(|c| c.semantic.is_some()))
         else {
-            return rank(candidates, limit, gate, order);
+            return rank(candidates, limit, rules, order);
         };
         let all = candidates.clone();
-        let mut ranked = rank(candidates, limit, gate, order);
+        let mut ranked = rank(candidates, limit, rules, order);
         let semantic = |c: &Candidate| c.semantic.map(|score| score.raw);
         let keyword = |c: &Candidate| c.keyword.map(|score| score.raw).filter(|raw| *raw > 0.0);
-        let mut due = best_of(&all, shares.semantic, gate, self.order, semantic);
-        due.extend(best_of(&all, shares.keyword, gate, self.order, keyword));
+        let mut due = best_of(&all, shares.semantic, rules, self.order, semantic);
+        due.extend(best_of(&all, shares.keyword, rules, self.order, keyword));
         due.truncate(limit);
         for candidate in &due {
             let keep = |row| due.iter().any(|d| d.row == row);
@@ -262,11 +271,11 @@ fn without_scores(row: u32) -> Candidate {
     Candidate { row, ..Candidate::default() }
 }
 
-/// Returns the `share` best candidates by one part of the score, among those that the gate admits.
+/// Returns the `share` best candidates by one part of the score, among those that the rules admits.
 fn best_of(
     all: &[Candidate],
     share: usize,
-    gate: &Gate<'_>,
+    rules: &AdmissionRules<'_>,
     order: Order<'_>,
     part: impl Fn(&Candidate) -> Option<f32>,
 ) -> Vec<Candidate> {
@@ -278,17 +287,17 @@ fn best_of(
         if chosen.len() == share {
             break;
         }
-        if gate.admit(candidate.row, &chosen).is_ok() {
+        if rules.admit(candidate.row, &chosen).is_ok() {
             chosen.push(candidate);
         }
     }
     chosen
 }
 
-impl Gate<'_> {
+impl AdmissionRules<'_> {
     /// Whether it admits every tool.
     pub fn is_open(&self) -> bool {
-        let Judge { policy, blocked, filters, .. } = self.judge;
+        let CandidateScorer { policy, blocked, filters, .. } = self.scorer;
         policy.is_open()
             && blocked.is_empty()
             && filters.iter().all(ToolFilter::is_open)
@@ -299,68 +308,68 @@ impl Gate<'_> {
     /// unless another tool of its server confirms it, so that a single hostile tool excludes
     /// nothing. Newcomers do not count.
     pub fn measure(&self, candidates: &[Candidate]) -> Option<Candidate> {
-        let judge = self.judge;
-        judge.policy.near_best?;
+        let scorer = self.scorer;
+        scorer.policy.near_best?;
         let mut best: Option<&Candidate> = None;
         for candidate in candidates {
             let is_better = best.is_none_or(|best| candidate.blend() > best.blend());
             if is_better
-                && !judge.is_newcomer(candidate.row)
+                && !scorer.is_newcomer(candidate.row)
                 && self.admit(candidate.row, &[]).is_ok()
             {
                 best = Some(candidate);
             }
         }
         let best = *best?;
-        let server = judge.tool(best.row).server.as_ref();
+        let server = scorer.tool(best.row).server.as_ref();
         let mut others = candidates.iter().filter(|c| c.row != best.row);
         let seconds = |c: &Candidate| {
             c.blend() >= CONFIRMING_SHARE * best.blend()
-                && judge.tool(c.row).server.as_ref() == server
+                && scorer.tool(c.row).server.as_ref() == server
         };
         others.any(seconds).then_some(best)
     }
 
     /// Compares two candidates; the better one is first.
     pub fn better(&self, a: &Candidate, b: &Candidate) -> Ordering {
-        self.judge.order.better(a, b)
+        self.scorer.order.better(a, b)
     }
 
     /// Admits a candidate whose score is near the best one, or that the prompt names.
     pub fn admit_near(&self, candidate: &Candidate, best: &Candidate) -> Result<(), Exclusion> {
-        let judge = self.judge;
+        let scorer = self.scorer;
         if candidate.exact_name > 0.0 {
             return Ok(());
         }
-        let scaled = |row: u32, score: f32| (judge.tool(row), score / judge.unit);
+        let scaled = |row: u32, score: f32| (scorer.tool(row), score / scorer.unit);
         // Signals that lower a score are not about trust, except for newcomers.
-        let score = match judge.is_newcomer(candidate.row) {
+        let score = match scorer.is_newcomer(candidate.row) {
             true => candidate.score,
             false => candidate.score.max(candidate.blend()),
         };
-        judge.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))
+        scorer.policy.admit_near(scaled(candidate.row, score), scaled(best.row, best.blend()))
     }
 
     /// Admits a row unless its server has its maximum number of tools already.
     pub fn admit_beside(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
-        let judge = self.judge;
-        let beside = chosen.iter().map(|candidate| judge.tool(candidate.row));
-        judge.policy.admit_beside(judge.tool(row), beside)
+        let scorer = self.scorer;
+        let beside = chosen.iter().map(|candidate| scorer.tool(candidate.row));
+        scorer.policy.admit_beside(scorer.tool(row), beside)
     }
 
     /// Admits a row, or returns why it is excluded.
     pub fn admit(&self, row: u32, chosen: &[Candidate]) -> Result<(), Exclusion> {
-        let judge = self.judge;
-        judge.admit_alone(row)?;
-        let (only, signals) = (&self.exclusive, judge.signals);
+        let scorer = self.scorer;
+        scorer.admit_alone(row)?;
+        let (only, signals) = (&self.exclusive, scorer.signals);
         if let Some((by, intent)) = only.first().filter(|_| !only.iter().any(|(r, _)| *r == row)) {
-            let (intent, by) = (intent.clone(), judge.tool(*by).id.clone());
+            let (intent, by) = (intent.clone(), scorer.tool(*by).id.clone());
             return Err(Exclusion::Exclusive { intent, by });
         }
-        if judge.weights.is_on(Signal::Conflicts)
+        if scorer.weights.is_on(Signal::Conflicts)
             && let Some(with) = chosen.iter().find(|c| signals.conflict(c.row, row))
         {
-            return Err(Exclusion::Conflict { with: judge.tool(with.row).id.clone() });
+            return Err(Exclusion::Conflict { with: scorer.tool(with.row).id.clone() });
         }
         Ok(())
     }
