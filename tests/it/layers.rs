@@ -39,8 +39,9 @@ const CRATES: &[(&str, Option<&str>)] = &[
 /// Which rooms a room may import, where a crate has several: the compiler does not know this.
 const ROOMS: &[(&str, &[&str])] = &[
     (FOUNDATION, &[]),
-    ("embedding", &[]),
-    ("index", &[]),
+    ("kernels", &[]),
+    ("embedding", &["kernels"]),
+    ("index", &["kernels"]),
     ("query", &["catalog"]),
     ("feedback", &["catalog"]),
     ("execution", &["catalog"]),
@@ -127,7 +128,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["cli/"]),
 ];
 
-const UNSAFE_ALLOWED: &[&str] = &["embedding/kernels/"];
+const UNSAFE_ALLOWED: &[&str] = &["kernels/"];
 const STDOUT_ALLOWED: &[&str] = &["cli/", "main.rs", "lab/main.rs"];
 const MAX_FILE_LINES: usize = 500;
 const MAX_FUNCTION_LINES: usize = 60;

@@ -6,3 +6,4 @@
 pub mod durable;
 pub mod embedding;
 pub mod index;
+mod kernels;

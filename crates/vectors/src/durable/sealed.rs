@@ -50,6 +50,9 @@ pub enum Flaw {
     Damaged,
 }
 
+/// The body of a file starts at a multiple of this, so that its numbers can be used where they are.
+const ALIGNMENT: usize = 64;
+
 /// Formats bytes as lower-case hexadecimal, two digits per byte.
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -64,8 +67,10 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 impl Sealed {
     /// Builds a complete file. `body` appends the bytes between header and checksum.
     pub fn seal(&self, header: &impl Serialize, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        let header =
+        let mut header =
             serde_json::to_vec(header).expect("strings and numbers are JSON. This is a bug.");
+        // White space after JSON means nothing.
+        header.resize((FIXED + header.len()).next_multiple_of(ALIGNMENT) - FIXED, b' ');
         let mut bytes = Vec::new();
         bytes.extend_from_slice(&self.magic);
         bytes.extend_from_slice(&self.version.to_le_bytes());

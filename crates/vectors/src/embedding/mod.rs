@@ -25,7 +25,6 @@ mod error;
 mod files;
 #[cfg(feature = "hub")]
 pub mod hub;
-mod kernels;
 mod manifest;
 mod pooling;
 #[cfg(feature = "candle")]

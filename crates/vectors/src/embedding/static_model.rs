@@ -16,8 +16,8 @@ use super::Error;
 use super::bert::write_unit;
 use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
 use super::files::{CONFIG_FILE, ModelFiles, STATIC_FILE};
-use super::kernels::{QuantizedWeight, signed};
 use super::tokenizer::{WordPiece, wordpiece};
+use crate::kernels::{QuantizedWeight, signed};
 
 /// Increase it whenever the same file would give different vectors.
 const FORMAT: &str = "toolroute-static-1";

@@ -1,11 +1,14 @@
 //! The matrix of vectors that all indexes share.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView1};
+use ndarray::Array2;
 
 use super::dot::dot;
 use super::{Error, Place, Rows};
+use crate::kernels::Mapped;
 
 /// How far the squared length of a vector may differ from 1 before the vector is normalised.
 ///
@@ -17,9 +20,18 @@ const UNIT_TOLERANCE: f64 = 1e-5;
 ///
 /// Every row is finite and non-zero. Rows are normalised on construction, so that a dot product is
 /// a cosine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Vectors {
-    rows: Array2<f32>,
+    numbers: Numbers,
+    rows: usize,
+    dimension: usize,
+}
+
+/// Where the numbers are: in memory, or in a memory-mapped file from a byte on.
+#[derive(Clone)]
+enum Numbers {
+    Owned(Vec<f32>),
+    Mapped { file: Arc<Mapped>, start: usize },
 }
 
 impl Vectors {
@@ -31,14 +43,42 @@ impl Vectors {
         if rows.nrows() > most {
             return Err(Error::TooMany { rows: rows.nrows(), most });
         }
-        let mut rows = rows.as_standard_layout().into_owned();
-        for (at, mut row) in rows.rows_mut().into_iter().enumerate() {
-            let scale = scale_to_unit(row.view(), Place::Row(at as u32))?;
-            if let Some(scale) = scale {
-                row.mapv_inplace(|number| (f64::from(number) * scale) as f32);
+        let (count, dimension) = rows.dim();
+        if dimension == 0 && count > 0 {
+            return Err(Error::Zero { place: Place::Row(0) });
+        }
+        let (mut numbers, start) = match rows.is_standard_layout() {
+            true => rows.into_raw_vec_and_offset(),
+            false => (rows.iter().copied().collect(), None),
+        };
+        numbers.drain(..start.unwrap_or(0));
+        numbers.truncate(count * dimension);
+        for (at, row) in numbers.chunks_exact_mut(dimension.max(1)).enumerate() {
+            if let Some(scale) = scale_to_unit(row, Place::Row(at as u32))? {
+                for number in row {
+                    *number = (f64::from(*number) * scale) as f32;
+                }
             }
         }
-        Ok(Self { rows })
+        Ok(Self { numbers: Numbers::Owned(numbers), rows: count, dimension })
+    }
+
+    /// Uses `rows` × `dimension` numbers of a file from the byte `start` on, without a copy, if they
+    /// are aligned and normalised and the machine is little-endian like the file.
+    pub(super) fn mapped(
+        file: Arc<Mapped>,
+        start: usize,
+        (rows, dimension): (usize, usize),
+    ) -> Option<Self> {
+        let bytes = file.get(start..)?.get(..rows.checked_mul(dimension)?.checked_mul(4)?)?;
+        let numbers: &[f32] = bytemuck::try_cast_slice(bytes).ok()?;
+        let normalised = |row: &[f32]| matches!(scale_to_unit(row, Place::Query), Ok(None));
+        // Elsewhere, a file that is mapped cannot be replaced.
+        let usable = cfg!(unix)
+            && cfg!(target_endian = "little")
+            && u32::try_from(rows).is_ok()
+            && numbers.chunks_exact(dimension.max(1)).all(normalised);
+        usable.then_some(Self { numbers: Numbers::Mapped { file, start }, rows, dimension })
     }
 
     /// Creates vectors from rows of equal length.
@@ -62,7 +102,7 @@ impl Vectors {
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.rows.nrows()
+        self.rows
     }
 
     /// Whether there are no rows.
@@ -72,7 +112,7 @@ impl Vectors {
 
     /// Length of a row.
     pub fn dimension(&self) -> usize {
-        self.rows.ncols()
+        self.dimension
     }
 
     /// Returns a row, or `None` if it does not exist.
@@ -86,7 +126,18 @@ impl Vectors {
 
     /// All rows, stored consecutively.
     pub fn as_slice(&self) -> &[f32] {
-        self.rows.as_slice().expect("the constructor made the matrix contiguous. This is a bug.")
+        match &self.numbers {
+            Numbers::Owned(numbers) => numbers,
+            Numbers::Mapped { file, start } => {
+                let bytes = &file[*start..*start + self.rows * self.dimension * 4];
+                bytemuck::cast_slice(bytes)
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_mapped(&self) -> bool {
+        matches!(self.numbers, Numbers::Mapped { .. })
     }
 
     /// Checks a query and normalises it for dot products.
@@ -95,7 +146,7 @@ impl Vectors {
         if got != expected {
             return Err(Error::Dimension { place: Place::Query, expected, got });
         }
-        Ok(match scale_to_unit(ArrayView1::from(query), Place::Query)? {
+        Ok(match scale_to_unit(query, Place::Query)? {
             None => Cow::Borrowed(query),
             Some(scale) => query.iter().map(|x| (f64::from(*x) * scale) as f32).collect(),
         })
@@ -136,8 +187,21 @@ impl Vectors {
     }
 }
 
+impl PartialEq for Vectors {
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, self.dimension) == (other.rows, other.dimension)
+            && self.as_slice() == other.as_slice()
+    }
+}
+
+impl fmt::Debug for Vectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} vectors of {} numbers", self.rows, self.dimension)
+    }
+}
+
 /// Returns the factor that normalises a vector, or `None` if it is normalised already.
-fn scale_to_unit(vector: ArrayView1<'_, f32>, place: Place) -> Result<Option<f64>, Error> {
+fn scale_to_unit(vector: &[f32], place: Place) -> Result<Option<f64>, Error> {
     let squared: f64 = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     if !squared.is_finite() {
         // f64 can hold the square of every finite f32, so an overflow means that the vector has a

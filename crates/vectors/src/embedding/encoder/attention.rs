@@ -2,7 +2,7 @@
 
 use super::Span;
 use super::linear::{Input, Linear};
-use crate::embedding::kernels::{Aligned, Isa, Left, Math, PANEL, multiply_panel};
+use crate::kernels::{Aligned, Isa, Left, Math, PANEL, multiply_panel};
 
 /// One attention head of one layer.
 pub(super) struct Head<'a> {

@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use super::weights::LinearWeights;
-use crate::embedding::kernels::{
-    Aligned, Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles,
-};
+use crate::kernels::{Aligned, Isa, Left, Math, PackedF32, PackedI8, QuantizedRows, Tiles};
 
 /// `x · weightᵀ + bias`, packed for the kernels.
 pub(super) enum Linear {

@@ -14,8 +14,8 @@ mod weights;
 
 use super::architecture::Activation;
 use super::files::ModelConfig;
-use super::kernels::{Isa, Math, PANEL, Pool, PoolGuard, Tiles};
 use super::{Error, Pooling};
+use crate::kernels::{Isa, Math, PANEL, Pool, PoolGuard, Tiles};
 use attention::HeadScratch;
 use linear::{Input, Linear};
 pub(super) use rounding::rounded;

@@ -17,9 +17,7 @@ use rayon::prelude::*;
 use super::Encoder;
 use super::weights::{BertWeights, LinearWeights, Table};
 use crate::embedding::Error;
-use crate::embedding::kernels::{
-    Isa, Left, PANEL, PackedF32, PackedWeight, QuantizedWeight, Tiles,
-};
+use crate::kernels::{Isa, Left, PANEL, PackedF32, PackedWeight, QuantizedWeight, Tiles};
 
 /// Number of inputs whose errors compensate each other. A larger block would need more examples.
 const BLOCK: usize = 384;

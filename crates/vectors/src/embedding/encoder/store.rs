@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
-use crate::embedding::kernels::{LINE, PANEL, PackedWeight, QuantizedWeight, signed};
+use crate::kernels::{LINE, PANEL, PackedWeight, QuantizedWeight, signed};
 
 /// Increase it whenever the same weights would be rounded or laid out differently.
 const FORMAT: &str = "toolroute-int8-3";

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use safetensors::tensor::{Dtype, SafeTensors};
 
 use crate::embedding::architecture::Architecture;
-use crate::embedding::kernels::{PackedWeight, QuantizedWeight};
+use crate::kernels::{PackedWeight, QuantizedWeight};
 
 /// All weights that a forward pass needs.
 pub(in crate::embedding) struct BertWeights<'a> {

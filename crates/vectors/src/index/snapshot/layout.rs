@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{ModelKey, Snapshot, SnapshotError};
 use crate::durable::{Flaw, HASH, Sealed};
 use crate::index::{Graph, Vectors};
+use crate::kernels::Mapped;
 
 /// Increase the version with every change to the layout, and add a file of the old version as a
 /// test.
@@ -45,8 +46,9 @@ pub(super) fn encode(snapshot: &Snapshot) -> Vec<u8> {
     })
 }
 
-pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<Snapshot, SnapshotError> {
-    let opened = KIND.open(bytes, size);
+pub(super) fn decode(file: Mapped, path: &Path) -> Result<Snapshot, SnapshotError> {
+    let file = Arc::new(file);
+    let opened = KIND.open(&file, size);
     let (header, body): (Header, _) = opened.map_err(|flaw| refused(flaw, path))?;
     let malformed =
         |what: &str| SnapshotError::Malformed { path: path.to_owned(), what: what.into() };
@@ -54,12 +56,19 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<Snapshot, SnapshotErro
     let (rows, dimension) = (header.rows as usize, header.model.dimension);
     let (hashes, body) = body.split_at(rows * HASH);
     let (numbers, graph) = body.split_at(rows * dimension * 4);
-    let numbers = numbers.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
-    let matrix = Array2::from_shape_vec((rows, dimension), numbers.collect())
-        .map_err(|_| malformed("its vectors are no matrix"))?;
+    let start = numbers.as_ptr().addr() - file.as_ptr().addr();
+    let vectors = match Vectors::mapped(Arc::clone(&file), start, (rows, dimension)) {
+        Some(vectors) => vectors,
+        None => {
+            let numbers = numbers.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+            let matrix = Array2::from_shape_vec((rows, dimension), numbers.collect())
+                .map_err(|_| malformed("its vectors are no matrix"))?;
+            Vectors::new(matrix)?
+        }
+    };
     let graph = if graph.is_empty() { None } else { Some(Graph::from_bytes(graph)?) };
     let hashes = hashes.as_chunks::<HASH>().0.to_vec();
-    Snapshot::new(header.model, hashes, Arc::new(Vectors::new(matrix)?))?.with_graph(graph)
+    Snapshot::new(header.model, hashes, Arc::new(vectors))?.with_graph(graph)
 }
 
 fn refused(flaw: Flaw, path: &Path) -> SnapshotError {

@@ -28,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Error, Graph, GraphError, Vectors};
 use crate::durable::{self, Readers};
+use crate::kernels::Mapped;
 
 /// SHA-256 of an embedded text.
 pub type TextHash = [u8; 32];
@@ -192,13 +193,13 @@ impl Snapshot {
         written.map_err(|source| SnapshotError::Io { path: path.to_owned(), source })
     }
 
-    /// Reads and verifies a file.
+    /// Verifies a file. Its vectors are memory-mapped where the file has them as this machine does.
     pub fn load(path: &Path) -> Result<Self, SnapshotError> {
-        let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+        let file = Mapped::open(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => SnapshotError::Missing { path: path.to_owned() },
             _ => SnapshotError::Io { path: path.to_owned(), source },
         })?;
-        layout::decode(&bytes, path)
+        layout::decode(file, path)
     }
 }
 

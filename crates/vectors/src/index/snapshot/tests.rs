@@ -43,6 +43,23 @@ fn comes_back_as_it_was() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn vectors_stay_in_the_file_where_they_are_aligned() {
+    let (_folder, path, _) = saved(&with_graph(40));
+    let loaded = Snapshot::load(&path).unwrap();
+    assert!(loaded.vectors().is_mapped());
+    // The map keeps the file that was opened.
+    snapshot("m", 7).save(&path).unwrap();
+    assert_eq!(loaded, with_graph(40));
+
+    // As written before headers were padded.
+    let body = [&[0; HASH][..], &1f32.to_le_bytes()].concat();
+    std::fs::write(&path, sealed(&header(1, 1, 0), &body)).unwrap();
+    let loaded = Snapshot::load(&path).unwrap();
+    assert!(!loaded.vectors().is_mapped() && loaded.vectors().get(0).unwrap() == [1.0]);
+}
+
 #[test]
 fn the_same_snapshot_is_the_same_file() {
     assert_eq!(saved(&with_graph(20)).2, saved(&with_graph(20)).2);

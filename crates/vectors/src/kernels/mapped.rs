@@ -12,9 +12,9 @@ impl Mapped {
     /// Maps a file for reading.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
-        // SAFETY: model files are written under another name, moved into place and never changed.
-        // The map is read once, completely, when the model is loaded. If another process truncates
-        // the file during that time, this process ends with SIGBUS, but reads no invalid data.
+        // SAFETY: models and snapshots are written under another name, moved into place and never
+        // changed, so that a map keeps the file that was opened. Every pattern of bits is a valid
+        // number; a process that truncates the file ends those that read it with SIGBUS.
         unsafe { memmap2::Mmap::map(&file).map(Self) }
     }
 }

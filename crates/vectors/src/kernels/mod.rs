@@ -1,4 +1,5 @@
-//! The inner loops of inference: matrix products in f32 and int8, and the operations between them.
+//! The inner loops of inference: matrix products in f32 and int8, and the operations between them;
+//! and memory-mapped files.
 //!
 //! All `unsafe` code is here. Each block states the invariant that makes it sound, and
 //! everything public is safe to call. The instruction set is detected once at run time
