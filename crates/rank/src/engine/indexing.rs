@@ -294,6 +294,11 @@ impl Work<'_> {
 /// Returns the SHA-256 of texts and the boundaries between them, in hexadecimal.
 pub fn fingerprint(texts: &[&str]) -> String {
     let parts: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
+    fingerprint_of_hashes(&parts)
+}
+
+/// The same of texts whose hashes are known.
+pub(super) fn fingerprint_of_hashes(parts: &[TextHash]) -> String {
     durable::hex(&text_hash(&durable::hex(parts.as_flattened())))
 }
 

@@ -4,19 +4,22 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
+
+use super::Error;
 use super::analysis::READABLE;
 use super::candidate_scorer::{AdmissionRules, CandidateScorer, RequestRows, read_as};
 use super::certainty::withhold;
 use super::context;
+use super::indexing::fingerprint_of_hashes;
 use super::ranking::{Ranking, fits};
 use super::request::{
     Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
     Timings,
 };
 use super::state::State;
-use super::{Error, fingerprint};
 use crate::embedding::{Embedder, Role};
-use crate::index::Rows;
+use crate::index::{Rows, text_hash};
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
     Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
@@ -76,9 +79,12 @@ struct SizeRules<'a> {
 // The public methods are documented in [`super::Engine`].
 impl State {
     pub fn fingerprint(&self) -> String {
+        // Row by row: the text of a large catalog is tens of megabytes.
+        let mut rows = Sha256::new();
+        self.catalog.rows().for_each(|row| rows.update(row));
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
         let learned = self.learned.as_ref().map_or("", |learned| &learned.fingerprint);
-        fingerprint(&[&self.catalog.to_jsonl(), model, learned])
+        fingerprint_of_hashes(&[rows.finalize().into(), text_hash(model), text_hash(learned)])
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {

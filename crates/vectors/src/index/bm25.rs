@@ -247,6 +247,8 @@ impl Counts {
                 let count = *score;
                 *score = rarity * count * (k1 + 1.0) / (count + norms[*row as usize]);
             }
+            postings.rows.shrink_to_fit();
+            postings.scores.shrink_to_fit();
         }
         let words = self.lexicon.words(&self.postings);
         Bm25 { rows, terms: self.lexicon.ids, postings: self.postings, words }
