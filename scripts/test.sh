@@ -9,16 +9,18 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed_steps=()
 skipped_steps=()
+step_times=()
 
 # Runs one step and remembers its failure.
 step() {
-    local name=$1
+    local name=$1 start=$SECONDS
     shift
     printf '\n== %s\n' "$name" >&2
     if ! "$@"; then
         printf '!! FAILED: %s\n' "$name" >&2
         failed_steps+=("$name")
     fi
+    step_times+=("$((SECONDS - start)) s: $name")
 }
 
 # A step that needs a program which not everybody has.
@@ -101,6 +103,7 @@ optional_step cargo-deny "licences, bans and sources of dependencies" cargo deny
 optional_step cargo-deny "known vulnerabilities of dependencies" vulnerabilities
 
 printf '\n' >&2
+printf '%s\n' "${step_times[@]}" >&2
 for name in ${skipped_steps[@]+"${skipped_steps[@]}"}; do printf 'skipped: %s\n' "$name" >&2; done
 for name in ${failed_steps[@]+"${failed_steps[@]}"}; do printf 'failed:  %s\n' "$name" >&2; done
 grep -a '^test .* FAILED$\|^thread .* panicked at' "$log" >&2 || true
