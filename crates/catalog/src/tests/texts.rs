@@ -130,7 +130,7 @@ fn a_schema_of_very_many_properties_is_read_in_linear_time() {
     let start = std::time::Instant::now();
     assert_eq!(parameter_names(&tool).len(), 160_000);
     // Comparing each with each takes minutes here.
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[test]

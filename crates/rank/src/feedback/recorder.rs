@@ -373,10 +373,10 @@ mod tests {
             RecorderHooks { prepare: Some(Box::new(move |_| _ = wait.recv())), refresh: None };
         let options = RecorderOptions { capacity: 4, batch: 1, ..RecorderOptions::default() };
         let recorder = Recorder::start(store(&folder), options, hooks).unwrap();
-        let start = Instant::now();
+        // Nothing is written before `go` is dropped: who waited would wait for ever.
         let taken = (0..100).filter(|n| recorder.record(run(*n)).unwrap() == RecordOutcome::Queued);
         let taken = taken.count() as u64;
-        assert!(start.elapsed() < Duration::from_secs(2) && (4..=5).contains(&taken), "{taken}");
+        assert!((4..=5).contains(&taken), "{taken}");
         drop(go);
         let counts = recorder.close().unwrap();
         assert_eq!((counts.written, counts.dropped), (taken, 100 - taken));

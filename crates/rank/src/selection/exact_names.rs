@@ -343,7 +343,7 @@ mod tests {
             let start = Instant::now();
             names.find(&prompt);
             // A quadratic search would take minutes.
-            assert!(start.elapsed().as_secs() < 5, "{unit}: {:?}", start.elapsed());
+            assert!(start.elapsed().as_secs() < 60, "{unit}: {:?}", start.elapsed());
         }
     }
 }
