@@ -1,4 +1,4 @@
-//! What a call of a tool takes and gives, and when it is sent again.
+//! Hints about the calls of a tool: their duration, the size of their answers, and retries.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,29 +14,31 @@ const CALL_FIELDS: [&str; 7] = [
     "summarize",
 ];
 
-/// The time that a call takes, the size of its answer, and when it is sent again.
+/// The duration of a call, the size of its answer, and when it is sent again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallHints {
-    /// How long a call may take, in milliseconds; at most an hour.
+    /// The maximum duration of a call, in milliseconds; at most an hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// After how many milliseconds progress is reported.
+    /// The time after which progress is reported, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback_delay_ms: Option<u64>,
-    /// Whether it does research, which takes minutes; where absent, its name and latency tier decide.
+    /// Whether the tool does research, which takes minutes. If absent, its name and latency tier
+    /// decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub research: Option<bool>,
-    /// Tokens of a typical answer.
+    /// The number of tokens of a typical answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub typical_tokens: Option<u32>,
-    /// Tokens of an answer that are passed on at most; the rest is kept.
+    /// The maximum number of tokens of an answer that are passed on; the rest is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// When a call is sent again.
+    /// When a failed call is sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// Whether a long text is cut to its sentences nearest to the question instead of its beginning.
+    /// Whether a long text is reduced to the sentences nearest to the question, instead of its
+    /// beginning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summarize: Option<bool>,
 }
@@ -55,7 +57,7 @@ impl CallHints {
         self.summarize = other.summarize.or(self.summarize);
     }
 
-    /// The first invalid member, if any, with what was expected and what was found.
+    /// Returns the first invalid member, if any, with what was expected and what was found.
     pub fn fault(&self) -> Option<(&'static str, String, String)> {
         let most = Self::MAX_TIMEOUT_MS;
         if let Some(found) = self.timeout_ms.filter(|ms| !(1..=most).contains(ms)) {
@@ -90,15 +92,16 @@ pub(super) fn read(routing: &mut Row<'_>) -> CallHints {
     hints
 }
 
-/// After which failures a call is sent again, and how often; declared by a tool's author or user.
+/// The failures after which a call is sent again, and how often; declared by a tool's author or
+/// user.
 ///
-/// A call that may have taken effect is only sent again where a repetition does no harm
+/// A call that may have taken effect is sent again only if a repetition does no harm
 /// ([`Effects`](crate::Effects)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
     pub on: Vec<RetryOn>,
-    /// Attempts after the first, from 0 (never) to 10.
+    /// The maximum number of attempts after the first, from 0 (never) to 10.
     pub most: u32,
 }
 
@@ -116,14 +119,14 @@ impl Default for Retry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryOn {
-    /// The server could not be started or connected to.
+    /// The server could not be started, or no connection could be made.
     Unreachable,
     /// The connection broke.
     Broken,
     /// The server asked to try again later.
     Busy,
-    /// There was no answer in time.
+    /// No answer arrived in time.
     Timeout,
-    /// The tool itself said that it failed.
+    /// The tool itself reported that it failed.
     Error,
 }

@@ -1,18 +1,18 @@
-//! Makes a catalog from another by adding, replacing and removing tools.
+//! Makes a catalog from another one by adding, replacing and removing tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::{Catalog, Error, Problem, Tool, validate};
 
-/// One step from a catalog to the next.
+/// One change of a catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// Add a tool with a new id.
     Register(Tool),
     /// Replace the tool with the same id.
     Update(Tool),
-    /// Remove the tool of this id, in any spelling that [`Catalog::get`] knows.
+    /// Remove the tool with this id, in any spelling that [`Catalog::get`] accepts.
     Remove(String),
 }
 
@@ -21,19 +21,19 @@ pub enum Change {
 #[non_exhaustive]
 pub struct ChangedCatalog {
     pub catalog: Catalog,
-    /// For each row, the row of the same id in the catalog before; `None` for a new tool.
+    /// For each row, the row of the same id in the previous catalog; `None` for a new tool.
     pub origins: Vec<Option<u32>>,
     /// Likely mistakes in the tools that were added or replaced.
     pub warnings: Vec<Problem>,
 }
 
 impl Catalog {
-    /// The catalog after changes, which are applied in order. Rows keep their order; new tools come
-    /// last. Unchanged tools are shared with this catalog, which stays as it is.
+    /// Returns the catalog after changes, which are applied in order. Rows keep their order; new
+    /// tools come last. Unchanged tools are shared with this catalog, which is not modified.
     ///
     /// # Errors
-    /// [`Error::Unusable`] for a tool with an error, [`Error::Taken`] for an id that exists already,
-    /// [`Error::UnknownTool`] for one that does not exist.
+    /// Returns [`Error::Unusable`] for a tool with an error, [`Error::Taken`] for an id that
+    /// already exists, and [`Error::UnknownTool`] for an id that does not exist.
     pub fn with(&self, changes: Vec<Change>) -> Result<ChangedCatalog, Error> {
         let mut draft = Draft::of(self);
         for change in changes {
@@ -47,12 +47,13 @@ impl Catalog {
     }
 }
 
-/// A catalog while changes are applied. Removed tools leave a hole, so that places do not move.
+/// A catalog while changes are applied. A removed tool leaves a hole, so that the other places do
+/// not move.
 struct Draft<'a> {
     before: &'a Catalog,
     places: Vec<Option<(Arc<Tool>, Option<u32>)>>,
-    /// The places of ids that these changes added, and `None` for those that they removed. `before` has
-    /// all others.
+    /// The places of ids that these changes added, and `None` for ids that they removed. `before`
+    /// has all other ids.
     moved: HashMap<String, Option<usize>>,
     warnings: Vec<Problem>,
 }
@@ -80,7 +81,8 @@ impl<'a> Draft<'a> {
 
     fn update(&mut self, tool: Tool) -> Result<(), Error> {
         self.check(&tool)?;
-        // Only the id itself: by another spelling the tool would be stored under a second id.
+        // Only the exact id is accepted: with another spelling, the tool would be stored under a
+        // second id.
         let place = self.place(tool.id.as_str()).ok_or_else(|| self.unknown(tool.id.as_str()))?;
         if let Some((kept, _)) = &mut self.places[place] {
             *kept = Arc::new(tool);
@@ -100,7 +102,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The place of the tool of exactly this id.
+    /// Returns the place of the tool with exactly this id.
     fn place(&self, id: &str) -> Option<usize> {
         match self.moved.get(id) {
             Some(place) => *place,

@@ -5,7 +5,7 @@ use crate::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routin
 
 type Slot = fn(&mut Tool) -> &mut Vec<String>;
 
-/// Lists beside a tool's name.
+/// Lists at the top level of a tool's definition.
 const LISTS: [(&str, Slot); 8] = [
     ("categories", |tool| &mut tool.categories),
     ("tags", |tool| &mut tool.tags),
@@ -17,7 +17,7 @@ const LISTS: [(&str, Slot); 8] = [
     ("postconditions", |tool| &mut tool.postconditions),
 ];
 
-/// Lists beside a tool's name or under `facets`.
+/// Lists at the top level of a tool's definition or in its `facets`.
 const FACET_LISTS: [(&str, Slot); 3] = [
     ("phases", |tool| &mut tool.facets.phases),
     ("languages", |tool| &mut tool.facets.languages),
@@ -50,7 +50,7 @@ pub(super) const FIELDS: [&str; 19] = [
     "routing",
 ];
 
-/// The members that a source declares; applied to a tool, they change only these.
+/// The members that a source declares. Applying them to a tool changes no other members.
 #[derive(Default)]
 pub(super) struct Details {
     lists: Vec<(Slot, Vec<String>)>,
@@ -106,12 +106,12 @@ impl Details {
         }
     }
 
-    /// Whether any hint on side effects is declared.
+    /// Returns `true` if any hint about side effects is declared.
     pub fn declares_effects(&self) -> bool {
         self.hints != Hints::default()
     }
 
-    /// Sets the declared members of a tool and leaves the others as they are.
+    /// Sets the declared members of a tool and leaves the others unchanged.
     pub fn apply(&self, tool: &mut Tool) {
         for (slot, list) in &self.lists {
             slot(tool).clone_from(list);
@@ -126,7 +126,8 @@ impl Details {
         self.routing.apply(&mut tool.routing);
     }
 
-    /// A tier that is declared later must count, so it removes milliseconds that were declared earlier.
+    /// Sets the latency. A tier that is declared later takes precedence, so it removes milliseconds
+    /// that were declared earlier.
     fn apply_latency(&self, tool: &mut Tool) {
         if self.latency_ms.is_some() || self.latency_tier.is_some() {
             tool.latency_ms = self.latency_ms;

@@ -1,4 +1,4 @@
-//! What a call of a tool may do, decided once from everything that is known of the tool.
+//! What a call of a tool may do, decided once from everything that is known about the tool.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
 ///
-/// Permissions, retries, fallbacks, the conductor and the selection's stages all use this value, so
-/// that "only reads" means the same everywhere.
+/// Permissions, retries, fallbacks, the conductor and the stages of the selection all use this
+/// value, so that "only reads" means the same everywhere.
 ///
 /// ```
 /// use toolroute_catalog::{EffectKind, EffectSource, Tool};
@@ -24,46 +24,46 @@ use crate::tool::Tool;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effects {
     pub kind: EffectKind,
-    /// Whether a second call with the same arguments changes nothing more, so that a call may be sent
-    /// again when it is unknown whether it arrived. Only a declaration makes it so, never a name:
+    /// Whether a second call with the same arguments changes nothing more. Such a call may be sent
+    /// again if it is unknown whether it arrived. Only a declaration sets this, never a name:
     /// `get_next_ticket` takes a ticket each time.
     pub idempotent: bool,
     pub from: EffectSource,
 }
 
-/// The worst that a call may do.
+/// The worst effect that a call may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EffectKind {
     /// It changes nothing.
     ReadsOnly,
-    /// It changes something, and destroys nothing as far as is known.
+    /// It changes something but, as far as is known, destroys nothing.
     Writes,
     /// It may destroy something.
     Destructive,
-    /// Nothing says what it does.
+    /// Its effects are unknown.
     Unknown,
 }
 
-/// Where the knowledge of the effects comes from, the most certain first.
+/// The source of the knowledge about the effects, the most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EffectSource {
-    /// The user's overlay says so.
+    /// The user's overlay declares them.
     Overlay,
-    /// The tool's author says so, in MCP's annotations or in a catalog's row.
+    /// The tool's author declares them, in MCP's annotations or in a catalog's row.
     Hint,
-    /// The method of the tool's HTTP operation says so (RFC 9110, section 9.2).
+    /// The method of the tool's HTTP operation implies them (RFC 9110, section 9.2).
     Type,
-    /// A verb in the tool's name suggests it.
+    /// A verb in the tool's name suggests them.
     Name,
-    /// Nothing says so.
+    /// There is no source.
     Nothing,
 }
 
-/// Verbs of names that destroy.
+/// Verbs in names of tools that destroy something.
 const DESTROYS: [&str; 12] = [
     "delete",
     "remove",
@@ -79,7 +79,7 @@ const DESTROYS: [&str; 12] = [
     "overwrite",
 ];
 
-/// Verbs of names that change something.
+/// Verbs in names of tools that change something.
 const WRITES: [&str; 46] = [
     "add", "append", "apply", "approve", "archive", "assign", "book", "cancel", "close", "commit",
     "copy", "create", "deploy", "disable", "edit", "enable", "execute", "insert", "install",
@@ -88,7 +88,7 @@ const WRITES: [&str; 46] = [
     "stop", "submit", "sync", "turn", "update", "upload", "write",
 ];
 
-/// Verbs of names that only look.
+/// Verbs in names of tools that only read.
 const READS: [&str; 22] = [
     "analyze",
     "browse",
@@ -115,24 +115,25 @@ const READS: [&str; 22] = [
 ];
 
 impl Effects {
-    /// Whether a call changes nothing, if only because the tool's name suggests it.
+    /// Returns `true` if a call changes nothing, even if only the tool's name suggests it.
     pub fn reads_only(self) -> bool {
         self.kind == EffectKind::ReadsOnly
     }
 
-    /// Whether a call changes nothing, and somebody who knows the tool says so.
+    /// Returns `true` if a call changes nothing, according to a declaration and not only to the
+    /// tool's name.
     pub fn declares_reads_only(self) -> bool {
         self.reads_only() && self.from != EffectSource::Name
     }
 
-    /// Whether a call may destroy something.
+    /// Returns `true` if a call may destroy something.
     pub fn destroys(self) -> bool {
         self.kind == EffectKind::Destructive
     }
 }
 
 impl EffectKind {
-    /// Its name in tables and sentences.
+    /// Returns its name in tables and sentences.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ReadsOnly => "reads only",
@@ -150,10 +151,11 @@ impl fmt::Display for EffectKind {
 }
 
 impl Tool {
-    /// What a call of the tool may do.
+    /// Returns what a call of the tool may do.
     ///
-    /// A declaration counts over the name. Of two declarations that contradict each other the worse one
-    /// counts: a tool that declares that it only reads and that it destroys may destroy.
+    /// A declaration takes precedence over the name. If two declarations contradict each other, the
+    /// worse one counts: a tool that declares both that it only reads and that it destroys may
+    /// destroy.
     pub fn effects(&self) -> Effects {
         let hints = self.hints;
         let declared = match () {
@@ -182,13 +184,14 @@ impl Tool {
     }
 }
 
-/// Whether a word of a name is a verb that only looks.
+/// Returns `true` if a word of a name is a verb that only reads.
 pub(super) fn is_reading_verb(word: &str) -> bool {
     READS.contains(&word)
 }
 
-/// The first verb of a name decides: in `get_run` the second is a noun. But `find_and_replace`
-/// replaces, and a verb that destroys counts wherever it stands.
+/// Derives the effects from a name. The first verb decides: in `get_run` the second word is a noun.
+/// A verb after `and` or `or` counts too, because `find_and_replace` replaces, and a verb that
+/// destroys counts at any position.
 fn kind_of_name(name: &str) -> EffectKind {
     let words = split_identifier(name).to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();

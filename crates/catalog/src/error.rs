@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{Problem, ToolId};
 
-/// An error that leaves no catalog. Anything less is a [`Problem`].
+/// An error because of which there is no catalog. Lesser faults are reported as a [`Problem`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,18 +18,18 @@ pub enum Error {
     #[error("expected a file of at most {} MiB at {}, found a larger one; check that it is a catalog, or split it", limit >> 20, path.display())]
     TooLarge { path: PathBuf, limit: u64 },
 
-    /// A file that was named, rather than found in a directory, holds no tool.
+    /// A file that the user named, and that was not only found in a directory, contains no tool.
     #[error("the file was not understood: {problem}")]
     Unrecognised { problem: Box<Problem> },
 
-    /// Of tools that are used all or not at all, one cannot be.
+    /// One of several tools that can only be used together is not usable.
     #[error("{problem}")]
     Refused { problem: Box<Problem> },
 
     #[error("expected a tool or a list of tools, found none")]
     NoTools,
 
-    /// Every problem, warnings too; at least one is an error.
+    /// All problems, including warnings; at least one is an error.
     #[error(
         "expected no errors in strict mode, found {}; cure them or load without strict:{}",
         error_count(problems),

@@ -1,9 +1,9 @@
-//! How much work a JSON Schema is for a validator once its references are followed.
+//! Estimates how much work a JSON Schema is for a validator once its references are followed.
 //!
-//! A schema of 3 kB in which each of twelve definitions names the next one ten times unfolds to 10^12
-//! parts, and a validator visits all of them. Schemas come from anybody, so the parts are counted before
-//! a validator is made. Each part is counted once, so that the count is linear in the schema's length, and
-//! it saturates.
+//! A schema of 3 kB in which each of twelve definitions names the next one ten times expands to
+//! 10^12 parts, and a validator visits all of them. Anybody can write a schema, so the parts are
+//! counted before a validator is created. Each part is counted once, so that counting takes time
+//! linear in the length of the schema. The count saturates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,46 +11,49 @@ use serde_json::{Map, Value};
 
 use crate::Schema;
 
-/// Parts of an unfolded schema, at most; a validator visits so many in some milliseconds. The largest of
-/// 42,820 collected tools has fewer than 4,000 (`MAX_VALUES` in `import/refs.rs`).
+/// The maximum number of parts of an expanded schema; a validator visits that many in some
+/// milliseconds. The largest of 42,820 collected tools has fewer than 4,000 (`MAX_VALUES` in
+/// `import/refs.rs`).
 pub const MOST_PARTS: u64 = 100_000;
 
-/// Visits of one validation, at most: parts of the schema times the values that each checks. They take
-/// about a second.
+/// The maximum number of visits of one validation: parts of the schema times the values that each
+/// checks. They take about a second.
 pub const MOST_VISITS: u64 = 10_000_000;
 
-/// Pairs of a part and a value that the count of visits may hold, at about 100 bytes each.
+/// The maximum number of pairs of a part and a value that are kept while visits are counted, at
+/// about 100 bytes each.
 const MOST_PAIRS: u64 = 1_000_000;
 
-/// Levels of a schema's text, at most. `serde_json` parses 128, and a schema is passed on within a list,
-/// a message and an answer.
+/// The maximum number of levels of a schema's text. `serde_json` parses 128, and a schema is passed
+/// on within a list, a message and an answer.
 pub const DEEPEST: usize = 100;
 
-/// Nested parts, at most, over references too: each needs some of a thread's stack, here and in the
-/// validator. Threads for blocking work have 2 MiB.
+/// The maximum number of parts within each other, also through references. Each needs some of a
+/// thread's stack, here and in the validator. Threads for blocking work have 2 MiB.
 const MOST_NESTED: usize = 256;
 
-/// Different regular expressions of a schema, and bytes of all of them, at most. Each is compiled once and
-/// held while the schema is used, in at most [`Expansion::PATTERN_SIZE`] bytes.
+/// The maximum number of different regular expressions of a schema, and the maximum number of bytes
+/// of all of them. Each is compiled once and kept while the schema is used, in at most
+/// [`Expansion::PATTERN_SIZE`] bytes.
 const MOST_PATTERNS: usize = 250;
 const MOST_PATTERN_BYTES: usize = 100_000;
 
-/// Visits of one match, for each [`TEXT_STEP`] bytes of the text.
+/// The number of visits that a match counts as, for each [`TEXT_STEP`] bytes of the text.
 const PATTERN_WEIGHT: u64 = 10;
 const TEXT_STEP: usize = 100;
 
-/// Members whose content is data: no part of it is a schema.
+/// Members whose content is data and contains no schemas.
 const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
-/// Members that hold schemas by names, which may be the names of keywords.
+/// Members that contain schemas by name. The names may be those of keywords.
 const NAMED: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
 
-/// Members that hold schemas which only references visit.
+/// Members that contain schemas which are visited only through references.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Why a schema is not used to check anything.
+/// The reason why a schema is not used to check anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TooLarge {
@@ -74,28 +77,31 @@ pub enum TooLarge {
 /// The size of a schema, known before it is compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct Expansion {
-    /// Parts with all references followed, each reference back into itself once.
+    /// The number of parts with all references followed; a reference back into itself is followed
+    /// once.
     parts: u64,
     /// Whether its regular expressions are too many or too long to be compiled.
     has_many_patterns: bool,
-    /// Whether a part refers to itself: the value then decides how often it is visited.
+    /// Whether a part refers to itself. The value then determines how often the part is visited.
     recurs: bool,
-    /// Whether a reference is neither a pointer nor an anchor in it, such as one to another document.
+    /// Whether a reference is neither a pointer nor an anchor in the schema; it may name another
+    /// document.
     leads_out: bool,
 }
 
 impl Expansion {
-    /// Bytes of one compiled regular expression, at most. A quarter of it is too little for
-    /// `^\p{L}[\p{L}\p{N} ]{0,9}$`, which is an ordinary one.
+    /// The maximum number of bytes of one compiled regular expression. A quarter of it is too
+    /// little for `^\p{L}[\p{L}\p{N} ]{0,9}$`, which is an ordinary expression.
     pub const PATTERN_SIZE: usize = 1 << 20;
 
-    /// Backtracking steps of a match, at most, of an expression with look-around or back-references.
+    /// The maximum number of backtracking steps of a match of an expression with look-around or
+    /// back-references.
     pub const PATTERN_STEPS: usize = 10_000;
 
-    /// Why every call with a schema is refused; `None` for nearly all schemas.
+    /// Returns why every call with a schema is refused; `None` for nearly all schemas.
     pub fn refusal(schema: &Schema) -> Option<TooLarge> {
-        // Without references and patterns a schema is as large as its text. A name may be written with
-        // escapes, such as `\u0024ref`.
+        // A schema without references and patterns is as large as its text. A name may be written
+        // with escapes, such as `\u0024ref`.
         let text = schema.as_str();
         let telling = ["\\u", "\"pattern"];
         if !REFERENCES.iter().chain(&telling).any(|key| text.contains(key)) {
@@ -121,14 +127,16 @@ impl Expansion {
         Self { parts, has_many_patterns, recurs: count.recurs, leads_out: count.leads_out }
     }
 
-    /// Whether all its references are within it. Others are never fetched, so that nothing can be checked
-    /// with such a schema.
+    /// Returns `true` if all references are within the schema. Other references are never fetched,
+    /// so that a schema with such a reference checks nothing.
     pub fn is_closed(&self) -> bool {
         !self.leads_out
     }
 
+    /// Checks that the schema is not too large to be compiled.
+    ///
     /// # Errors
-    /// [`TooLarge::Parts`] and [`TooLarge::Patterns`].
+    /// Returns [`TooLarge::Parts`] or [`TooLarge::Patterns`].
     pub fn fits(&self) -> Result<(), TooLarge> {
         match self {
             _ if self.parts > MOST_PARTS => Err(TooLarge::Parts),
@@ -137,10 +145,11 @@ impl Expansion {
         }
     }
 
-    /// Whether a value can be checked with the schema in bounded time.
+    /// Checks that a value can be validated with the schema in bounded time.
     ///
     /// # Errors
-    /// [`TooLarge`], because of the schema, or of the value where the schema refers to itself.
+    /// Returns [`TooLarge`] because of the schema, or because of the value if the schema refers to
+    /// itself.
     pub fn fits_with(&self, root: &Value, value: &Value) -> Result<(), TooLarge> {
         self.fits()?;
         let values = nodes(value);
@@ -154,7 +163,7 @@ impl Expansion {
     }
 }
 
-/// Levels of nested arrays and objects in a JSON text.
+/// Returns the number of levels of nested arrays and objects in a JSON text.
 pub(super) fn depth(json: &str) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -175,7 +184,7 @@ pub(super) fn depth(json: &str) -> usize {
 
 type Anchors<'a> = HashMap<&'a str, &'a Value>;
 
-/// The address of a part identifies it: the schema does not change while it is counted.
+/// A part is identified by its address, because the schema does not change while it is counted.
 type Place = *const Value;
 
 struct Count<'a> {
@@ -236,7 +245,7 @@ struct Visits<'a> {
     /// `None` while the pair is being counted.
     known: HashMap<(Place, Place), Option<u64>>,
     nested: usize,
-    /// Pairs that were counted: the count itself is bounded too.
+    /// The number of pairs that were counted, which is bounded too.
     spent: u64,
 }
 
@@ -293,7 +302,7 @@ impl<'a> Visits<'a> {
                 part,
                 _,
             ) => self.sum(children(value).map(|child| (part, child))),
-            // Names are texts, which have no parts.
+            // Names are strings, which have no parts.
             ("propertyNames", part, Value::Object(given)) => {
                 let names = u64::try_from(given.len()).unwrap_or(u64::MAX);
                 names.saturating_mul(self.of(part, &Value::Null))
@@ -315,7 +324,7 @@ fn is_skipped(key: &str) -> bool {
     DATA.contains(&key) || DEFINITIONS.contains(&key) || REFERENCES.contains(&key)
 }
 
-/// The schemas within a schema, except its definitions.
+/// Returns the schemas within a schema, except its definitions.
 fn subschemas(members: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     members.iter().filter(|(key, _)| !is_skipped(key)).flat_map(|(key, member)| match member {
         Value::Object(named) if NAMED.contains(&key.as_str()) => named.values().collect(),
@@ -328,14 +337,14 @@ fn references(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
     REFERENCES.iter().filter_map(|key| members.get(*key)?.as_str())
 }
 
-/// The regular expressions of a schema, except those of its parts.
+/// Returns the regular expressions of a schema, except those of its parts.
 fn patterns(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let of_names = members.get("patternProperties").and_then(Value::as_object);
     let of_names = of_names.into_iter().flat_map(Map::keys).map(String::as_str);
     members.get("pattern").and_then(Value::as_str).into_iter().chain(of_names)
 }
 
-/// The visits of matching a value with a schema's own expressions.
+/// Returns the visits of matching a value with a schema's own expressions.
 fn matches(members: &Map<String, Value>, value: &Value) -> u64 {
     let texts = match value {
         Value::Object(given) => given.keys().map(|name| steps(name)).sum(),
@@ -349,14 +358,14 @@ fn steps(text: &str) -> u64 {
     u64::try_from(1 + text.len() / TEXT_STEP).unwrap_or(u64::MAX)
 }
 
-/// 2 where `unevaluated…` members make the validator visit every part twice.
+/// Returns 2 if `unevaluated…` members make the validator visit every part twice, otherwise 1.
 fn weight(members: &Map<String, Value>) -> u64 {
     let looks_again = ["unevaluatedProperties", "unevaluatedItems"];
     if looks_again.iter().any(|key| members.contains_key(*key)) { 2 } else { 1 }
 }
 
-/// Whether a schema has an id of its own: references in it are then relative to it, not to the
-/// document.
+/// Returns `true` if a schema has an id of its own. References in it are then relative to that id,
+/// not to the document.
 fn has_own_base(members: &Map<String, Value>) -> bool {
     ["$id", "id"].iter().any(|key| members.get(*key).is_some_and(Value::is_string))
 }
@@ -370,13 +379,13 @@ fn children(value: &Value) -> impl Iterator<Item = &Value> {
     items.into_iter().flatten().chain(members.into_iter().flat_map(Map::values))
 }
 
-/// The number of values in a value; a long text counts as several.
+/// Returns the number of values in a value; a long text counts as several.
 fn nodes(value: &Value) -> u64 {
     let own = value.as_str().map_or(1, steps);
     children(value).fold(own, |sum: u64, child| sum.saturating_add(nodes(child)))
 }
 
-/// What a reference within the document names.
+/// Returns the schema that a reference within the document names.
 fn target<'a>(root: &'a Value, anchors: &Anchors<'a>, reference: &str) -> Option<&'a Value> {
     let own = root.get("$id").and_then(Value::as_str).map(|id| id.trim_end_matches('#'));
     let own = own.filter(|id| !id.is_empty());
@@ -397,7 +406,7 @@ fn target<'a>(root: &'a Value, anchors: &Anchors<'a>, reference: &str) -> Option
     }
 }
 
-/// A fragment without its percent signs (RFC 6901, 6).
+/// Decodes the percent-encoding of a fragment (RFC 6901, section 6).
 fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
@@ -413,7 +422,7 @@ fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Every `$anchor` of a document, wherever it stands.
+/// Returns every `$anchor` of a document, at any depth.
 fn anchors(root: &Value) -> Anchors<'_> {
     let (mut found, mut open) = (Anchors::new(), vec![root]);
     while let Some(value) = open.pop() {

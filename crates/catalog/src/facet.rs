@@ -1,4 +1,5 @@
-//! Rows of tools by phase, language, task type, category, server and the obligations they satisfy.
+//! An index of tools by phase, language, task type, category, server and the obligations they
+//! satisfy.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,11 +7,11 @@ use std::fmt;
 use crate::Tool;
 use crate::row::near_word;
 
-/// The known phases: those of SPARC, the method that the source documents follow.
+/// The known phases, which are those of SPARC, the method that the source documents follow.
 pub const PHASES: &[&str] =
     &["specification", "pseudocode", "architecture", "refinement", "completion"];
 
-/// The known kinds of work.
+/// The known task types.
 pub const TASK_TYPES: &[&str] = &[
     "code_generation",
     "code_modification",
@@ -22,7 +23,7 @@ pub const TASK_TYPES: &[&str] = &[
     "deployment",
 ];
 
-/// A quality by which tools are looked up.
+/// A property by which tools are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Facet {
     Phase,
@@ -44,13 +45,13 @@ impl Facet {
         Self::Satisfies,
     ];
 
-    /// Whether a tool without this facet suits every value of it: a tool that names no phases suits
-    /// all, but one that names no category is in none.
+    /// Returns `true` if a tool without this facet suits every value of it. A tool that names no
+    /// phases suits all phases, but one that names no category is in none.
     fn is_open(self) -> bool {
         matches!(self, Self::Phase | Self::Language | Self::TaskType)
     }
 
-    /// The tool's values of the facet.
+    /// Returns the tool's values of the facet.
     fn of(self, tool: &Tool) -> &[String] {
         match self {
             Self::Phase => &tool.facets.phases,
@@ -76,8 +77,7 @@ impl fmt::Display for Facet {
     }
 }
 
-/// Rows by facet and value, made together with the catalog. Values are compared without regard to
-/// case.
+/// Rows by facet and value, built together with the catalog. The case of values is ignored.
 #[derive(Clone, Debug, Default)]
 pub struct FacetIndex {
     rows: BTreeMap<(Facet, String), Vec<u32>>,
@@ -106,13 +106,14 @@ impl FacetIndex {
         index
     }
 
-    /// Rows of the tools that name the value, ascending.
+    /// Returns the rows of the tools that name the value, in ascending order.
     pub fn rows(&self, facet: Facet, value: &str) -> &[u32] {
         self.rows.get(&(facet, value.to_lowercase())).map_or(&[], Vec::as_slice)
     }
 
-    /// Rows of the tools that name the value, and of those that suit any value because they name no
-    /// phase, language or task type at all; ascending.
+    /// Returns the rows of the tools that name the value, and of the tools that suit any value
+    /// because they name no value of the facet, which is possible for phases, languages and task
+    /// types. The rows are in ascending order.
     pub fn suitable(&self, facet: Facet, value: &str) -> Vec<u32> {
         let open = self.open.get(&facet).map_or(&[][..], Vec::as_slice);
         let mut rows = [self.rows(facet, value), open].concat();
@@ -120,13 +121,13 @@ impl FacetIndex {
         rows
     }
 
-    /// The values that tools name, in their order, each with the number of tools.
+    /// Returns the values that tools name, in sorted order, each with the number of tools.
     pub fn values(&self, facet: Facet) -> impl Iterator<Item = (&str, usize)> {
         let of = self.rows.iter().filter(move |((of, _), _)| *of == facet);
         of.map(|((_, value), rows)| (value.as_str(), rows.len()))
     }
 
-    /// The known value that was probably meant by an unknown one.
+    /// Returns the known value that an unknown one probably means.
     pub fn near(&self, facet: Facet, value: &str) -> Option<&str> {
         let known: Vec<&str> = self.values(facet).map(|(value, _)| value).collect();
         near_word(value, &known)

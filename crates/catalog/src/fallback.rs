@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::row::Row;
 use crate::{EffectKind, Problem, Severity, Tool};
 
-/// A tool that is called where another fails. In JSON and TOML it is an id, or
+/// A tool that is called if another one fails. In JSON and TOML it is an id, or
 /// `{"tool": "web__search", "safe_after_write": true}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "IdOrObject")]
 pub struct Fallback {
     /// The id of the tool.
     pub tool: String,
-    /// Whether it may be called even where the failed tool may have changed something, because nothing is
-    /// then done twice.
+    /// Whether the tool may be called even if the failed tool may have changed something, because
+    /// no action is then done twice.
     pub safe_after_write: bool,
 }
 
@@ -67,7 +67,7 @@ impl Serialize for Fallback {
 const EXPECTED: &str =
     "a list of ids, or of objects such as {\"tool\": \"web__search\", \"safe_after_write\": true}";
 
-/// Reads the member `fallbacks`; a single id is a list of one.
+/// Reads the member `fallbacks`. A single id is read as a list of one.
 pub(super) fn read(routing: &mut Row<'_>) -> Option<Vec<Fallback>> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -81,8 +81,8 @@ pub(super) fn read(routing: &mut Row<'_>) -> Option<Vec<Fallback>> {
     })
 }
 
-/// Warns of fallbacks that cannot work: of ids that no tool has, and of fallbacks that would only be
-/// called where the tool before them was never reached.
+/// Warns of fallbacks that cannot work: ids that no tool has, and fallbacks that would be called
+/// only if the tool before them was never reached.
 pub(super) fn check(tools: &[Tool]) -> Vec<Problem> {
     let mut with_fallbacks =
         tools.iter().filter(|tool| !tool.routing.fallbacks.is_empty()).peekable();

@@ -1,4 +1,4 @@
-//! Reads a file as text, up to a size, in the encodings that editors and shells write.
+//! Reads a file as text, up to a maximum size, in the encodings that editors and shells write.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,18 +6,18 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Ten times the largest of the collected sets, which has 23 MB. A larger file is not a catalog, and a
-/// device such as `/dev/zero` has no end.
+/// The maximum size of a file: ten times the largest of the collected sets, which has 23 MB. A
+/// larger file is not a catalog, and a device such as `/dev/zero` has no end.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Replaces bytes that are not text.
+/// The replacement for bytes that are not text.
 const INVALID: char = char::REPLACEMENT_CHARACTER;
 
 /// A file that was read as text.
 #[derive(Debug)]
 pub(super) struct TextFile {
     pub text: String,
-    /// The lines, from 1 and ascending, with bytes that are not text.
+    /// The numbers of the lines that contain bytes that are not text, counted from 1 and ascending.
     pub invalid_lines: Vec<usize>,
 }
 
@@ -36,7 +36,8 @@ fn read_at_most(path: &Path, limit: u64) -> Result<TextFile, Error> {
     Ok(decode(bytes))
 }
 
-/// UTF-8, or UTF-16 where a byte-order mark says so: PowerShell's `>` writes that.
+/// Decodes UTF-8, or UTF-16 if there is a byte-order mark, as in the files that PowerShell's `>`
+/// writes.
 fn decode(bytes: Vec<u8>) -> TextFile {
     match bytes.as_slice() {
         [0xff, 0xfe, units @ ..] => utf16(units, u16::from_le_bytes),

@@ -1,11 +1,11 @@
-//! What tools exist.
+//! The catalog of tools.
 //!
 //! This crate reads tools from files (MCP `tools/list` results, OpenAI and Anthropic tool lists,
-//! OpenAPI 3, JSON lines, TOML), checks them, gives each an id and a row, and makes the texts by which
-//! it is searched.
+//! OpenAPI 3, JSON lines, TOML), checks them, assigns an id and a row to each, and builds the texts
+//! that searches use.
 //!
-//! It must never know how tools are searched, ranked or called: no vectors, scores or connections. It
-//! reads the files whose paths it is given and nothing else; no environment variables.
+//! It must never know how tools are searched, ranked or called, so it has no vectors, scores or
+//! connections. It reads only the files whose paths it is given, and no environment variables.
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool, embedding_text};

@@ -1,4 +1,4 @@
-//! The catalog: tools in a fixed order, found by id.
+//! The catalog: tools in a fixed order, looked up by id.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,10 +12,10 @@ use crate::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, val
 pub struct Catalog {
     tools: Vec<Arc<Tool>>,
     rows: HashMap<ToolId, u32>,
-    /// Rows by bare name; `None` where several servers have a tool of that name.
+    /// Rows by bare name; `None` if several servers have a tool of that name.
     names: HashMap<String, Option<u32>>,
     facets: FacetIndex,
-    /// Made when it is first asked for.
+    /// Computed on first use.
     needs: OnceLock<NeedGraph>,
 }
 
@@ -28,7 +28,7 @@ pub struct LoadedCatalog {
 }
 
 impl Catalog {
-    /// A catalog of these tools. Tools with an error are left out and reported.
+    /// Creates a catalog of these tools. Tools with an error are left out and reported.
     pub fn from_tools(tools: Vec<Tool>) -> LoadedCatalog {
         let mut builder = CatalogBuilder::default();
         for tool in tools {
@@ -41,7 +41,7 @@ impl Catalog {
         builder.finish()
     }
 
-    /// A catalog of tools that have passed all checks and whose ids differ.
+    /// Creates a catalog of tools that have passed all checks and whose ids differ.
     pub(super) fn of_checked(tools: Vec<Arc<Tool>>) -> Self {
         let mut names: HashMap<String, Option<u32>> = HashMap::new();
         for (row, tool) in (0u32..).zip(&tools) {
@@ -52,8 +52,8 @@ impl Catalog {
         Self { tools, rows, names, facets, needs: OnceLock::new() }
     }
 
-    /// What is [suspicious](suspicions) in any tool, as warnings. Loading does not look for it: for a
-    /// thousand tools that takes 80 ms, as long as the rest of a start.
+    /// Returns what is [suspicious](suspicions) in any tool, as warnings. Loading does not check
+    /// for it, because for a thousand tools it takes 80 ms, as long as the rest of a start.
     pub fn suspicious(&self) -> Vec<Problem> {
         let warnings = |tool: &Arc<Tool>| {
             let found = suspicions(tool).into_iter();
@@ -63,12 +63,13 @@ impl Catalog {
         self.tools.iter().flat_map(|tool| -> Vec<Problem> { warnings(tool) }).collect()
     }
 
-    /// All tools, in the order of their sources. A tool's row is its position in this slice.
+    /// Returns all tools, in the order of their sources. A tool's row is its position in this
+    /// slice.
     pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
     }
 
-    /// The tools' rows by facet.
+    /// Returns the index of the tools' rows by facet.
     pub fn facets(&self) -> &FacetIndex {
         &self.facets
     }
@@ -89,12 +90,13 @@ impl Catalog {
         self.tools.is_empty()
     }
 
-    /// The tool of an id, of `server:tool`, or of a name that only one tool has.
+    /// Returns the tool with this id, with this `server:tool`, or with this name if only one tool
+    /// has it.
     pub fn get(&self, id: &str) -> Option<&Tool> {
         self.row(id).map(|row| self.tools[row as usize].as_ref())
     }
 
-    /// The row of what [`Catalog::get`] finds.
+    /// Returns the row of the tool that [`Catalog::get`] returns.
     pub fn row(&self, id: &str) -> Option<u32> {
         self.rows
             .get(id)
@@ -103,13 +105,14 @@ impl Catalog {
             .or_else(|| self.names.get(id).copied().flatten())
     }
 
-    /// The row of exactly this id.
+    /// Returns the row of exactly this id.
     pub(super) fn row_of_id(&self, id: &str) -> Option<u32> {
         self.rows.get(id).copied()
     }
 
-    /// The row of `server:name`. Both parts may hold colons, so each colon is tried. The tool must belong
-    /// to that server: where `a__b__c` is the tool `c` of the server `a__b`, it is not `a:b__c`.
+    /// Returns the row of `server:name`. Both parts may contain colons, so each colon is tried. The
+    /// tool must belong to that server: if `a__b__c` is the tool `c` of the server `a__b`, it is
+    /// not `a:b__c`.
     fn row_by_colon(&self, id: &str) -> Option<&u32> {
         id.match_indices(':').find_map(|(at, _)| {
             let (server, name) = (&id[..at], &id[at + 1..]);
@@ -118,7 +121,7 @@ impl Catalog {
         })
     }
 
-    /// Up to `limit` ids that an unknown id may have meant, the likeliest first.
+    /// Returns up to `limit` ids that an unknown id may mean, the most likely first.
     pub fn near(&self, id: &str, limit: usize) -> Vec<&ToolId> {
         let wanted = comparable(id);
         let mut near: Vec<(f64, &ToolId)> = self
@@ -134,34 +137,37 @@ impl Catalog {
         near.into_iter().take(limit).map(|(_, id)| id).collect()
     }
 
-    /// The catalog as JSON lines that load as the same catalog.
+    /// Returns the catalog as JSON lines that load as the same catalog.
     pub fn to_jsonl(&self) -> String {
         self.rows().collect()
     }
 
-    /// The lines of [`Catalog::to_jsonl`], one after the other.
+    /// Returns the lines of [`Catalog::to_jsonl`] one by one.
     pub fn rows(&self) -> impl Iterator<Item = String> {
         self.tools.iter().map(|tool| import::to_row(tool) + "\n")
     }
 }
 
-/// The likeness from which two ids are alike; any two ids may have less.
+/// The minimum similarity of two ids that may mean the same. Any other two ids may be less similar.
 const ALIKE: f64 = 0.5;
 
-/// The id without case and separators, which people get wrong most.
+/// Removes case and separators from an id, the parts that people most often get wrong.
 fn comparable(id: &str) -> String {
     id.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// How alike two ids are, 1 for equal ones down to 0; at least 0.6 where one contains the other.
+/// Returns the similarity of two ids, from 0 to 1 for equal ids; at least 0.6 if one contains the
+/// other.
 ///
-/// Ids of very different lengths are not compared: a miss must be fast in a catalog of 40,000 tools.
+/// The edit distance of ids of very different lengths is not computed, because a failed lookup must
+/// be fast in a catalog of 40,000 tools.
 fn likeness(a: &str, b: &str) -> f64 {
     const CONTAINED: f64 = 0.6;
     const MIN_CONTAINED: usize = 3;
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     let edits = if short.len() as f64 >= ALIKE * long.len() as f64 {
-        // Bytes are never fewer than characters, so non-ASCII ids come out a little more alike.
+        // A text never has fewer bytes than characters, so non-ASCII ids get a slightly higher
+        // similarity.
         1.0 - strsim::osa_distance(short, long) as f64 / long.len().max(1) as f64
     } else {
         0.0
@@ -173,7 +179,7 @@ fn likeness(a: &str, b: &str) -> f64 {
     }
 }
 
-/// Collects the tools of a catalog, and their problems.
+/// Collects the tools of a catalog and their problems.
 #[derive(Default)]
 pub(super) struct CatalogBuilder {
     pub tools: Vec<Tool>,
@@ -182,7 +188,8 @@ pub(super) struct CatalogBuilder {
 }
 
 impl CatalogBuilder {
-    /// Adds a tool. Of two with one id the first stays; that is a problem unless they are equal.
+    /// Adds a tool. If two tools have the same id, the first one stays; this is a problem unless
+    /// they are equal.
     pub fn push(&mut self, tool: Tool) -> Option<Problem> {
         match self.rows.entry(tool.id.clone()) {
             Entry::Vacant(vacant) => {
@@ -206,8 +213,8 @@ impl CatalogBuilder {
     }
 }
 
-/// The problem of two different tools with one id. Names with `__` can make one id of the tools of two
-/// servers, which the id does not show; so the problem names both.
+/// Reports two different tools with the same id. Names that contain `__` can give the tools of two
+/// servers the same id. The id does not show this, so the problem names both.
 fn duplicate_id(first: &Tool, second: &Tool) -> Problem {
     if (&first.server, &first.name) == (&second.server, &second.name) {
         let found = "a second, different tool with the same id";

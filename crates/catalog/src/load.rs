@@ -1,4 +1,4 @@
-//! Catalogs from files and directories.
+//! Loads catalogs from files and directories.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,31 +15,32 @@ const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"]
 /// How to load a catalog.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
-    /// Fail where there is an error, instead of leaving out what has one.
+    /// Fail if there is an error, instead of leaving out the tool or file that has it.
     pub strict: bool,
-    /// Files that set tiers and facets by id pattern; later ones win.
+    /// Files that set tiers and facets by id pattern. Later files take precedence.
     pub overlays: Vec<PathBuf>,
-    /// Keep [`signals`](crate::Routing::signals) and [`critical`](crate::Routing::critical) of files. Otherwise
-    /// they are left out with a warning: the author of a file could decide over every prompt with them.
-    /// Those of overlays are always kept, because the user wrote them.
+    /// Keep [`signals`](crate::Routing::signals) and [`critical`](crate::Routing::critical) of
+    /// files. Otherwise they are removed with a warning, because the author of a file could use
+    /// them to decide over every prompt. Those of overlays are always kept, because the user wrote
+    /// them.
     pub author_signals: bool,
 }
 
 impl Catalog {
-    /// Loads tools from files and directories, in the order given and, within a directory, by name. The
-    /// content of a file decides its format.
+    /// Loads tools from files and directories, in the given order and, within a directory, by name.
+    /// The content of a file determines its format.
     ///
     /// # Errors
-    /// Where a path cannot be read, a named file is too large or holds no tool, and, in strict mode,
-    /// where any problem is an error.
+    /// Returns an error if a path cannot be read, if a named file is too large or contains no tool,
+    /// and, in strict mode, if any problem is an error.
     pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<LoadedCatalog, Error> {
         Self::load_with(paths, Vec::new(), options)
     }
 
-    /// Loads as [`Catalog::load`] does, and adds these tools after those of the files.
+    /// Loads a catalog as [`Catalog::load`] does, and adds these tools after those of the files.
     ///
     /// # Errors
-    /// As [`Catalog::load`].
+    /// Returns the errors of [`Catalog::load`].
     pub fn load_with(
         paths: &[PathBuf],
         tools: Vec<Tool>,
@@ -55,7 +56,7 @@ impl Catalog {
                 places.push(Place { path: path.clone(), is_named: true });
             }
         }
-        // In parallel: reading takes a good part of a start.
+        // Read in parallel, because reading takes a large part of the startup time.
         let read: Vec<_> = places.par_iter().map(|place| import_file(&place.path)).collect();
         let mut builder = CatalogBuilder::default();
         for (place, import) in places.iter().zip(read) {
@@ -83,7 +84,7 @@ impl Catalog {
     /// Reads the tools of a text in any format, as [`Catalog::load`] reads those of a file.
     ///
     /// # Errors
-    /// Where the text holds no tool.
+    /// Returns an error if the text contains no tool.
     pub fn read(text: &str) -> Result<LoadedCatalog, Error> {
         let nowhere = Path::new("");
         let import = import::read(&Source::new(nowhere, text));
@@ -97,8 +98,8 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// Reads tools that come with a request or a row: all of them can be used, or none is. The problems are
-    /// those that look like mistakes.
+    /// Reads tools that come with a request or a row. Either all of them are usable, or none is
+    /// returned. The problems are warnings about likely mistakes.
     ///
     /// ```
     /// use toolroute_catalog::Catalog;
@@ -110,8 +111,8 @@ impl Catalog {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unrecognised`]; [`Error::Refused`] for a tool that is not usable, [`Error::NoTools`] where
-    /// there is none.
+    /// Returns [`Error::Unrecognised`], [`Error::Refused`] for a tool that is not usable, and
+    /// [`Error::NoTools`] if there is none.
     pub fn read_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
         let loaded = Self::read(text)?;
         if let Some(problem) = loaded.problems.iter().find(|problem| problem.is_error()) {
@@ -122,7 +123,7 @@ impl Catalog {
     }
 }
 
-/// Removes the file of a problem, for a text that is not in a file.
+/// Removes the file from a problem, for a text that is not in a file.
 fn without_file(mut problem: Box<Problem>) -> Box<Problem> {
     problem.file = None;
     problem
@@ -135,7 +136,7 @@ struct Place {
     is_named: bool,
 }
 
-/// Adds the tools of a file. An error of a file that was found in a directory is only reported.
+/// Adds the tools of a file. If the file was found in a directory, an error in it is only reported.
 fn add_file(
     Place { path, is_named }: &Place,
     import: Result<Import, Error>,
@@ -162,7 +163,8 @@ fn unreadable(path: &Path, error: &Error) -> Problem {
     problem
 }
 
-/// Lists the catalog files below a directory by name, without hidden ones; links are followed once.
+/// Lists the catalog files below a directory by name. Hidden files are skipped, and links are
+/// followed once.
 fn list_files(
     directory: &Path,
     files: &mut Vec<PathBuf>,
@@ -194,8 +196,8 @@ fn has_catalog_extension(path: &Path) -> bool {
     extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
-/// Whether a path in a directory is read: a pipe would block, and a device has no end. A link that
-/// leads nowhere is read too, so that it is reported.
+/// Returns `true` if a path in a directory is read. A pipe is not read because it would block, and
+/// a device because it has no end. A broken link is read, so that it is reported.
 fn may_be_a_file(path: &Path) -> bool {
     std::fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }

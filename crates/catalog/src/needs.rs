@@ -1,5 +1,5 @@
-//! The ids that tools require, and the tools that give them: `GET /tv/{tv_id}/credits` cannot be called
-//! before a search for the show.
+//! The ids that tools require, and the tools that return them. For example,
+//! `GET /tv/{tv_id}/credits` cannot be called before a search for the show.
 
 mod entity;
 mod supply;
@@ -15,37 +15,38 @@ use crate::{Catalog, Tool, ToolId};
 use entity::id_parameters;
 use supply::suppliers;
 
-/// A required parameter that is an id, and the tools that give such ids.
+/// A required parameter that is an id, and the tools that return such ids.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Need {
     pub parameter: String,
-    /// Tools of the same server, the likeliest first, three at most.
+    /// Tools of the same server, the most likely first, at most three.
     pub from: Vec<ToolId>,
 }
 
-/// A required parameter that is an id, with everything that gives such ids.
+/// A required parameter that is an id, with all tools that return such ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredId {
     pub parameter: String,
-    /// What it is the id of, in lower case and the singular: `playlist` of `playlistId`.
+    /// The kind of object that the id identifies, in lower case and singular: `playlist` for
+    /// `playlistId`.
     pub entity: String,
-    /// Tools of the same server, the likeliest first; at least one.
+    /// Tools of the same server, the most likely first; at least one.
     pub suppliers: Vec<Supplier>,
 }
 
-/// A tool that gives ids of an entity, and does not require one itself.
+/// A tool that returns ids of an entity and does not require such an id itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supplier {
     pub row: u32,
-    /// Whether it creates what the id is of. Otherwise it only reads.
+    /// Whether it creates the entity. Otherwise it only reads.
     pub creates: bool,
 }
 
-/// Tools that are named for one parameter, at most.
+/// The maximum number of tools that are named for one parameter.
 const MOST: usize = 3;
 
-/// What the tools of a catalog require of each other, by row. Tools without a server have no edges:
-/// nothing says that one knows the ids of another.
+/// What the tools of a catalog require from each other, by row. Tools without a server have no
+/// edges, because it is unknown whether one knows the ids of another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NeedGraph {
     ids: HashMap<u32, Vec<RequiredId>>,
@@ -65,7 +66,7 @@ impl NeedGraph {
     }
 }
 
-/// The required ids of one server's tools.
+/// Returns the required ids of one server's tools.
 fn link(tools: &[Arc<Tool>], rows: &[u32]) -> Vec<(u32, Vec<RequiredId>)> {
     let of_server: Vec<(u32, &Tool)> =
         rows.iter().map(|row| (*row, tools[*row as usize].as_ref())).collect();
@@ -94,8 +95,9 @@ fn link(tools: &[Arc<Tool>], rows: &[u32]) -> Vec<(u32, Vec<RequiredId>)> {
 }
 
 impl Catalog {
-    /// The ids that a tool requires, each with the tools that give it: tools of the same server that only
-    /// read or create, name the id's entity and do not require the id themselves.
+    /// Returns the ids that a tool requires, each with the tools that return it. These are tools of
+    /// the same server that only read or create, that name the id's entity, and that do not require
+    /// the id themselves.
     ///
     /// ```
     /// use toolroute_catalog::{Catalog, Schema, Tool};
@@ -119,13 +121,13 @@ impl Catalog {
         row.map_or_else(Vec::new, |row| self.required_ids(row).iter().map(need).collect())
     }
 
-    /// Links tools to those that they need, if that was not done yet: [`Catalog::needs`] does it as well,
-    /// and reads the schemas of all tools for it.
+    /// Links tools to those that they need, unless this was already done. [`Catalog::needs`] links
+    /// them too, and reads the schemas of all tools to do so.
     pub fn link_needs(&self) {
         self.need_graph();
     }
 
-    /// The required ids of the tool in a row, each with all tools that give it.
+    /// Returns the required ids of the tool in a row, each with all tools that return it.
     pub fn required_ids(&self, row: u32) -> &[RequiredId] {
         self.need_graph().ids.get(&row).map_or(&[], Vec::as_slice)
     }

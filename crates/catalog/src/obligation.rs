@@ -1,20 +1,20 @@
-//! Whether a tool's `satisfies` covers an obligation.
+//! Checks whether a tool's `satisfies` covers an obligation.
 
-/// Duties, which may be written without a kind; any other bare word is a kind to report on.
+/// The duties, which may be written without a kind. Any other bare word is the kind of a report.
 const DUTIES: [&str; 5] = ["REPORT", "VERIFY", "CLARIFY", "DISCOVER_OP", "JUSTIFY"];
 
-/// Whether an entry of `satisfies` covers the type of an obligation.
+/// Returns `true` if an entry of `satisfies` covers the type of an obligation.
 ///
 /// The entry must be the same or more general: `REPORT` covers every `REPORT(…)`, and
-/// `REPORT(query.math)` covers only itself. So a tool for one kind never serves a request without a
-/// kind. A bare kind, `query.math`, means `REPORT(query.math)`.
+/// `REPORT(query.math)` covers only itself. A tool for one kind therefore never serves a request
+/// without a kind. A bare kind, `query.math`, means `REPORT(query.math)`.
 pub fn covers(declared: &str, asked: &str) -> bool {
     let (declared, asked) = (parts(declared), parts(asked));
     let same_duty = declared.0.eq_ignore_ascii_case(asked.0);
     same_duty && declared.1.is_none_or(|kind| asked.1 == Some(kind))
 }
 
-/// The duty of an obligation's type, and its kind where it has one.
+/// Returns the duty of an obligation's type, and its kind if it has one.
 fn parts(obligation: &str) -> (&str, Option<&str>) {
     let obligation = obligation.trim();
     match obligation.strip_suffix(')').and_then(|rest| rest.split_once('(')) {

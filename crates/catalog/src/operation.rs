@@ -1,12 +1,12 @@
-//! How a tool that is an HTTP operation is sent, as its OpenAPI description says.
+//! How to call a tool that is an HTTP operation, according to its OpenAPI description.
 
 use serde::{Deserialize, Serialize};
 
-/// Where in a request an argument goes.
+/// The place of an argument in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Instead of `{name}` in the path.
+    /// In the path, in place of `{name}`.
     Path,
     Query,
     Header,
@@ -16,35 +16,35 @@ pub enum Place {
     Body,
 }
 
-/// One argument of an operation. In catalogs of earlier versions a name may have two places; the value
-/// then goes to both.
+/// One argument of an operation. In catalogs of earlier versions, a name may have two places; the
+/// value is then sent in both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationArgument {
     pub name: String,
     #[serde(rename = "in")]
     pub place: Place,
-    /// A list in a query as `a=1,2` instead of `a=1&a=2`.
+    /// Whether a list in a query is sent as `a=1,2` instead of `a=1&a=2`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub joined: bool,
-    /// An object in a query as `a[b]=1&a[c]=2`: OpenAPI's style `deepObject`.
+    /// Whether an object in a query is sent as `a[b]=1&a[c]=2`, OpenAPI's style `deepObject`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deep: bool,
-    /// The media type of a file in a multipart body; the argument is the file in base64.
+    /// The media type of a file in a multipart body. The argument is the file in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Its name in the request, where that differs from `name` because two arguments share it.
+    /// The name in the request, if it differs from `name` because two arguments share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_as: Option<String>,
 }
 
 impl OperationArgument {
-    /// An argument that is sent under its own name in the usual way for its place.
+    /// Creates an argument that is sent under its own name, in the usual way for its place.
     pub fn new(name: impl Into<String>, place: Place) -> Self {
         let name = name.into();
         Self { name, place, joined: false, deep: false, file: None, sent_as: None }
     }
 
-    /// Its name in the request.
+    /// Returns the name in the request.
     pub fn sent_name(&self) -> &str {
         self.sent_as.as_deref().unwrap_or(&self.name)
     }
@@ -59,12 +59,12 @@ pub struct OperationBody {
 }
 
 impl OperationBody {
-    /// Whether it is an HTML form.
+    /// Returns `true` if the body is an HTML form.
     pub fn is_form(&self) -> bool {
         self.is("application/x-www-form-urlencoded")
     }
 
-    /// Whether it is a form with parts, which may be files.
+    /// Returns `true` if the body is a form with parts, which may be files.
     pub fn is_multipart(&self) -> bool {
         self.is("multipart/form-data")
     }
@@ -76,7 +76,8 @@ impl OperationBody {
 }
 
 impl Operation {
-    /// Whether its body can be sent: it has none, or is JSON, a form, or parts that are known.
+    /// Returns `true` if the body can be sent: there is none, or it is JSON, a form, or has known
+    /// parts.
     pub fn is_body_known(&self) -> bool {
         let has_parts = self.arguments.iter().any(|argument| argument.place == Place::Member);
         let is_known = |body: &OperationBody| body.is_form() || body.is_multipart() && has_parts;
@@ -87,16 +88,16 @@ impl Operation {
 /// An HTTP operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// In capitals.
+    /// The HTTP method in capitals.
     pub method: String,
-    /// The path with its `{names}`, below the server's address.
+    /// The path with its `{names}`, relative to the server's address.
     pub path: String,
-    /// The server's address as the description gives it; may be relative or absent.
+    /// The server's address as the description states it; may be relative or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<OperationArgument>,
-    /// The body, where it is not JSON.
+    /// The body, if it is not JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<OperationBody>,
 }

@@ -1,4 +1,4 @@
-//! Overlays: tiers and facets for tools that somebody else wrote.
+//! Overlays, which set tiers and facets of tools that somebody else wrote.
 //!
 //! ```toml
 //! [[overlay]]
@@ -20,7 +20,7 @@ use crate::row::{Row, describe, elements, fields};
 use crate::source::Source;
 use crate::{Error, Problem, Severity, Tool, ToolId, file, validate};
 
-/// Changes tools by the entries of a file, in order. Returns the problems of the entries.
+/// Applies the entries of a file to tools, in order. Returns the problems of the entries.
 pub(super) fn apply(path: &Path, tools: &mut [Tool]) -> Result<Vec<Problem>, Error> {
     let file = file::read(path)?;
     let source = Source::of(path, &file);
@@ -88,7 +88,8 @@ fn matcher(patterns: &[String], row: &mut Row<'_>) -> Option<GlobSet> {
     set.build().or_else(|error| reject(error.to_string()).ok_or(())).ok()
 }
 
-/// Changes each tool that matches. A change that would make a tool unusable is only reported.
+/// Changes each tool that matches. A change that would make a tool unusable is reported and not
+/// made.
 fn change(
     tools: &mut [Tool],
     patterns: &[String],

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const END_IN_IE: [&str; 9] =
     ["movie", "cookie", "calorie", "pie", "tie", "selfie", "zombie", "genie", "rookie"];
 
-/// The singular of a noun in lower case, as far as its ending shows it.
+/// Returns the singular of a noun in lower case, as far as its ending shows it.
 ///
 /// ```
 /// use toolroute_catalog::singular;

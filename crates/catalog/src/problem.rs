@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Whether a [`Problem`] lost anything.
+/// How severe a [`Problem`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Everything was kept; something is probably a mistake.
+    /// Nothing was lost, but something is probably a mistake.
     Warning,
     /// The tool, entry or file was left out.
     Error,
@@ -31,7 +31,7 @@ pub struct Problem {
     pub severity: Severity,
     /// Absent for tools that did not come from a file.
     pub file: Option<PathBuf>,
-    /// Counted from 1; known for JSON and JSON lines only.
+    /// The line number, counted from 1; known for JSON and JSON lines only.
     pub line: Option<usize>,
     pub tool: Option<String>,
     pub field: Option<String>,

@@ -1,4 +1,4 @@
-//! What a tool's author says about when it is the right one: priority, intent, order, conflicts.
+//! What a tool's author declares about when to choose the tool: priority, intent, order, conflicts.
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -7,36 +7,36 @@ use serde_json::{Map, Value};
 use crate::row::Row;
 use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
-/// Bytes of a compiled pattern. A larger one is a mistake or an attack: the largest of the source
-/// documents takes 40 kB.
+/// The maximum number of bytes of a compiled pattern. A larger one is a mistake or an attack: the
+/// largest in the source documents takes 40 kB.
 const PATTERN_BYTES: usize = 1 << 18;
 
 const PATTERN_CHARS: usize = 1_000;
 const SIGNALS: usize = 32;
 const REFERENCES: usize = 256;
 
-/// When a tool is the right one, as its author declares. A tool that declares nothing is ranked neither
+/// When to choose a tool, as its author declares it. A tool that declares nothing is ranked neither
 /// higher nor lower.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Routing {
-    /// How good it is among tools for the same purpose, 0 to 100. Where absent it counts as 50.
+    /// The quality of the tool among tools for the same purpose, 0 to 100; 50 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
-    /// The tools to try where it fails, the best first.
+    /// The tools to try if it fails, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
-    /// Ids of tools that must not be in one answer with it.
+    /// Ids of tools that must not be in the same answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<String>,
-    /// Prompts that it is meant for.
+    /// Patterns of prompts that the tool is meant for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signals: Vec<IntentSignal>,
-    /// Whether it is in every answer.
+    /// Whether the tool is in every answer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub critical: bool,
-    /// Whether its server listed it recently and after its other tools. Pins decide this for tools of
-    /// servers; the signal `newcomer` ranks such a tool a little lower.
+    /// Whether its server listed the tool recently and after its other tools. Pins determine this
+    /// for tools of servers. The signal `newcomer` ranks such a tool slightly lower.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
     #[serde(skip_serializing_if = "ParameterHints::is_empty")]
@@ -45,14 +45,15 @@ pub struct Routing {
     pub call_hints: CallHints,
 }
 
-/// A pattern over prompts, and what a match means for the tool.
+/// A pattern over prompts, and the effect of a match on the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentSignal {
-    /// A regular expression without regard to case, in any script.
+    /// A regular expression in any script, which ignores case.
     pub pattern: String,
-    /// How much a match counts for the tool, up to 1, or against it, down to -1.
+    /// The weight of a match: up to 1 for the tool, and down to -1 against it.
     pub weight: f32,
-    /// The name of an intent that only this tool serves: after a match the answer has no other tool.
+    /// The name of an intent that only this tool serves. After a match, the answer has no other
+    /// tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclusive_intent: Option<String>,
 }
@@ -63,7 +64,7 @@ pub struct IntentSignal {
 pub struct ParameterHints {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
-    /// A good value by parameter.
+    /// A suitable value for each parameter.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub examples: Map<String, Value>,
 }
@@ -86,7 +87,7 @@ impl IntentSignal {
     /// Compiles the pattern.
     ///
     /// # Errors
-    /// Where the pattern is invalid.
+    /// Returns an error if the pattern is invalid.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         RegexBuilder::new(&self.pattern)
             .case_insensitive(true)
@@ -107,7 +108,8 @@ const FIELDS: [&str; 8] = [
     "call_hints",
 ];
 
-/// The members of `routing` that a source declares; applied to a tool, they change only these.
+/// The members of `routing` that a source declares. Applying them to a tool changes no other
+/// members.
 #[derive(Default)]
 pub(super) struct RoutingDetails {
     priority: Option<u8>,
@@ -183,7 +185,7 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
     Some(hints)
 }
 
-/// Every problem of a tool's routing.
+/// Returns every problem of a tool's routing.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let routing = &tool.routing;
     let mut problems = Vec::new();
@@ -244,20 +246,22 @@ fn fault(signal: &IntentSignal) -> Option<(&'static str, String, String, &'stati
     Some(("pattern", "a regular expression".into(), format!("{:?}: {said}", signal.pattern), cure))
 }
 
-/// Everyday prompts that belong to no catalog, one a line: what the patterns of one tool must not claim.
+/// Everyday prompts that belong to no catalog, one per line. The patterns of one tool must not
+/// match many of them.
 const EVERYDAY_PROMPTS: &str = include_str!("data/everyday_prompts.txt");
 
-/// The share of the everyday prompts, 0 to 1, that the patterns of one tool may match together. The tools
-/// of `tests/data/signals` match at most one of the 62; a pattern such as `.` or `the|a|my` matches most.
+/// The maximum share of the everyday prompts, 0 to 1, that the patterns of one tool may match
+/// together. The tools of `tests/data/signals` match at most one of the 62; a pattern such as `.`
+/// or `the|a|my` matches most.
 const MOST_EVERYDAY: f64 = 0.1;
 
-/// Things that people ask for every day, in English.
+/// Returns prompts in English for things that people ask for every day.
 pub fn everyday_prompts() -> impl Iterator<Item = &'static str> {
     EVERYDAY_PROMPTS.lines().filter(|line| !line.is_empty())
 }
 
-/// The number of everyday prompts that the patterns match, and of all, where that is too many for one
-/// tool. Patterns that count against the tool may match everything.
+/// Returns the number of everyday prompts that the patterns match, and the number of all, if that
+/// is too many for one tool. Patterns that count against the tool may match everything.
 fn too_broad(signals: &[IntentSignal]) -> Option<(usize, usize)> {
     let claims = |signal: &&IntentSignal| signal.weight > 0.0 || signal.exclusive_intent.is_some();
     let patterns: Vec<Regex> =

@@ -1,7 +1,7 @@
-//! One JSON object, read field by field, with a [`Problem`] for each field of the wrong type.
+//! Reads one JSON object field by field, with a [`Problem`] for each field of the wrong type.
 //!
-//! A derived `Deserialize` would stop at the first fault and, with `flatten` or `untagged`, change the
-//! schema's bytes.
+//! A derived `Deserialize` would stop at the first fault and, with `flatten` or `untagged`, change
+//! the bytes of the schema.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use crate::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
 
 pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The members of a JSON object; `None` for anything else.
+/// Returns the members of a JSON object; `None` for anything else.
 pub(super) fn fields(raw: &RawValue) -> Option<Fields<'_>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// The elements of a JSON array; `None` for anything else.
+/// Returns the elements of a JSON array; `None` for anything else.
 pub(super) fn elements(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// A non-empty JSON string; `None` for anything else.
+/// Returns a non-empty JSON string; `None` for anything else.
 pub(super) fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok().filter(|text: &String| !text.is_empty())
 }
@@ -32,7 +32,7 @@ pub(super) fn is_null(raw: &RawValue) -> bool {
     raw.get() == "null"
 }
 
-/// The JSON type with the beginning of the value, for messages.
+/// Returns the JSON type with the beginning of the value, for messages.
 pub(super) fn describe(raw: &RawValue) -> String {
     const SHOWN: usize = 40;
     let text = raw.get();
@@ -49,7 +49,8 @@ pub(super) fn describe(raw: &RawValue) -> String {
     format!("{kind} {shown}{dots}")
 }
 
-/// A JSON object that is being read, with its problems so far. An error among them loses the object.
+/// A JSON object that is being read, with its problems so far. If one of them is an error, the
+/// object is rejected.
 pub(super) struct Row<'a> {
     pub fields: Fields<'a>,
     pub problems: Vec<Problem>,
@@ -67,7 +68,7 @@ impl<'a> Row<'a> {
         self.problems.iter().any(Problem::is_error)
     }
 
-    /// A field's value; `null` is the same as an absent field.
+    /// Returns a field's value. `null` is the same as an absent field.
     pub fn value(&self, key: &str) -> Option<&'a RawValue> {
         self.fields.get(key).copied().filter(|raw| !is_null(raw))
     }
@@ -86,7 +87,7 @@ impl<'a> Row<'a> {
         self.problem(key, problem);
     }
 
-    /// A field of any type that deserialises; `expected` describes it in messages.
+    /// Reads a field of any type that can be deserialised; `expected` describes it in messages.
     pub fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
         let raw = self.value(key)?;
         let value = serde_json::from_str(raw.get()).ok();
@@ -104,7 +105,8 @@ impl<'a> Row<'a> {
         self.typed(key, "true or false")
     }
 
-    /// A list of strings; a single string is a list of one, and `{"kind": "x"}` means `x`.
+    /// Reads a list of strings. A single string is read as a list of one, and `{"kind": "x"}` as
+    /// `x`.
     pub fn list(&mut self, key: &str) -> Option<Vec<String>> {
         const EXPECTED: &str = "a list of strings";
         let raw = self.value(key)?;
@@ -125,7 +127,7 @@ impl<'a> Row<'a> {
         Some(list)
     }
 
-    /// One of the words of an enum, without regard to case.
+    /// Reads one of the words of an enum, ignoring case.
     pub fn word<T: DeserializeOwned>(&mut self, key: &str, words: &[&str]) -> Option<T> {
         let word = self.text(key)?;
         let wanted = word.trim().to_lowercase().replace(['-', ' '], "_");
@@ -140,7 +142,7 @@ impl<'a> Row<'a> {
         value
     }
 
-    /// Milliseconds; a fraction is rounded.
+    /// Reads milliseconds. A fraction is rounded.
     pub fn millis(&mut self, key: &str) -> Option<u64> {
         const EXPECTED: &str = "a number of milliseconds from 0 up";
         let raw = self.value(key)?;
@@ -156,7 +158,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// `{"min": 0.2, "max": 0.7}` or `[0.2, 0.7]`; a missing bound is the end of the scale.
+    /// Reads `{"min": 0.2, "max": 0.7}` or `[0.2, 0.7]`. A missing bound is the end of the scale.
     pub fn complexity(&mut self, key: &str) -> Option<ComplexityRange> {
         const EXPECTED: &str = "a range such as {\"min\": 0.2, \"max\": 0.7}";
         let raw = self.value(key)?;
@@ -180,8 +182,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A schema as its source wrote it. A string of JSON is parsed, because TOML files and some exports
-    /// hold schemas so.
+    /// Reads a schema as its source wrote it. A string of JSON is parsed, because TOML files and
+    /// some exports contain schemas in this form.
     pub fn schema(&mut self, key: &str) -> Option<Schema> {
         let raw = self.value(key)?;
         let inner = serde_json::from_str::<String>(raw.get())
@@ -190,7 +192,7 @@ impl<'a> Row<'a> {
         Some(Schema::new(inner.unwrap_or_else(|| raw.to_owned())))
     }
 
-    /// The members that exist of these, as one object with the bytes of its source.
+    /// Returns those of the members that exist, as one object with the bytes of its source.
     pub fn members(&self, keys: &[&str]) -> Option<Schema> {
         let there = keys.iter().filter_map(|key| Some((key, self.value(key)?)));
         let members: Vec<String> =
@@ -199,7 +201,7 @@ impl<'a> Row<'a> {
         (!members.is_empty()).then(|| Schema::new(object))
     }
 
-    /// An object in this one; its problems name the whole path.
+    /// Reads an object in this one. Its problems name the whole path.
     pub fn child(&mut self, key: &str) -> Option<Row<'a>> {
         let raw = self.value(key)?;
         let Some(fields) = fields(raw) else {
@@ -210,7 +212,7 @@ impl<'a> Row<'a> {
         Some(Row { fields, problems: Vec::new(), line: self.line, path })
     }
 
-    /// The objects of a list in this one.
+    /// Reads the objects of a list in this one.
     pub fn children(&mut self, key: &str) -> Option<Vec<Row<'a>>> {
         const EXPECTED: &str = "a list of objects";
         let raw = self.value(key)?;
@@ -231,7 +233,7 @@ impl<'a> Row<'a> {
         Some(children)
     }
 
-    /// A text that its object requires.
+    /// Reads a text that its object requires.
     pub fn required_text(&mut self, key: &str, expected: &str) -> Option<String> {
         if self.value(key).is_none() {
             let cure = format!("write {expected}, or leave out what it belongs to");
@@ -241,8 +243,8 @@ impl<'a> Row<'a> {
         self.text(key)
     }
 
-    /// Warns of each field that is not in `known`, most often a typo, with the name that was probably
-    /// meant.
+    /// Warns of each field that is not in `known`, most often a typo, and suggests the name that
+    /// was probably meant.
     pub fn warn_unknown(&mut self, known: &[&str]) {
         let unknown: Vec<String> =
             self.fields.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
@@ -257,12 +259,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Takes over the problems of a child.
+    /// Adds the problems of a child to this object.
     pub fn absorb(&mut self, child: Row<'_>) {
         self.problems.extend(child.problems);
     }
 
-    /// A tool with name, description and server, which every format has. `None` without a name.
+    /// Reads a tool with name, description and server, which every format has. Returns `None`
+    /// without a name.
     pub fn named(&mut self, server: Option<&str>) -> Option<Tool> {
         if self.value("name").is_none() {
             let cure = "give the tool the name by which it is called";
@@ -274,7 +277,8 @@ impl<'a> Row<'a> {
         Some(Tool::new(server.filter(|s| !s.is_empty()), &name, &description))
     }
 
-    /// MCP's tool annotations: hints on side effects and a title. A fault in them is only a warning.
+    /// Reads MCP's tool annotations: hints about side effects and a title. A fault in them is only
+    /// a warning.
     pub fn annotations(&mut self) -> (Hints, Option<String>) {
         let before = self.problems.len();
         let Some(mut notes) = self.child("annotations") else {
@@ -303,7 +307,7 @@ fn word_or_kind(raw: &RawValue) -> Option<String> {
     string(fields(raw)?.get("kind")?)
 }
 
-/// The known word that is closest to another; `None` where none is close.
+/// Returns the known word that is closest to another one; `None` if none is close.
 pub(super) fn near_word<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
     const CLOSE: f64 = 0.6;
     let word = word.to_lowercase();

@@ -1,9 +1,9 @@
-//! Removes from the texts of tools what people cannot see, before anything is computed from them.
+//! Removes what people cannot see from the texts of tools, before anything is computed from them.
 //!
-//! The words of its description decide how a tool is ranked. A hostile author hides words there, breaks
-//! words with invisible characters, or repeats one word thirty times. Only texts that are embedded or
-//! counted are changed here; texts that are shown or sent are not. Honest texts stay the same, byte for
-//! byte.
+//! The words of its description determine how a tool is ranked. A hostile author hides words there,
+//! splits words with invisible characters, or repeats one word thirty times. Only texts that are
+//! embedded or counted are changed here; texts that are shown or sent are not. Honest texts stay
+//! the same, byte for byte.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,17 +11,18 @@ use std::collections::HashMap;
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// Occurrences of a word that are kept in a text of any length.
+/// The number of occurrences of a word that are kept in a text of any length.
 const ALWAYS_ALLOWED: usize = 8;
 
-/// In longer texts, every word of this many may be the same one. In English prose `the` is one of 16.
+/// In longer texts, one of this many words may always be the same one. In English prose, `the` is
+/// one of 16.
 const SHARE: usize = 6;
 
-/// The text as a reader sees it: [`visible`], and with look-alike letters (`ｆｉｌｅ`, `𝐟𝐢𝐥𝐞`, `ﬁle`) replaced
-/// by plain ones.
+/// Returns the text as a reader sees it: like [`visible`], and with look-alike letters (`ｆｉｌｅ`,
+/// `𝐟𝐢𝐥𝐞`, `ﬁle`) replaced by plain ones.
 ///
-/// Letters and digits are normalised (NFKC), punctuation is not: a full-width comma is another token for
-/// an encoder than a plain one, and hides no word.
+/// Letters and digits are normalised (NFKC), but punctuation is not: for an encoder, a full-width
+/// comma is a different token from a plain one, and it hides no word.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')) {
         return Cow::Borrowed(text);
@@ -33,7 +34,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The number of characters that [`visible`] removes.
+/// Returns the number of characters that [`visible`] removes.
 pub(super) fn count_hidden(text: &str) -> usize {
     match visible(text) {
         Cow::Borrowed(_) => 0,
@@ -41,8 +42,9 @@ pub(super) fn count_hidden(text: &str) -> usize {
     }
 }
 
-/// The text without invisible characters: ANSI escapes, controls, zero-width characters, marks of
-/// direction and tags. Characters that change the shape of their neighbours stay.
+/// Returns the text without invisible characters: ANSI escapes, control characters, zero-width
+/// characters, direction marks and tags. Characters that change the shape of their neighbours are
+/// kept.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let mut kept: Option<String> = None;
     let (mut at, mut before) = (0, ' ');
@@ -63,7 +65,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     kept.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The end of the ANSI escape that begins here, or of the character where it is not one.
+/// Returns the end of the ANSI escape that begins here, or of the character if it begins no escape.
 fn escape_end(text: &str, at: usize, character: char) -> usize {
     let after = at + character.len_utf8();
     let (kind, body) = match character {
@@ -77,7 +79,7 @@ fn escape_end(text: &str, at: usize, character: char) -> usize {
     let rest = &text[body..];
     match kind {
         Some('[') => {
-            // Parameters, then one letter (ECMA-48, 5.4).
+            // Parameters, then one letter (ECMA-48, section 5.4).
             let end = rest.find(|c: char| !matches!(c, ' '..='?'));
             end.map_or(text.len(), |end| {
                 body + end + rest[end..].chars().next().map_or(0, char::len_utf8)
@@ -95,7 +97,7 @@ fn escape_end(text: &str, at: usize, character: char) -> usize {
     }
 }
 
-/// The character as it is shown; `None` for an invisible one.
+/// Returns the character as it is shown; `None` for an invisible one.
 fn shown(character: char, before: char, next: Option<char>) -> Option<char> {
     match character {
         '\n' | '\t' | '\r' => Some(character),
@@ -119,13 +121,14 @@ fn shown(character: char, before: char, next: Option<char>) -> Option<char> {
     }
 }
 
-/// Whether a joiner beside this character changes its shape: Arabic to Khmer, Mongolian, emoji.
+/// Returns `true` if a joiner beside this character changes its shape: Arabic to Khmer, Mongolian,
+/// emoji.
 fn shapes(character: char) -> bool {
     matches!(character, '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{fe0f}'
         | '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// The text with letters, their marks and decimal digits normalised by NFKC.
+/// Returns the text with letters, their marks and decimal digits normalised by NFKC.
 fn plain_letters(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -149,9 +152,9 @@ fn is_letter(character: char) -> bool {
         || is_combining_mark(character) && !matches!(character, '\u{fe00}'..='\u{fe0f}')
 }
 
-/// The text without repetitions of words that are more frequent than in prose.
+/// Returns the text without repetitions of words that are more frequent than in prose.
 ///
-/// The first occurrences of a word stay, so that stuffing neither gains nor costs anything.
+/// The first occurrences of a word are kept, so that stuffing has neither an advantage nor a cost.
 pub(super) fn without_stuffing(text: &str) -> Cow<'_, str> {
     let words = words(text).count();
     if words <= ALWAYS_ALLOWED {
@@ -177,13 +180,14 @@ pub(super) fn without_stuffing(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept + &text[from..])
 }
 
-/// Whether some word may occur more often than `most`. Words are counted by a hash of eight bits, and those
-/// of equal hash as one, so that honest texts, which are nearly all, need no table of strings.
+/// Returns `true` if some word may occur more often than `most`. Words are counted by a hash of
+/// eight bits, and words of equal hash are counted as one. Honest texts, which are nearly all,
+/// therefore need no table of strings.
 fn may_repeat(text: &str, most: usize) -> bool {
     let mut counts = [0_usize; 256];
     words(text).any(|(_, word)| {
         let add = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        // Nearly every word is ASCII: the same letters as those of `lower`, without allocating.
+        // Nearly every word is ASCII. This gives the same letters as `lower`, without allocating.
         let hash = match word.is_ascii() {
             true => word.bytes().fold(0, |hash, byte| add(hash, byte.to_ascii_lowercase())),
             false => lower(word).bytes().fold(0, add),
@@ -194,7 +198,7 @@ fn may_repeat(text: &str, most: usize) -> bool {
     })
 }
 
-/// A word in lower case, by which words are compared.
+/// Returns a word in lower case, the form in which words are compared.
 fn lower(word: &str) -> Cow<'_, str> {
     match word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         true => Cow::Borrowed(word),
@@ -202,8 +206,8 @@ fn lower(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// The words of a text, each with its offset. In scripts without spaces a word is everything between two
-/// signs, and is rarely repeated.
+/// Returns the words of a text, each with its offset. In scripts without spaces, a word is
+/// everything between two signs, and is rarely repeated.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let start = text.as_ptr() as usize;
     let in_word = |c: char| match c.is_ascii() {

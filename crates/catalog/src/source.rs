@@ -1,4 +1,4 @@
-//! The text of a file, with the lines of its parts.
+//! The text of a file, with the line numbers of its parts.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -15,13 +15,14 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A text of this file. A byte-order mark, which Windows editors write, is left out.
+    /// Creates a source from the text of a file. A byte-order mark, which Windows editors write, is
+    /// removed.
     pub fn new(file: &'a Path, text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self { file, text, invalid_lines: &[], line_starts: OnceCell::new() }
     }
 
-    /// The text of a file that [`crate::file::read`] read.
+    /// Creates a source from a file that [`crate::file::read`] read.
     pub fn of(path: &'a Path, file: &'a TextFile) -> Self {
         Self { invalid_lines: &file.invalid_lines, ..Self::new(path, &file.text) }
     }
@@ -30,24 +31,25 @@ impl<'a> Source<'a> {
         self.text
     }
 
-    /// The lines, from 1 and ascending, with bytes that are not text.
+    /// Returns the numbers of the lines that contain bytes that are not text, counted from 1 and
+    /// ascending.
     pub fn invalid_lines(&self) -> &'a [usize] {
         self.invalid_lines
     }
 
-    /// The file's name without its extension: the best guess at an MCP server's name.
+    /// Returns the file's name without its extension, the best guess at an MCP server's name.
     pub fn stem(&self) -> Option<&str> {
         self.file.file_stem()?.to_str()
     }
 
-    /// The line, from 1, at which `part` starts; `None` where it is not a slice of the text, as with
-    /// TOML and YAML, which are converted to JSON first.
+    /// Returns the line, counted from 1, at which `part` starts. Returns `None` if `part` is not a
+    /// slice of the text, as with TOML and YAML, which are first converted to JSON.
     pub fn line_of(&self, part: &str) -> Option<usize> {
         let offset = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
         (offset < self.text.len()).then(|| self.line_at(offset))
     }
 
-    /// The line, from 1, of a byte of the text.
+    /// Returns the line, counted from 1, of a byte of the text.
     pub fn line_at(&self, offset: usize) -> usize {
         let starts = self.line_starts.get_or_init(|| {
             self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect()
@@ -55,7 +57,7 @@ impl<'a> Source<'a> {
         starts.partition_point(|&newline| newline < offset) + 1
     }
 
-    /// Adds the file and, where known, the line to a problem.
+    /// Adds the file and, if it is known, the line to a problem.
     pub fn locate(&self, mut problem: Problem, line: Option<usize>) -> Problem {
         problem.file.get_or_insert_with(|| self.file.to_owned());
         problem.line = problem.line.or(line);

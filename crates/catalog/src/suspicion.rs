@@ -1,8 +1,8 @@
 //! Finds texts in the definition of a tool that try to steer the model.
 //!
-//! A model reads descriptions, and some are written to be obeyed by it: "ignore your previous
-//! instructions", "always call this tool first", "do not tell the user". Such tools are flagged, not
-//! dropped: a person has to decide whether a sentence is an order or a hint.
+//! A model reads descriptions, and some are written so that the model obeys them: "ignore your
+//! previous instructions", "always call this tool first", "do not tell the user". Such tools are
+//! flagged, not removed, because a person has to decide whether a sentence is an order or a hint.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::sanitize::{clean, count_hidden, without_stuffing};
 use crate::text::split_identifier;
 use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
-/// Characters of a finding that are shown, at most.
+/// The maximum number of characters of a finding that are shown.
 const SHOWN: usize = 100;
 
 /// Why a tool is suspicious.
@@ -33,13 +33,13 @@ pub enum SuspicionKind {
     Secrecy,
     /// It asks for secrets, configuration or the conversation.
     Exfiltration,
-    /// It holds tags that look like a system's own.
+    /// It contains tags that look like those of the system itself.
     Markup,
     /// It praises itself above other tools.
     Promotion,
-    /// It holds invisible characters.
+    /// It contains invisible characters.
     Hidden,
-    /// It repeats words far more than prose.
+    /// It repeats words far more often than prose does.
     Stuffing,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Suspicion {
 }
 
 impl Suspicion {
-    /// The finding as a problem of the catalog: the tool stays.
+    /// Converts the finding to a problem of the catalog, which keeps the tool.
     pub(super) fn problem(&self) -> Problem {
         let found = format!("a text that {}: {:?}", self.kind, self.found);
         let cure =
@@ -87,12 +87,12 @@ impl Suspicion {
 
 use SuspicionKind::{Exfiltration, Markup, Order, Override, Promotion, Secrecy};
 
-/// A sentence by which tools were seen to steer models, from the reports on tool poisoning and "Gaming Tool
-/// Preferences" (arXiv 2505.18135), also in other languages.
+/// A sentence with which tools were observed to steer models, from the reports on tool poisoning
+/// and "Gaming Tool Preferences" (arXiv 2505.18135), also in other languages.
 struct Pattern {
     kind: SuspicionKind,
-    /// Every text that matches has, in lower case, a word of each group. This check rules out most texts,
-    /// so that most expressions are never compiled, which takes 10 ms for all.
+    /// Every matching text contains, in lower case, a word of each group. This check rules out most
+    /// texts, so that most expressions are never compiled. Compiling all of them takes 10 ms.
     needs: &'static [&'static [&'static str]],
     expression: &'static str,
 }
@@ -273,7 +273,7 @@ const PATTERNS: &[Pattern] = &[
 ];
 
 impl Pattern {
-    /// Whether the expression may match a text.
+    /// Returns `true` if the expression may match a text.
     fn may_match(&self, lower: &str) -> bool {
         self.needs.iter().all(|words| words.iter().any(|word| lower.contains(word)))
     }
@@ -287,15 +287,15 @@ impl Pattern {
     }
 }
 
-/// The expressions, each compiled when it is first needed.
+/// The expressions, each compiled on first use.
 static COMPILED: [OnceLock<Regex>; PATTERNS.len()] = [const { OnceLock::new() }; PATTERNS.len()];
 
-/// What is suspicious in one tool: the first finding of each kind in each field. Every field that is
-/// passed on to a model is checked.
+/// Returns what is suspicious in one tool: the first finding of each kind in each field. Every
+/// field that is passed on to a model is checked.
 pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
     let title = tool.title.as_deref().unwrap_or_default();
     let mut found = Vec::new();
-    // A model reads the words of a name: `ignore_previous_instructions`.
+    // A model also reads the words of a name, such as `ignore_previous_instructions`.
     find_in_text("name", &split_identifier(&tool.name), &mut found);
     find_hidden("name", &tool.name, &mut found);
     find_stuffing("name", &clean(&tool.name), &mut found);
@@ -320,19 +320,19 @@ pub fn suspicions(tool: &Tool) -> Vec<Suspicion> {
     found
 }
 
-/// [`find_in_text`] over the names and texts of a JSON value, with its escapes decoded.
+/// Searches the names and texts of a JSON value like [`find_in_text`], with its escapes decoded.
 fn find_in_json(field: &'static str, json: &str, found: &mut Vec<Suspicion>) {
     let mut texts = String::new();
     match serde_json::from_str(json) {
         Ok(value) => append_texts(&value, &mut texts),
-        // It is nested deeper than the parser allows.
+        // The value is nested deeper than the parser allows.
         Err(_) => texts.push_str(json),
     }
     find_in_text(field, &texts, found);
     find_hidden(field, &texts, found);
 }
 
-/// Appends every name and every text in a value, a line each.
+/// Appends every name and every text in a value, one per line.
 fn append_texts(value: &Value, texts: &mut String) {
     match value {
         Value::String(text) => texts.extend([text, "\n"]),
@@ -371,7 +371,7 @@ fn find_in_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     }
 }
 
-/// Finds a text that loses more than a tenth of its bytes without repetitions.
+/// Reports a text that loses more than a tenth of its bytes when repetitions are removed.
 fn find_stuffing(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     let left = without_stuffing(text).len();
     if left < text.len() && (text.len() - left) * 10 > text.len() {
@@ -387,9 +387,10 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Tools that imitate a tool of another server, as pairs of rows: the clone and the earlier tool that it
-/// imitates. Either their names look the same and are not (`read_fiIe`), or both name and description are
-/// the same. Equal names alone are common, and the servers' names tell them apart.
+/// Returns the tools that imitate a tool of another server, as pairs of rows: the clone, and the
+/// earlier tool that it imitates. Either their names look the same but are not (`read_fiIe`), or
+/// both the names and the descriptions are the same. Equal names alone are common, and the servers'
+/// names distinguish them.
 pub fn clones(tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
     let mut alike: HashMap<String, Vec<u32>> = HashMap::new();
     for (row, tool) in (0u32..).zip(tools) {
@@ -401,7 +402,8 @@ pub fn clones(tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
     found
 }
 
-/// Tools of one name among which clones are searched, at most; more are not an imitation.
+/// The maximum number of tools of one name among which clones are searched. More tools than that
+/// are not an imitation.
 const MOST_ALIKE: usize = 64;
 
 fn clones_among(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
@@ -420,13 +422,13 @@ fn clones_among(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// A name without case and separators.
+/// Removes case and separators from a name.
 fn plain_name(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// A text as it looks at a glance: letters of other scripts and digits that look like Latin letters are
-/// replaced by these.
+/// Returns a text as it looks at a glance: letters of other scripts and digits that look like Latin
+/// letters are replaced by Latin letters.
 fn skeleton(text: &str) -> String {
     plain_name(&clean(text))
         .chars()

@@ -1,4 +1,4 @@
-//! The text of a tool that is embedded; `words.rs` makes those for the keyword scorer.
+//! Builds the text of a tool that is embedded; `words.rs` builds the texts for the keyword scorer.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,24 +14,26 @@ use crate::sanitize::{clean, without_stuffing};
 use crate::validate::NAME_CHARS;
 use crate::{Schema, Tool};
 
-/// Small embedding models cut off longer texts anyway: 256 tokens of English are about 1,000
-/// characters.
+/// The maximum number of characters of an embedded text. Small embedding models cut off longer
+/// texts anyway: 256 tokens of English are about 1,000 characters.
 const EMBEDDED_CHARS: usize = 1_000;
 
-/// More parameters dilute the description; the first ones of a schema matter most.
+/// The maximum number of embedded parameters. More would dilute the description, and the first ones
+/// of a schema matter most.
 const EMBEDDED_PARAMETERS: usize = 12;
 
-/// Characters of a parameter's description, in whole words: of 40, 50, 60 and 80 the best on most of nine
-/// sets. It adds 0.004 to the mean of the dev sets (docs/benchmarks.md).
+/// The maximum number of characters of a parameter's description, in whole words. Of 40, 50, 60 and
+/// 80, this is the best on most of nine sets. It adds 0.004 to the mean of the dev sets
+/// (docs/benchmarks.md).
 const MEANING_CHARS: usize = 50;
 
-/// Values of a parameter that are embedded.
+/// The maximum number of values of a parameter that are embedded.
 const EMBEDDED_VALUES: usize = 4;
 
 /// Splits an identifier into words: `readFile_v2` becomes `read File v2`.
 ///
-/// It is split between an ASCII lower-case letter or digit and an ASCII capital, and each run of
-/// `_ - / . :` becomes a space. Everything else stays, letter case too.
+/// The identifier is split between an ASCII lower-case letter or digit and an ASCII capital, and
+/// each run of `_ - / . :` becomes a space. Everything else is kept, including case.
 pub fn split_identifier(identifier: &str) -> String {
     let mut words = String::with_capacity(identifier.len() + 8);
     let mut previous = '\0';
@@ -56,9 +58,10 @@ fn is_separator(character: char) -> bool {
     matches!(character, '_' | '-' | '/' | '.' | ':')
 }
 
-/// The text that is embedded: `server: name (title). description Examples: x; y Parameters: a: what it is
-/// (value, value); b`, at most 1,000 characters. Absent parts are left out, and so are invisible characters
-/// and repetitions of a word beyond those of prose.
+/// Returns the text that is embedded, at most 1,000 characters:
+/// `server: name (title). description Examples: x; y Parameters: a: what it is (value, value); b`.
+/// Absent parts are left out, as are invisible characters and repetitions of a word beyond those of
+/// prose.
 pub fn embedding_text(tool: &Tool) -> String {
     let text = joined(tool);
     let text = clean(&text);
@@ -69,7 +72,7 @@ pub fn embedding_text(tool: &Tool) -> String {
     text
 }
 
-/// The whole text, with its parts as the tool's author wrote them.
+/// Returns the whole text, with its parts as the tool's author wrote them.
 pub(super) fn joined(tool: &Tool) -> String {
     let mut text = String::new();
     if let Some(server) = tool.server.as_deref().filter(|server| !server.is_empty()) {
@@ -82,7 +85,7 @@ pub(super) fn joined(tool: &Tool) -> String {
     }
     text.push_str(". ");
     text.push_str(&english(&tool.description));
-    // Before the parameters, which may fill all that is left.
+    // Examples come before the parameters, which may fill all the remaining space.
     if !tool.examples.is_empty() {
         text.push_str(" Examples: ");
         text.push_str(&tool.examples.join("; "));
@@ -97,8 +100,8 @@ pub(super) fn joined(tool: &Tool) -> String {
     text
 }
 
-/// A description in English words where it is in another language that there is a lexicon for: the encoder
-/// reads English.
+/// Returns a description in English words if it is in another language for which there is a
+/// lexicon, because the encoder reads English.
 pub(super) fn english(description: &str) -> Cow<'_, str> {
     match in_english(description) {
         Some(found) => Cow::Owned(found.text),
@@ -106,7 +109,7 @@ pub(super) fn english(description: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name, cut where it would crowd out the description.
+/// Returns the name, truncated if it would leave too little space for the description.
 pub(super) fn name(tool: &Tool) -> &str {
     match tool.name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => &tool.name[..end],
@@ -114,7 +117,7 @@ pub(super) fn name(tool: &Tool) -> &str {
     }
 }
 
-/// The texts of the first top-level parameters.
+/// Returns the texts of the first top-level parameters.
 fn parameter_texts(tool: &Tool) -> Vec<String> {
     let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
     let text = |(name, schema): &(String, &RawValue)| {
@@ -135,7 +138,8 @@ fn parameter_texts(tool: &Tool) -> Vec<String> {
     parameters.iter().take(EMBEDDED_PARAMETERS).map(text).collect()
 }
 
-/// The members of a parameter's schema that are embedded, of any type; other types are ignored.
+/// The members of a parameter's schema that are embedded. They may be of any type; unexpected types
+/// are ignored.
 #[derive(Default, Deserialize)]
 struct ParameterSchema {
     description: Option<Value>,
@@ -143,7 +147,7 @@ struct ParameterSchema {
     values: Option<Value>,
 }
 
-/// The first sentence or line of a text, cut to [`MEANING_CHARS`].
+/// Returns the first sentence or line of a text, truncated to [`MEANING_CHARS`].
 fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let ends = text.char_indices().zip(text.chars().skip(1)).find_map(|((at, sign), next)| {
@@ -160,7 +164,7 @@ fn first_sentence(text: &str) -> &str {
     }
 }
 
-/// The title, unless it has the same words as the name.
+/// Returns the title, unless it has the same words as the name.
 pub(super) fn distinct_title(tool: &Tool) -> Option<&str> {
     let title = tool.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;
     let same =
@@ -168,21 +172,21 @@ pub(super) fn distinct_title(tool: &Tool) -> Option<&str> {
     (!same).then_some(title)
 }
 
-/// The names of a tool's top-level parameters, in the schema's order.
+/// Returns the names of a tool's top-level parameters, in the schema's order.
 #[cfg(test)]
 pub(super) fn parameter_names(tool: &Tool) -> Vec<String> {
     let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
     parameters.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The top-level parameters of a schema, in its order.
+/// Returns the top-level parameters of a schema, in its order.
 pub(super) fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
     let top = fields(schema.raw())?;
     let Members(members) = serde_json::from_str(top.get("properties")?.get()).ok()?;
     Some(members)
 }
 
-/// An object's members in the order of their first appearance, with values as they are written.
+/// An object's members in the order of their first appearance, with their values as written.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

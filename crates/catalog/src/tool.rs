@@ -1,4 +1,4 @@
-//! What a tool is: identity, declared tiers, behaviour hints and facets.
+//! A tool: its identity, declared tiers, behaviour hints and facets.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -11,21 +11,22 @@ use crate::{Operation, Routing};
 
 /// The name of a tool in every output.
 ///
-/// Either the id of the tool's definition, unchanged, or `server__tool`, made from its server and name
-/// ([`ToolId::scoped`]). Cloning is cheap.
+/// It is either the id in the tool's definition, unchanged, or `server__tool`, made from its server
+/// and name ([`ToolId::scoped`]). Cloning is cheap.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolId(Arc<str>);
 
 impl ToolId {
-    /// An id that a tool's definition has.
+    /// Creates an id from the id in a tool's definition.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
-    /// `server__tool`, or the bare name for a tool without a server.
+    /// Creates `server__tool`, or the bare name for a tool without a server.
     ///
-    /// Two underscores, because OpenAI and Anthropic allow only `[A-Za-z0-9_-]` in tool names.
+    /// The separator is two underscores, because OpenAI and Anthropic allow only `[A-Za-z0-9_-]` in
+    /// tool names.
     pub fn scoped(server: Option<&str>, name: &str) -> Self {
         match server {
             Some(server) if !server.is_empty() => Self(format!("{server}__{name}").into()),
@@ -37,10 +38,11 @@ impl ToolId {
         &self.0
     }
 
-    /// The id as people write it with a colon, `server:tool` for `server__tool`: a spelling for each
-    /// place at which server and name may meet.
+    /// Returns the id as people write it with a colon, `server:tool` for `server__tool`: one
+    /// spelling for each place at which server and name may meet.
     pub fn with_colon(&self) -> impl Iterator<Item = String> {
-        /// Real ids have two or three; the limit is against ids made to be slow.
+        /// Real ids have two or three such places; the limit protects against ids that are made to
+        /// be slow.
         const PLACES: usize = 8;
         let id = self.as_str();
         let joints = id.as_bytes().windows(2).enumerate().skip(1);
@@ -63,8 +65,8 @@ impl fmt::Debug for ToolId {
     }
 }
 
-/// So that a map keyed by id can be searched with a plain string. Sound, because the derived `Hash`,
-/// `Eq` and `Ord` are those of the text.
+/// Allows a map keyed by id to be searched with a plain string. This is sound because the derived
+/// `Hash`, `Eq` and `Ord` are those of the text.
 impl Borrow<str> for ToolId {
     fn borrow(&self) -> &str {
         &self.0
@@ -77,7 +79,7 @@ impl From<&str> for ToolId {
     }
 }
 
-/// How far a tool's behaviour can be relied on. Ordered: `Low < Medium < High`.
+/// How reliable a tool's behaviour is. Ordered: `Low < Medium < High`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reliability {
@@ -86,7 +88,7 @@ pub enum Reliability {
     High,
 }
 
-/// What a call costs. Ordered: `Tiny < Low < Medium < High`.
+/// The cost of a call. Ordered: `Tiny < Low < Medium < High`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cost {
@@ -111,7 +113,7 @@ pub enum LatencyTier {
 }
 
 impl LatencyTier {
-    /// The tier of a typical latency in milliseconds.
+    /// Returns the tier of a typical latency in milliseconds.
     pub fn from_ms(ms: u64) -> Self {
         match ms {
             0..3_000 => Self::Fast,
@@ -121,7 +123,8 @@ impl LatencyTier {
         }
     }
 
-    /// The shortest latency of the tier, in milliseconds. Orders tools that declare only a tier.
+    /// Returns the shortest latency of the tier, in milliseconds. It orders tools that declare only
+    /// a tier.
     pub fn floor_ms(self) -> u64 {
         match self {
             Self::Fast => 0,
@@ -149,8 +152,8 @@ display_as!(LatencyTier { Fast => "fast", Medium => "medium", Slow => "slow", Ve
 
 /// A JSON Schema exactly as its source wrote it, byte for byte.
 ///
-/// Clients compare and cache schemas by their bytes, so it is kept as text and parsed only where its
-/// content matters.
+/// Clients compare and cache schemas by their bytes, so the schema is stored as text and parsed
+/// only if its content matters.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Schema(Arc<RawValue>);
@@ -160,7 +163,7 @@ impl Schema {
         Self(raw.into())
     }
 
-    /// The schema's text as it is in its source.
+    /// Returns the schema's text as it is in its source.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
@@ -169,7 +172,7 @@ impl Schema {
         &self.0
     }
 
-    /// The schema as a value; `None` only for JSON nested deeper than the parser allows.
+    /// Returns the schema as a value; `None` only for JSON nested deeper than the parser allows.
     pub fn to_value(&self) -> Option<serde_json::Value> {
         serde_json::from_str(self.0.get()).ok()
     }
@@ -181,10 +184,11 @@ impl PartialEq for Schema {
     }
 }
 
-/// What a tool declares of its side effects, from MCP's tool annotations. `None` is "not declared".
+/// What a tool declares about its side effects, from MCP's tool annotations. `None` means "not
+/// declared".
 ///
-/// The tool's author wrote them, so they are hints: good for ranking and display, never for granting
-/// a permission. [`Tool::effects`] weighs them.
+/// The tool's author wrote them, so they are hints: suitable for ranking and display, never for
+/// granting a permission. [`Tool::effects`] weighs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
@@ -241,7 +245,7 @@ pub struct Tool {
     pub categories: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Prompts that this tool is right for.
+    /// Prompts for which this tool is the right one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -249,7 +253,7 @@ pub struct Tool {
     /// Obligation types that a run of this tool discharges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub satisfies: Vec<String>,
-    /// Kinds of data that must be available before it can run.
+    /// Kinds of data that must be available before the tool can run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumes: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -263,24 +267,24 @@ pub struct Tool {
     /// Typical latency of a call, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// The declared tier; where absent, [`Tool::latency_tier`] derives it from `latency_ms`.
+    /// The declared tier. [`Tool::latency_tier`] uses it only if `latency_ms` is absent.
     #[serde(skip_serializing_if = "Option::is_none", rename = "latency_tier")]
     pub declared_latency_tier: Option<LatencyTier>,
     pub hints: Hints,
-    /// The members of its MCP definition without a field here ([`MCP_MEMBERS`]), as one JSON object;
-    /// each is as its source wrote it.
+    /// The members of its MCP definition without a field here ([`MCP_MEMBERS`]), as one JSON
+    /// object. Each is as its source wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp: Option<Schema>,
     pub facets: Facets,
     #[serde(skip_serializing_if = "Routing::is_empty")]
     pub routing: Routing,
-    /// How it is sent, where it is an operation of an HTTP API.
+    /// How to call the tool, if it is an operation of an HTTP API.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
 }
 
 impl Tool {
-    /// A tool with a name, a description and, optionally, a server.
+    /// Creates a tool with a name, a description and, optionally, a server.
     pub fn new(server: Option<&str>, name: &str, description: &str) -> Self {
         Self {
             id: ToolId::scoped(server, name),
@@ -309,20 +313,21 @@ impl Tool {
         }
     }
 
-    /// Whether `server:name` may mean this tool: it belongs to the server, or has none, or its id was
-    /// not made from its server and name.
+    /// Returns `true` if `server:name` may mean this tool: it belongs to the server, or has none,
+    /// or its id was not made from its server and name.
     pub(super) fn answers_to_server(&self, server: &str) -> bool {
         let own = self.server.as_deref().filter(|own| *own != server);
         own.is_none_or(|own| self.id != ToolId::scoped(Some(own), &self.name))
     }
 
-    /// The estimated tokens of its definition in a prompt: bytes divided by four.
+    /// Returns the estimated tokens of the tool's definition in a prompt: its bytes divided by
+    /// four.
     pub fn definition_tokens(&self) -> usize {
         let schema = self.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
         (self.id.as_str().len() + self.description.len() + schema).div_ceil(4)
     }
 
-    /// The latency tier: that of `latency_ms` where it is known, else the declared one.
+    /// Returns the latency tier: that of `latency_ms` if it is known, otherwise the declared one.
     pub fn latency_tier(&self) -> Option<LatencyTier> {
         self.latency_ms.map(LatencyTier::from_ms).or(self.declared_latency_tier)
     }

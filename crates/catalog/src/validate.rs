@@ -1,22 +1,24 @@
-//! Checks the values of a tool, whatever its format was.
+//! Checks the values of a tool, independently of the format it was read from.
 
 use crate::expansion::{self, DEEPEST, Expansion, MOST_PARTS};
 use crate::facet::{PHASES, TASK_TYPES};
 use crate::row::near_word;
 use crate::{LatencyTier, Problem, Severity, Tool, routing};
 
-/// OpenAI and Anthropic allow 64 and 128 characters; the longest name among 42,820 collected tools has
-/// 187. A longer one is a description in the wrong place.
+/// The maximum number of characters of a name. OpenAI and Anthropic allow 64 and 128 characters;
+/// the longest name among 42,820 collected tools has 187. A longer one is a description in the
+/// wrong place.
 pub(super) const NAME_CHARS: usize = 256;
 
-/// The longest description among the same tools has 10,467 characters.
+/// The maximum number of characters of a description. The longest one among the same tools has
+/// 10,467.
 const DESCRIPTION_CHARS: usize = 16_384;
 
-/// A day, which is longer than an agent waits for any call. A larger number is most often seconds that were
-/// multiplied by 1,000 twice.
+/// The maximum latency in milliseconds: a day, which is longer than an agent waits for any call. A
+/// larger number is most often seconds that were multiplied by 1,000 twice.
 const LATENCY_MS: u64 = 86_400_000;
 
-/// Every problem of one tool; a tool with an error cannot be used.
+/// Returns every problem of one tool. A tool with an error cannot be used.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let mut problems: Vec<Problem> =
         [check_name(tool), check_id(tool), check_description(tool), check_schema(tool)]
@@ -35,7 +37,7 @@ pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     problems
 }
 
-/// Warns of each unknown word, by which the tool is never found.
+/// Warns of each unknown word, because no search finds the tool by it.
 fn check_words<'a>(
     field: &'a str,
     words: &'a [String],
@@ -73,7 +75,7 @@ fn check_description(tool: &Tool) -> Option<Problem> {
 }
 
 fn too_long(field: &str, text: &str, limit: usize) -> Option<Problem> {
-    // Bytes are never fewer than characters, so most texts need no count.
+    // A text never has fewer bytes than characters, so most texts need no count.
     let chars = if text.len() > limit { text.chars().count() } else { 0 };
     (chars > limit).then(|| {
         let expected = format!("at most {limit} characters");
@@ -92,8 +94,8 @@ fn check_schema(tool: &Tool) -> Option<Problem> {
     })
 }
 
-/// Refuses members that are nested deeper than parsers allow: they could be listed, but no client could
-/// read them.
+/// Rejects members that are nested deeper than parsers allow. They could be listed, but no client
+/// could read them.
 fn check_depth(tool: &Tool) -> Option<Problem> {
     let members = [("input_schema", &tool.input_schema), ("mcp", &tool.mcp)];
     members.into_iter().find_map(|(field, json)| {
@@ -106,8 +108,8 @@ fn check_depth(tool: &Tool) -> Option<Problem> {
     })
 }
 
-/// Warns of a schema that is too large to check arguments with. Such a tool can be found and described;
-/// a call of it is refused for the same reason.
+/// Warns of a schema that is too large to check arguments with. Such a tool can be found and
+/// described, but calls of it are refused for the same reason.
 fn check_expansion(tool: &Tool) -> Option<Problem> {
     Expansion::refusal(tool.input_schema.as_ref()?)?;
     let expected = format!("a schema of at most {MOST_PARTS} parts, its references followed");

@@ -1,4 +1,4 @@
-//! The texts of a tool that the keyword scorer counts words in, by field.
+//! Builds the texts of a tool in which the keyword scorer counts words, by field.
 
 use std::borrow::Cow;
 
@@ -8,33 +8,34 @@ use crate::Tool;
 use crate::sanitize::{clean, without_stuffing};
 use crate::text::{self, distinct_title};
 
-/// No prompt names parameters that are nested deeper.
+/// The maximum depth of nested parameters. No prompt names parameters that are nested deeper.
 const MAX_DEPTH: usize = 6;
 
-/// Bytes of a field that are counted, at most: six times the longest description among 42,820 tools.
+/// The maximum number of bytes of a field that are counted: six times the longest description among
+/// 42,820 tools.
 const FIELD_BYTES: usize = 1 << 16;
 
 /// A tool's words by field, so that a keyword scorer can weight each field.
 ///
-/// Identifiers are not split: the scorer does that, and finds them whole as well.
+/// Identifiers are not split here: the scorer splits them, and also finds them as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeywordFields {
-    /// The name, and the title where its words differ.
+    /// The name, and the title if its words differ.
     pub name: String,
     pub server: String,
     pub description: String,
-    /// The names of all parameters, nested ones too.
+    /// The names of all parameters, including nested ones.
     pub parameters: String,
     /// The descriptions of all parameters.
     pub parameter_descriptions: String,
-    /// The values of parameters that are one of a list of words.
+    /// The values of parameters that must be one of a list of words.
     pub parameter_values: String,
     /// Tags, categories, capabilities, obligations and example prompts.
     pub extra: String,
 }
 
-/// The texts that the keyword scorer counts words in.
+/// Returns the texts in which the keyword scorer counts words.
 pub fn keyword_fields(tool: &Tool) -> KeywordFields {
     let mut fields = KeywordFields {
         name: text::name(tool).to_owned(),
@@ -55,8 +56,8 @@ pub fn keyword_fields(tool: &Tool) -> KeywordFields {
 }
 
 impl KeywordFields {
-    /// Removes invisible characters, and repetitions of words from fields of prose. Lists of parameters and
-    /// values repeat words honestly, and count little.
+    /// Removes invisible characters from all fields, and repetitions of words from fields of prose.
+    /// Lists of parameters and values repeat words for good reason, and have a low weight.
     fn sanitized(mut self) -> Self {
         let lists = [
             &mut self.server,
@@ -103,7 +104,7 @@ fn list<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     schema.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Replaces a text by what `make` gives; most texts stay as they are.
+/// Replaces a text by the result of `make`; most texts stay the same.
 fn replace(text: &mut String, make: impl Fn(&str) -> Cow<'_, str>) {
     if let Cow::Owned(made) = make(text) {
         *text = made;
@@ -115,7 +116,7 @@ fn cut(text: &mut String) {
     text.truncate(end.unwrap_or_default());
 }
 
-/// Appends a text on a line of its own, so that words of two texts do not join.
+/// Appends a text on its own line, so that words of two texts do not join.
 fn append(field: &mut String, text: &str) {
     if !field.is_empty() && !text.is_empty() {
         field.push('\n');

@@ -1,4 +1,4 @@
-//! The answer to a request: every obligation with its outcome, and a text.
+//! The answer to a request: the outcome of every obligation, and the answer as text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ pub struct Answer {
     pub entries: Vec<Entry>,
 }
 
-/// One obligation, settled.
+/// The outcome of one obligation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub id: String,
@@ -29,12 +29,12 @@ pub struct Entry {
     pub status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// The tool that gave the output.
+    /// The source of the output, such as the id of a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
-    /// Why the output is not reliable.
+    /// Why the output is disputed; the output itself is then absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncertain: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ pub struct Entry {
     pub say: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought_about: Vec<Entry>,
-    /// Questions that were answered on the way.
+    /// Questions that were answered before this outcome, with their replies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<Exchange>,
 }
@@ -56,24 +56,24 @@ pub struct Entry {
 pub struct Exchange {
     pub id: String,
     pub question: String,
-    /// By the names of the inputs, or the one value.
+    /// An object keyed by the names of the inputs, or a single value.
     pub reply: Value,
 }
 
 impl Answer {
-    /// Whether all obligations are resolved without doubt.
+    /// Returns `true` if every obligation is resolved and no output is disputed.
     pub fn is_complete(&self) -> bool {
         self.entries.iter().all(|e| e.status == Status::Resolved && e.uncertain.is_none())
     }
 
-    /// Whether a question is open.
+    /// Returns `true` if a question is open.
     pub fn asks(&self) -> bool {
         let all =
             self.entries.iter().flat_map(|entry| [entry].into_iter().chain(&entry.brought_about));
         all.into_iter().any(|entry| !entry.answer_as.is_empty())
     }
 
-    /// Reads the answer of a request from the ledger, without its text.
+    /// Reads the answer to a request from the ledger. Its text is still empty.
     pub(super) fn gather(ledger: &Ledger, request: i64) -> Result<Self, Error> {
         let lineage = Lineage::read(ledger, request)?;
         let mut entries = Vec::new();
@@ -85,14 +85,14 @@ impl Answer {
     }
 }
 
-/// The ledger with the lineage of its obligations.
+/// The ledger and the lineage of its obligations, from which entries are read.
 struct Gathering<'a> {
     ledger: &'a Ledger,
     lineage: &'a Lineage,
 }
 
 impl Gathering<'_> {
-    /// The final state of an obligation, under its first name.
+    /// Returns the final state of an obligation, under the name of its first row.
     fn whole(&self, first: &ObligationRow) -> Result<Entry, Error> {
         let last = self.lineage.latest(first);
         let mut entry = self.entry(last)?;
@@ -122,7 +122,8 @@ impl Gathering<'_> {
         Ok(Entry {
             id: row.name.clone(),
             what: row.what.clone(),
-            // The ledger keeps the question as escalated; an answer resolves it.
+            // A question stays escalated in the ledger, because settled rows never change. Its
+            // answer resolves it.
             status: if is_question && result.is_some() { Status::Resolved } else { row.status },
             source: result.as_ref().map(|result| result.source.clone()),
             standing: result.as_ref().map(|result| result.standing),
@@ -137,7 +138,7 @@ impl Gathering<'_> {
         })
     }
 
-    /// A question with the reply of the user, if there is one.
+    /// Returns a question with the user's reply; `None` if there is no reply.
     fn exchange(&self, asked: &ObligationRow) -> Result<Option<Exchange>, Error> {
         if asked.what.duty != Duty::Clarify {
             return Ok(None);

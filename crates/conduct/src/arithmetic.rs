@@ -1,16 +1,17 @@
-//! The value of an arithmetic expression, with the precedence of mathematics.
+//! Evaluates arithmetic expressions with the precedence of mathematics.
 //!
-//! From the loosest to the tightest: `+ -`, `* /`, a sign before, `^` (or `**`). All but `^` go from the left:
-//! `-2^2` is -4, `2^3^2` is 512, `2^-1` is 0.5.
+//! The operators from the lowest precedence to the highest are `+ -`, `* /`, a prefix sign, and `^`
+//! (or `**`). All except `^` are left-associative: `-2^2` is -4, `2^3^2` is 512, `2^-1` is 0.5.
 //!
-//! Why not a library: exmex and fasteval bind a sign tighter than `^`, so that `-2^2` is 4, and exmex
-//! takes `^` from the left, so that `2^3^2` is 64.
+//! No library is used, because exmex and fasteval give a prefix sign a higher precedence than `^`,
+//! so that `-2^2` is 4, and exmex makes `^` left-associative, so that `2^3^2` is 64.
 
 use std::f64::consts::{E, PI, TAU};
 
-/// Its value, which may be infinite or none.
+/// Returns the value of an expression, which may be infinite or NaN.
 ///
-/// Signs and powers nest by one call each, so the caller bounds the length of the text.
+/// Each sign and each power adds one level of recursion, so the caller must limit the length of the
+/// text.
 pub(super) fn value(text: &str) -> Result<f64, String> {
     let mut reader = Reader { text, at: 0 };
     let found = reader.sum()?;
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// So many values between brackets, with commas between them.
+    /// Reads exactly `values` values in brackets, separated by commas.
     fn bracketed(&mut self, values: usize) -> Result<Vec<f64>, String> {
         let mut found = Vec::with_capacity(values);
         for nth in 0..values {
@@ -88,7 +89,7 @@ impl<'a> Reader<'a> {
         if rest[end..].starts_with('.') {
             end += 1 + digits(&rest[end + 1..]);
         }
-        // `2e3` is a number; `2e` is none, and `e` alone is a name.
+        // `2e3` is a number. `2e` is not, and `e` alone is a name.
         if let Some(power) = rest[end..].strip_prefix(['e', 'E']) {
             let digits_of_power = digits(power.strip_prefix(['+', '-']).unwrap_or(power));
             let sign = usize::from(power.starts_with(['+', '-']));
@@ -114,7 +115,7 @@ impl<'a> Reader<'a> {
         } else {
             let function = of_one(name).ok_or_else(unknown)?;
             self.at += end;
-            // `sqrt 16` is written too.
+            // A function may also be written without brackets, as in `sqrt 16`.
             let given =
                 if self.peek() == Some('(') { self.bracketed(1)?[0] } else { self.operand()? };
             Ok(function(given))
@@ -136,7 +137,7 @@ impl<'a> Reader<'a> {
         Some(found)
     }
 
-    /// Python's sign for a power, as models write it.
+    /// Skips `**`, Python's power operator, which models also write. Returns `true` if it is there.
     fn take_two_stars(&mut self) -> bool {
         let is_there = self.peek() == Some('*') && self.rest().starts_with("**");
         self.at += if is_there { 2 } else { 0 };

@@ -1,7 +1,8 @@
 //! Built-in tools: arithmetic, queries of a SQLite file, and a journal.
 //!
-//! A file of the user decides which tools of a catalog are built in. The catalog does not, because it
-//! is untrusted and must not decide what is read and written here.
+//! A file of the user determines which tools of a catalog are built in. The catalog does not
+//! determine it, because a catalog is untrusted and must not control what is read and written on
+//! this machine.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -19,35 +20,38 @@ use super::runner::{Call, Effect, Outcome, Runner};
 use super::{Error, arithmetic};
 use toolroute_catalog::{Catalog, Cost, Hints, Reliability, Schema, Tool};
 
-/// The longest expression in characters, because the evaluator recurses for signs and powers.
+/// The maximum length of an expression in characters, because the evaluator recurses for signs and
+/// powers.
 const LONGEST: usize = 1_000;
-/// The deepest nesting of brackets in an expression.
+/// The maximum nesting of brackets in an expression.
 const DEEPEST: usize = 50;
-/// The most rows that a query returns; more are reported as cut.
+/// The maximum number of rows that a query returns. A longer result is truncated and marked as
+/// `cut`.
 const MOST_ROWS: usize = 1_000;
-/// Whole numbers up to this are exact as doubles.
+/// Whole numbers below this limit are exact as `f64`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// One tool.
+/// The implementation of one tool.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "builtin", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Builtin {
-    /// Evaluates the argument `expression` or `expr`; gives `result`.
+    /// Evaluates the argument `expression` or `expr` and returns `result`.
     Math {},
-    /// Runs one fixed query on a SQLite file, with arguments for its `:name`s; gives `rows`. Instead
-    /// of a file it may have a script, which creates a database in memory for each query.
+    /// Runs one fixed query on a SQLite file and returns `rows`. The call's arguments are bound to
+    /// the `:name` parameters of the query. Either `database` or `script` must be set; a script
+    /// creates a database in memory for each query.
     Sql { database: Option<PathBuf>, script: Option<PathBuf>, query: String },
-    /// Appends a line with the call's key and arguments to a file; gives `written`. A writing tool
-    /// for experiments.
+    /// Appends a line with the call's key and arguments to a file and returns `written`. This is a
+    /// tool that writes, for experiments.
     Journal {
         file: PathBuf,
-        /// The pause before and after the write.
+        /// The pause before and after the write, in milliseconds.
         #[serde(default)]
         wait_ms: u64,
     },
 }
 
-/// The built-in tools, by the ids that they have in the catalog.
+/// The built-in tools, keyed by their ids in the catalog.
 #[derive(Clone, Debug, Default)]
 pub struct Builtins {
     tools: BTreeMap<String, Builtin>,
@@ -55,15 +59,16 @@ pub struct Builtins {
 }
 
 impl Builtins {
-    /// Relative paths are resolved against `folder`.
+    /// Creates a set of built-in tools. Relative paths are resolved against `folder`.
     pub fn new(tools: BTreeMap<String, Builtin>, folder: impl Into<PathBuf>) -> Self {
         Self { tools, folder: folder.into() }
     }
 
-    /// Reads a table of tools, TOML: `[EvalMath]` with `builtin = "math"` below it.
+    /// Reads a table of tools from TOML, such as `[EvalMath]` with `builtin = "math"` below it.
     ///
     /// # Errors
-    /// Where the text is no such table.
+    /// Returns an error if the text is not such a table, or if an SQL tool does not have exactly
+    /// one of `database` and `script`.
     pub fn from_toml(text: &str, folder: impl Into<PathBuf>) -> Result<Self, Error> {
         let wrong = |error: toml::de::Error| Error::Builtin {
             said: format!(
@@ -86,7 +91,7 @@ impl Builtins {
 }
 
 impl Builtins {
-    /// Whether this tool is built in.
+    /// Returns `true` if this tool is built in.
     pub fn has(&self, tool: &Tool) -> bool {
         self.tools.contains_key(tool.id.as_str())
     }
@@ -150,7 +155,7 @@ fn math(arguments: &Value) -> Result<Value, String> {
 }
 
 impl Builtins {
-    /// Opens a file read-only, or a database in memory that a script creates.
+    /// Opens a database file read-only, or creates a database in memory with a script.
     fn database(&self, file: Option<&Path>, script: Option<&Path>) -> Result<Database, String> {
         let path = self.folder.join(file.or(script).unwrap_or(Path::new("")));
         let said = |error: rusqlite::Error| format!("{}: {error}", path.display());
@@ -168,7 +173,7 @@ impl Builtins {
     }
 }
 
-/// A database, and where it comes from.
+/// An open database, and the path of its file or script.
 struct Database {
     connection: Connection,
     path: PathBuf,
@@ -227,7 +232,8 @@ fn from_sql(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Appends a line with a single write, so that a killed process leaves all of it or nothing.
+/// Appends a line in a single write, so that a killed process leaves either the whole line or
+/// nothing.
 fn note(file: &Path, call: &Call<'_>, wait: Duration) -> Result<Value, String> {
     std::thread::sleep(wait);
     let line = json!({"key": call.key, "tool": call.tool.id, "arguments": call.arguments});
@@ -244,7 +250,7 @@ fn note(file: &Path, call: &Call<'_>, wait: Duration) -> Result<Value, String> {
 const EVAL_MATH: &str = "EvalMath";
 const EVAL_MATH_SCHEMA: &str = r#"{"type": "object", "properties": {"expression": {"type": "string", "description": "the expression, such as (3 + 4)^2 / 7"}}, "required": ["expression"], "additionalProperties": false}"#;
 
-/// The tools of a conductor without a catalog: arithmetic alone.
+/// Returns the tools of a conductor without a catalog: arithmetic only.
 pub fn default_tools() -> (Catalog, Builtins) {
     let says = "Evaluates an arithmetic expression and returns the number.";
     let mut tool = Tool::new(None, EVAL_MATH, says);

@@ -13,13 +13,14 @@ use cel::objects::Key;
 use cel::{Context, IdedExpr, Program};
 use serde_json::{Map, Value};
 
-/// Characters of an expression.
+/// The maximum length of an expression, in characters.
 const LONGEST: usize = 2_000;
-/// The deepest nesting of brackets, because the parser recurses.
+/// The maximum nesting of brackets, because the parser recurses.
 const DEEPEST: usize = 24;
-/// The deepest nesting of comprehensions: each level multiplies the work, also that of the estimate.
+/// The maximum nesting of comprehensions. Each level multiplies the work, including that of the
+/// estimate.
 const MOST_NESTED: usize = 4;
-/// Steps that an expression may take, at about a tenth of a microsecond each.
+/// The maximum number of steps of an expression. A step takes about a tenth of a microsecond.
 const MOST_STEPS: f64 = 5e6;
 
 /// The variables of a condition.
@@ -45,7 +46,8 @@ impl Scene<'_> {
         ]
     }
 
-    /// Whether the outputs or a fact of that kind say `true`, which is what a bare name means.
+    /// Returns `true` if the outputs or a fact of the kind `name` are `true`, which is what a bare
+    /// name means.
     fn says(&self, name: &str) -> bool {
         let fact = |fact: &Value| fact["kind"] == name && fact["value"] == true;
         self.outputs.get(name) == Some(&Value::Bool(true))
@@ -56,7 +58,7 @@ impl Scene<'_> {
 /// Checks that the condition holds.
 ///
 /// # Errors
-/// Why it does not, in a line.
+/// Returns the reason in one line if the condition does not hold.
 pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
     let said = |why: String| format!("`{}`: {why}", shortened(condition));
     if let Some(name) = bare_name(condition) {
@@ -83,7 +85,7 @@ pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
     }
 }
 
-/// A text truncated for a person: an error may quote a whole value.
+/// Truncates a text for display, because an error may quote a whole value.
 fn shortened(text: &str) -> String {
     const MOST: usize = 160;
     match text.char_indices().nth(MOST) {
@@ -92,12 +94,12 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Whether a condition may depend on the facts of the ledger.
+/// Returns `true` if a condition may depend on the facts of the ledger.
 pub(super) fn asks_the_ledger(condition: &str) -> bool {
     condition.contains("ledger") || bare_name(condition).is_some()
 }
 
-/// The condition, if it is a name and not an expression.
+/// Returns the condition if it is a bare name and not an expression.
 pub(super) fn bare_name(condition: &str) -> Option<&str> {
     let name = condition.trim();
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
@@ -151,7 +153,8 @@ fn convert(value: &Value) -> cel::Value {
     }
 }
 
-/// The size of a value: its elements, with ten characters counted as one element.
+/// Returns the size of a value: the number of its elements, with ten bytes of text counted as one
+/// element.
 fn size(value: &Value) -> f64 {
     1.0 + match value {
         Value::String(text) => text.len() as f64 / 10.0,
@@ -167,7 +170,7 @@ fn members(fields: &Map<String, Value>) -> f64 {
 
 /// Estimates upper bounds of the cost and the result size of an expression.
 struct Estimate {
-    /// Sizes of variables, including those of comprehensions.
+    /// The sizes of the variables, including those of comprehensions.
     sizes: HashMap<String, f64>,
     /// The number of enclosing comprehensions.
     depth: usize,
@@ -185,7 +188,7 @@ impl Estimate {
             Expr::Ident(name) => {
                 Cost { steps: 1.0, size: self.sizes.get(name).copied().unwrap_or(1.0) }
             }
-            // A part is never larger than the whole.
+            // A member is never larger than the value that contains it.
             Expr::Select(select) => {
                 let operand = self.of(&select.operand);
                 Cost { steps: operand.steps + 1.0, ..operand }
@@ -194,7 +197,7 @@ impl Estimate {
                 let parts = call.target.as_deref().into_iter().chain(&call.args);
                 let parts: Vec<Cost> = parts.map(|part| self.of(part)).collect();
                 let sum = total(parts.iter().copied());
-                // A pattern is tried at each character.
+                // The regular expression is tried at each character.
                 let matching = if call.func_name == "matches" {
                     parts.iter().map(|part| 10.0 * part.size).product()
                 } else {
@@ -223,9 +226,10 @@ impl Estimate {
         total(costs)
     }
 
-    /// The elements of a range are together as large as the range. The cost of a round grows at least
-    /// linearly with its element, so the worst case is one element as large as the range and smallest
-    /// ones besides. The result grows by what each round adds.
+    /// Estimates the cost of a comprehension. The elements of a range are together as large as the
+    /// range. The cost of a round grows at least linearly with the size of its element, so the
+    /// worst case is one element as large as the range, and all others as small as possible. The
+    /// result grows by what each round adds.
     fn comprehension(&mut self, looped: &ComprehensionExpr) -> Cost {
         if self.depth == MOST_NESTED {
             return Cost { steps: f64::INFINITY, size: f64::INFINITY };
@@ -242,7 +246,8 @@ impl Estimate {
         Cost { steps: steps + range.size * least.steps, size: grown }
     }
 
-    /// The accumulator costs nothing: it grows in place, and an expression cannot name it.
+    /// Estimates the cost of one round. The accumulator costs nothing, because it grows in place
+    /// and an expression cannot name it.
     fn round(&mut self, looped: &ComprehensionExpr, element: f64) -> Cost {
         for variable in [Some(&looped.iter_var), looped.iter_var2.as_ref()].into_iter().flatten() {
             self.sizes.insert(variable.clone(), element);
@@ -252,7 +257,7 @@ impl Estimate {
     }
 }
 
-/// Functions of constant cost.
+/// Returns `true` for functions of constant cost.
 fn is_cheap(function: &str) -> bool {
     matches!(function, "_[_]" | "_&&_" | "_||_" | "!_" | "_?_:_" | "size" | "@not_strictly_false")
 }

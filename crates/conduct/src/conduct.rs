@@ -1,4 +1,4 @@
-//! The top-level loop from a document to an answer, which may span several processes.
+//! The top-level loop from a document to an answer. One request may span several processes.
 
 use super::Error;
 use super::answer::Answer;
@@ -11,17 +11,17 @@ use super::translate::{Document, JsonTranslator, TranslatorIn, is_utterance, tel
 use super::utterance::RouterTranslator;
 use toolroute_rank::engine::Engine;
 
-/// How to handle a document that the ledger knows already.
+/// How to handle a document that is already in the ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begin {
-    /// A new request; one of the same document that is not finished is an error.
+    /// Start a new request. An unfinished request with the same document is an error.
     #[default]
     Anew,
-    /// Continue it; if it is finished, return its answer and run nothing.
+    /// Continue the request. If it is finished, return its answer and run nothing.
     Resume,
 }
 
-/// Discharges obligations with the tools of an engine, and keeps what it does in a ledger.
+/// Discharges obligations with the tools of an engine, and records each step in a ledger.
 pub struct Conductor<'a> {
     pub(super) engine: &'a Engine,
     pub(super) runner: &'a dyn Runner,
@@ -35,14 +35,14 @@ impl<'a> Conductor<'a> {
         Self { engine, runner, ledger, scope: Scope::default(), replies: Vec::new() }
     }
 
-    /// Sets how far back facts are searched.
+    /// Sets which requests facts are taken from.
     #[must_use]
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// Adds replies to the questions of a resumed request, beside those in its document.
+    /// Adds replies to the questions of a resumed request, in addition to those in its document.
     #[must_use]
     pub fn replies(mut self, replies: impl IntoIterator<Item = Reply>) -> Self {
         self.replies.extend(replies);
@@ -50,13 +50,14 @@ impl<'a> Conductor<'a> {
     }
 
     /// Discharges the obligations of a document and returns the answer. The document is JSON with
-    /// obligations, or with an utterance from which the router derives them. When resuming, an empty
-    /// object stands for the ledger's latest request.
+    /// obligations, or with an utterance from which the router derives them. When resuming, an
+    /// empty object means the latest request of the ledger.
     ///
     /// # Errors
-    /// Where the document is no request ([`Error::NotJson`], [`Error::Schema`] and others),
-    /// [`Error::Unfinished`], replies to what nobody asked ([`Error::NoSuchQuestion`] and others), or
-    /// the ledger cannot be written. A tool that fails is no error: the answer says so.
+    /// Returns an error if the document is not a request ([`Error::NotJson`], [`Error::Schema`] and
+    /// others), if a request with the same document is unfinished ([`Error::Unfinished`]), if a
+    /// reply matches no open question ([`Error::NoSuchQuestion`] and others), or if the ledger
+    /// cannot be written. A tool that fails is not an error: the answer reports it.
     pub fn conduct(&mut self, document: &str, begin: Begin) -> Result<Answer, Error> {
         let document = Document::read(document);
         let mut replies = document.replies;
@@ -84,7 +85,8 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Finishes an interrupted request, applies the replies, and continues what can continue.
+    /// Finishes an interrupted request, applies the replies, and continues every obligation that
+    /// can continue.
     fn resume(&mut self, row: RequestRow, replies: &[Reply]) -> Result<Answer, Error> {
         let request = row.id;
         let answer = match row.status {

@@ -1,5 +1,5 @@
-//! Obligations that continue after they were settled: a report whose question is answered or that a
-//! tool satisfies now, a check of such a report, and an utterance that was rephrased.
+//! Continues obligations after they were settled: a report whose question was answered or for which
+//! a tool exists now, a check of such a report, and an utterance that the user rephrased.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use super::utterance::RouterTranslator;
 use super::{Conductor, Error};
 
 impl Conductor<'_> {
-    /// New obligations for what can continue now.
+    /// Returns new obligations for everything that can continue now.
     pub(super) fn continuations(&self, request: i64) -> Result<Vec<Change>, Error> {
         let lineage = Lineage::read(self.ledger, request)?;
         let mut found = Vec::new();
@@ -34,7 +34,7 @@ impl Conductor<'_> {
         Ok(found)
     }
 
-    /// A report continues below its answered question or its failed search.
+    /// Continues a report below its answered question or its failed search.
     fn report_again(
         &self,
         lineage: &Lineage,
@@ -50,7 +50,7 @@ impl Conductor<'_> {
                 next.payload.extend(input_of(&reply.subject, &reply.value));
             }
             if replies.is_empty() && left_behind.status == Status::Resolved {
-                // A tool that satisfies `CLARIFY(input)` has answered.
+                // A tool that satisfies `CLARIFY(input)` answered the question.
                 let said = self.ledger.result(left_behind.id)?.map(|result| result.value);
                 next.payload.extend(inputs_of_a_tool(left_behind, said));
             }
@@ -59,7 +59,7 @@ impl Conductor<'_> {
         Ok(goes_on.then(|| (left_behind.id, anew(&next))))
     }
 
-    /// Whether a tool can run that has not been tried with the same inputs.
+    /// Returns `true` if a tool can run that was not tried with the same inputs before.
     fn can_run(
         &self,
         lineage: &Lineage,
@@ -81,7 +81,7 @@ impl Conductor<'_> {
         RouterTranslator::new(self.engine).reply(&row.payload, &reply.value).map(Some)
     }
 
-    /// Repeats a check that waited for a report, unless a tool has begun it.
+    /// Repeats a check that waited for a report, unless a tool has already run for it.
     fn check_again(
         &self,
         lineage: &Lineage,
@@ -94,25 +94,26 @@ impl Conductor<'_> {
     }
 }
 
-/// The same obligation, without its name.
+/// Copies an obligation without its name.
 fn anew(row: &ObligationRow) -> NewObligation {
     let ObligationRow { what, payload, say, .. } = row.clone();
     NewObligation { id: String::new(), what, payload, say }
 }
 
-/// The inputs that a question asks for.
+/// Returns the inputs that a question asks for.
 pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
     let asks = question.payload.get("asks").cloned().unwrap_or_default();
     serde_json::from_value(asks).unwrap_or_default()
 }
 
-/// The argument that a reply is for; replies that are facts are stored as facts.
+/// Returns the argument that a reply sets; `None` if the reply states a fact, which is stored
+/// separately.
 fn input_of(subject: &Value, value: &Value) -> Option<(String, Value)> {
     Some((subject[INPUT].as_str()?.to_owned(), value.clone()))
 }
 
-/// The arguments in the answer of a tool that satisfies `CLARIFY(input)`: by name, or a single one as
-/// `result` or `text`.
+/// Returns the arguments in the answer of a tool that satisfies `CLARIFY(input)`: by name, or a
+/// single one as `result` or `text`.
 fn inputs_of_a_tool(question: &ObligationRow, said: Option<Value>) -> Map<String, Value> {
     let asks = asks_of(question);
     let Some(Value::Object(said)) = said else { return Map::new() };

@@ -1,4 +1,4 @@
-//! What can stop the conductor. A tool that fails never does.
+//! The errors that stop the conductor. A tool that fails does not stop it.
 
 use std::path::PathBuf;
 

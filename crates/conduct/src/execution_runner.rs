@@ -1,4 +1,4 @@
-//! A [`Runner`] over the execution room: tools of MCP servers, of APIs and of programs.
+//! A [`Runner`] that calls tools of MCP servers, HTTP APIs and programs through an executor.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use toolroute_run::execution::{
     Answer, Blocking, Candidate, Order, Outcome as ExecutionOutcome, Output, Report,
 };
 
-/// Runs built-in tools here and all others on their servers.
+/// Runs built-in tools in this process, and all other tools on their servers.
 ///
-/// There are no fallbacks at this level: the conductor chooses the next tool, and records each run.
-/// Retries use the same idempotency key.
+/// It uses no fallbacks, because the conductor chooses the next tool and records each run. Retries
+/// use the same idempotency key.
 pub struct ExecutionRunner<'a> {
     first: Builtins,
     calls: Blocking,
@@ -26,14 +26,14 @@ impl<'a> ExecutionRunner<'a> {
         Self { first, calls, confirmed: false, on_report: None }
     }
 
-    /// A person has agreed to a destructive call.
+    /// Sets whether a person has agreed to destructive calls.
     #[must_use]
     pub fn confirmed(mut self, confirmed: bool) -> Self {
         self.confirmed = confirmed;
         self
     }
 
-    /// Sets a callback for the report of each call.
+    /// Sets a callback that receives the report of each call.
     #[must_use]
     pub fn on_report(mut self, told: &'a (dyn Fn(&Report) + Send + Sync)) -> Self {
         self.on_report = Some(told);
@@ -75,7 +75,8 @@ fn outcome(report: Report) -> Outcome {
     }
 }
 
-/// An answer as conditions and templates see it: always an object or a list.
+/// Converts an answer to the value that conditions and templates read, which is always an object or
+/// an array.
 fn value(answer: Answer) -> Value {
     let Output { text, data, attachments, .. } = answer.output;
     let parsed = || serde_json::from_str(&text).ok().filter(is_structured);

@@ -1,4 +1,4 @@
-//! The facts of a ledger that are relevant for a request: its own, and those of earlier requests.
+//! The facts of a ledger that are relevant to a request: its own, and those of earlier requests.
 
 use std::collections::HashSet;
 
@@ -8,17 +8,18 @@ use super::Error;
 use super::json::canonical;
 use super::ledger::{AssertionRow, Ledger, Origin, Standing};
 
-/// The most facts of earlier requests that are read, because a ledger grows for years.
+/// The maximum number of facts of earlier requests that are read, because a ledger may grow for
+/// years.
 const MOST_EARLIER: usize = 1_000;
 
-/// How far back facts are searched.
+/// Which requests facts are taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// In all requests of the ledger.
+    /// All requests of the ledger.
     #[default]
     Ledger,
-    /// In the request only.
+    /// The current request only.
     Request,
 }
 
@@ -27,22 +28,22 @@ pub enum Scope {
 pub struct FactQuery<'a> {
     pub request: i64,
     pub scope: Scope,
-    /// Only facts of this kind.
+    /// If present, only facts of this kind are returned.
     pub kind: Option<&'a str>,
-    /// Only facts of this subject, in canonical JSON.
+    /// If present, only facts about this subject are returned. It is written in canonical JSON.
     pub subject: Option<&'a str>,
 }
 
 impl Ledger {
-    /// The relevant facts: those of the request first, and the latest first within the request and
-    /// within the others.
+    /// Returns the relevant facts. Those of the request come first; within the request and within
+    /// the others, the latest comes first.
     ///
-    /// Facts that a postcondition rejected are left out. From other requests come facts of users and
-    /// verified facts, and only the latest of each source about a subject. A disputed fact is
-    /// relevant only in its own request, where somebody may have to decide.
+    /// Facts that a postcondition rejected are left out. Other requests contribute only facts of
+    /// users and verified facts, and only the latest of each source about a subject. A disputed
+    /// fact is relevant only in its own request, where the user may have to decide.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn facts(&self, query: &FactQuery<'_>) -> Result<Vec<AssertionRow>, Error> {
         let mut facts = self.facts_of_request(query)?;
         if query.scope == Scope::Request {
@@ -59,12 +60,12 @@ impl Ledger {
     }
 }
 
-/// Whether a fact may be used: a disputed one may not.
+/// Returns `true` if a fact may be used: it is neither disputed nor rejected.
 pub fn is_sound(fact: &AssertionRow) -> bool {
     matches!(fact.standing, Standing::Held | Standing::Verified)
 }
 
-/// The source of a fact, as a sentence names it.
+/// Returns the source of a fact as a sentence names it.
 pub fn teller(fact: &AssertionRow) -> String {
     match fact.origin {
         Origin::Tool => format!("`{}`", fact.source),

@@ -1,5 +1,5 @@
-//! Checks whether a tool can be called for an obligation: whether its inputs are available and its
-//! preconditions hold.
+//! Checks whether a tool can be called for an obligation: its inputs must be available and its
+//! preconditions must hold.
 
 use std::cell::OnceCell;
 
@@ -15,7 +15,7 @@ use super::translate::{Reference, reference};
 use super::{Error, schema};
 use toolroute_catalog::Tool;
 
-/// Something that a question asks for.
+/// A value that a question asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ask {
     /// The name of an argument, or the kind of a fact that a precondition needs.
@@ -23,27 +23,27 @@ pub struct Ask {
     /// The kind of data that the tool consumes under this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its `type` in the tool's JSON Schema.
+    /// The `type` of the input in the tool's JSON Schema.
     #[serde(rename = "type", default, skip_serializing_if = "Value::is_null")]
     pub schema_type: Value,
-    /// Whether it is a fact and not an argument.
+    /// Whether the value is a fact and not an argument.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fact: bool,
 }
 
 impl Ask {
-    /// Whether it is asked for under this name.
+    /// Returns `true` if the value is asked for under this name.
     pub fn is_called(&self, name: &str) -> bool {
         self.input == name || self.kind.as_deref() == Some(name)
     }
 }
 
-/// What a tool lacks before it can be called.
+/// The reasons why a tool cannot be called yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lack {
     /// Missing inputs, with their descriptions.
     pub missing: Vec<String>,
-    /// Inputs that do not fit the tool's schema.
+    /// Inputs that violate the tool's schema.
     pub wrong: Vec<String>,
     /// Preconditions that do not hold.
     pub unmet: Vec<String>,
@@ -67,14 +67,14 @@ impl Lack {
         }
     }
 
-    /// Asks for a fact if the condition is a bare name.
+    /// Adds a fact to ask for if the condition is a bare name.
     fn ask_for_fact(&mut self, condition: &str) {
         let name = condition::bare_name(condition).map(str::to_owned);
         let schema_type = json!("boolean");
         self.asks.extend(name.map(|input| Ask { input, kind: None, schema_type, fact: true }));
     }
 
-    /// A description for a person.
+    /// Describes the reasons to a person.
     pub fn told(&self) -> String {
         let part = |what: &str, list: &[String]| match list {
             [] => None,
@@ -109,8 +109,8 @@ impl<'a> InputContext<'a> {
         Ok(facts)
     }
 
-    /// The facts as conditions see them, the oldest first. Read on demand, because most tools do not
-    /// use them.
+    /// Returns the facts in the form that conditions read, the oldest first. They are read on
+    /// demand, because most tools do not use them.
     fn as_json(&self) -> Result<Value, Error> {
         if self.facts.get().is_none() {
             let found = self.facts_of(None)?;
@@ -123,19 +123,21 @@ impl<'a> InputContext<'a> {
         Ok(self.facts.get().into_iter().flatten().rev().map(fact).collect())
     }
 
-    /// The obligation as conditions see it.
+    /// Returns the obligation in the form that conditions read.
     fn obligation_as_json(&self) -> Value {
         let ObligationRow { name, what, payload, .. } = self.obligation;
         json!({"id": name, "type": what, "payload": payload})
     }
 
-    /// The latest fact of a kind: of this request, else of the others in scope.
+    /// Returns the latest fact of a kind, from this request if it has one, otherwise from the
+    /// others in scope.
     fn fact(&self, kind: &str) -> Result<Option<Value>, Error> {
         let latest = self.facts_of(Some(kind))?.into_iter().next();
         Ok(latest.map(|fact| fact.value))
     }
 
-    /// A part of the result of an earlier obligation, or of the reply to its question.
+    /// Resolves a reference to a part of the result of an earlier obligation, or of the reply to
+    /// its question.
     fn refer(&self, to: Reference<'_>) -> Result<Option<Value>, Error> {
         let request = self.obligation.request;
         let Some(mut found) = self.ledger.obligation(request, to.id)? else { return Ok(None) };
@@ -150,7 +152,7 @@ impl<'a> InputContext<'a> {
         Ok(result.and_then(|result| result.value.pointer(to.at).cloned()))
     }
 
-    /// Returns the arguments for a tool, or what it lacks.
+    /// Returns the arguments for a tool, or the reasons why it cannot be called.
     pub fn arguments(&self, tool: &Tool) -> Result<Result<Value, Lack>, Error> {
         let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
         let schema = schema.unwrap_or(Value::Null);
@@ -185,7 +187,8 @@ impl<'a> InputContext<'a> {
         Ok(if lack.is_none() { Ok(arguments) } else { Err(lack) })
     }
 
-    /// The payload, with parts of earlier results in the place of references.
+    /// Returns the payload with each reference replaced by the part of the earlier result that it
+    /// names.
     fn payload(&self, schema: &Value, lack: &mut Lack) -> Result<Map<String, Value>, Error> {
         let mut given = Map::new();
         for (name, value) in &self.obligation.payload {
@@ -203,7 +206,7 @@ impl<'a> InputContext<'a> {
         Ok(given)
     }
 
-    /// Takes what a tool consumes from the payload, or else from the facts.
+    /// Takes the inputs that a tool consumes from the payload, or otherwise from the facts.
     fn consume(
         &self,
         tool: &Tool,
@@ -229,7 +232,7 @@ impl<'a> InputContext<'a> {
         Ok(())
     }
 
-    /// The conditions that do not hold, each with its reason.
+    /// Returns the conditions that do not hold, each with its reason.
     pub fn unmet(
         &self,
         conditions: &[String],
@@ -251,7 +254,8 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Removes members that a closed schema does not allow: a payload may have more than a tool takes.
+/// Removes members that a closed schema does not allow, because a payload may have more than a tool
+/// accepts.
 fn keep_what_is_taken(schema: &Value, given: &mut Map<String, Value>) {
     if let (Some(known), Some(false)) =
         (schema["properties"].as_object(), schema["additionalProperties"].as_bool())
@@ -260,7 +264,7 @@ fn keep_what_is_taken(schema: &Value, given: &mut Map<String, Value>) {
     }
 }
 
-/// An input with what the schema says of it and the example of the tool's hints.
+/// Describes an input with its description in the schema and the example in the tool's hints.
 fn described(name: &str, schema: &Value, tool: &Tool) -> String {
     let said = schema["properties"][name]["description"].as_str().map(str::to_owned);
     let example = tool.routing.parameter_hints.examples.get(name);

@@ -1,16 +1,16 @@
-//! Canonical JSON and comparison of values for the ledger.
+//! Canonical JSON, and comparison of values in the ledger.
 
 use serde_json::Value;
 
-/// The canonical JSON of a value: members sorted by name, no white space.
+/// Returns the canonical JSON of a value: members sorted by name, no white space.
 pub fn canonical(value: &Value) -> String {
     let mut sorted = value.clone();
     sorted.sort_all_objects();
     sorted.to_string()
 }
 
-/// Whether two statements about one subject contradict each other: objects if a shared field
-/// differs, other values if they are not equal.
+/// Returns `true` if two statements about one subject contradict each other. Objects contradict
+/// each other if a member that both have differs, other values if they are not equal.
 pub fn contradict(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -24,7 +24,7 @@ pub fn contradict(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// A value as a message shows it, truncated if it is long.
+/// Formats a value for a message, truncated if it is long.
 pub fn shown(value: &Value) -> String {
     const MOST: usize = 400;
     let text = match value {

@@ -1,9 +1,9 @@
-//! The whole state of the conductor, in one SQLite file.
+//! The whole state of the conductor, stored in one SQLite file.
 //!
 //! No state is kept in memory between two steps: each step reads what it needs, does one thing, and
 //! writes it in one transaction. A run is recorded as started before the tool is called, and as
-//! completed together with its assertion, event and source, so that a killed process leaves either
-//! the whole step or none of it.
+//! completed together with its assertion, event and source. A killed process therefore leaves
+//! either the whole step or nothing of it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -32,11 +32,11 @@ use tables::{APPLICATION, INDEXES, TABLES, UNSUMMED, VERSION};
 /// How long a reader waits for a writer's transaction.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An open ledger. One conductor at a time writes it; any number of readers may read it.
+/// An open ledger. Only one conductor at a time can write it; any number of readers can read it.
 pub struct Ledger {
     connection: Connection,
     path: PathBuf,
-    /// The system releases it however this process ends.
+    /// The lock of the writer. The operating system releases it however this process ends.
     _lock: Option<File>,
 }
 
@@ -44,11 +44,13 @@ impl Ledger {
     /// Opens the ledger for writing, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Busy`] while another conductor works in it; [`Error::Foreign`] and
-    /// [`Error::Version`] for files that are not ours, which stay as they are; [`Error::Damaged`].
+    /// Returns [`Error::Busy`] while another conductor writes it, [`Error::Foreign`] for a file
+    /// that is not a ledger, [`Error::Version`] for an unknown version, and [`Error::Damaged`] for
+    /// a damaged ledger. A foreign file and an unknown version are left unchanged.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let lock = lock(path)?;
-        // It contains arguments and answers. SQLite's other files get the permissions of this one.
+        // The file contains arguments and answers, so it is private. SQLite gives its other files
+        // the same permissions.
         durable::private_file(path).map_err(|source| Error::Io {
             action: "write",
             path: path.to_owned(),
@@ -63,17 +65,19 @@ impl Ledger {
     /// Opens the ledger for reading.
     ///
     /// # Errors
-    /// [`Error::Missing`] where there is none; else as [`Ledger::open`], but never busy.
+    /// Returns [`Error::Missing`] if there is no ledger, and otherwise the errors of
+    /// [`Ledger::open`] except [`Error::Busy`].
     pub fn look(path: &Path) -> Result<Self, Error> {
         if !path.exists() {
             return Err(Error::Missing { path: path.to_owned() });
         }
-        // Not read-only: the write-ahead log of a killed conductor must be applied first.
+        // Not read-only, because SQLite must first apply the write-ahead log of a killed conductor.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
         connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
         let ledger = Self { connection, path: path.to_owned(), _lock: None };
-        // A reader has no lock and changes nothing, because a conductor of version 1 may be running.
+        // A reader has no lock and changes nothing, because a conductor of version 1 may be
+        // running.
         match ledger.recognise()? {
             UNSUMMED => {}
             _ => ledger.check()?,
@@ -109,7 +113,7 @@ impl Ledger {
         self.bring_up()?;
         self.check()?;
         sums::watch(&self.connection).map_err(self.failed("open"))?;
-        // FULL, not NORMAL: a completed run must outlive a power cut as well.
+        // FULL, not NORMAL, because a completed run must also survive a power failure.
         let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
         self.connection.execute_batch(settings).map_err(self.failed("open"))?;
         self.connection.execute_batch(INDEXES).map_err(self.failed("open"))
@@ -121,13 +125,13 @@ impl Ledger {
         ask().map_err(|error| self.not_ours(error))
     }
 
-    /// The version of the file, if this program supports it.
+    /// Returns the version of the file if this program supports it.
     fn recognise(&self) -> Result<i64, Error> {
         let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
         let path = || self.path.clone();
         let application: i64 = number("application_id").map_err(|error| self.not_ours(error))?;
         if application != APPLICATION {
-            // A process that was killed before it created its tables leaves an empty file.
+            // A process that was killed before it created the tables leaves an empty file.
             let empty = self.is_empty()?;
             return Err(if empty {
                 Error::Missing { path: path() }
@@ -159,8 +163,10 @@ impl Ledger {
         })
     }
 
+    /// Verifies the rows of the ledger.
+    ///
     /// # Errors
-    /// [`Error::Damaged`].
+    /// Returns [`Error::Damaged`] if a row or the structure of the file is damaged.
     fn check(&self) -> Result<(), Error> {
         let damaged = |said| Error::Damaged { path: self.path.clone(), said };
         match sums::damage(&self.connection) {
@@ -205,7 +211,7 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(rusqlite::Error) -> Erro
     move |error| Error::Ledger { action, said: format!("{path}: {error}") }
 }
 
-/// Locks a file beside the ledger, because SQLite's own locks last for one transaction only.
+/// Locks a file beside the ledger, because SQLite's own locks last only for one transaction.
 fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -223,7 +229,7 @@ fn lock(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Milliseconds since 1970; 0 on a clock before that.
+/// Returns the milliseconds since 1970; 0 if the clock is set to an earlier time.
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -268,7 +274,7 @@ mod tests {
         };
         let older = Ledger::open(&path).unwrap();
         older.connection.execute_batch("DROP TABLE sums; PRAGMA user_version = 1").unwrap();
-        // The conductor that holds the lock is still at work.
+        // The conductor that holds the lock is still running.
         let looked = Ledger::look(&path).unwrap();
         assert_eq!((version(&looked), looked.id().unwrap()), (1, older.id().unwrap()));
         let row = "INSERT INTO requests VALUES (1, 'd', '{}', 'u', 'planned', NULL, 0)";

@@ -1,15 +1,17 @@
-//! Plan, act, check, repeat: discharges obligations by tools and proves what it tells.
+//! Discharges obligations with tools, and verifies the results before it reports them.
 //!
-//! A request is a list of obligations such as `REPORT(query.math)`, or an utterance that the router
-//! finds obligations for. For each, the conductor takes the tools that satisfy it, in the order of the policy, sees whether their inputs are
-//! at hand and their preconditions hold, calls the first that can run, checks its postconditions,
-//! and goes on to the next where they fail. Before it answers it looks at every result again. There
-//! is no model in it and no score: sets, conditions and an order. `docs/obligations.md` has it all.
+//! A request is a list of obligations such as `REPORT(query.math)`, or an utterance from which the
+//! router derives them. For each obligation, the conductor goes through the tools that satisfy it,
+//! in the order of the policy, and calls the first one whose inputs are available and whose
+//! preconditions hold. It then checks the postconditions of that tool, and tries the next tool if
+//! they do not hold. Before it answers, it verifies every result a second time. It uses no model
+//! and no score, only sets, conditions and an order. `docs/obligations.md` describes all of this.
 //!
-//! All that it knows stands in the [`Ledger`], so that a process killed anywhere can be gone on with.
-//! Its loops must never know how a tool is reached (a [`Runner`] does that; `ExecutionRunner` is the one over the
-//! execution room), nor how tools are ranked; it
-//! reads no environment, and of files only the ledger and the databases of [`Builtins`].
+//! The whole state is stored in the [`Ledger`], so that a request can be resumed wherever the
+//! process was killed. The conductor must never know how a tool is called, which is the task of a
+//! [`Runner`] (`ExecutionRunner` calls tools through an executor), nor how tools are ranked. It
+//! reads no environment variables, and no files other than the ledger and the databases of
+//! [`Builtins`].
 //!
 //! ```
 //! use serde_json::json;

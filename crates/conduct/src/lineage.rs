@@ -1,7 +1,7 @@
-//! The lineage of obligations: how one continues after it was settled.
+//! The lineage of obligations: how an obligation continues after it was settled.
 //!
-//! A settled obligation never changes. A report that continues, because its question is answered or
-//! a tool for it exists now, becomes a new obligation below its question or search: `sum`,
+//! A settled obligation never changes. If a report can continue, because its question was answered
+//! or a tool for it exists now, it becomes a new obligation below its question or search: `sum`,
 //! `sum.clarify`, `sum.2`.
 
 use std::collections::HashMap;
@@ -10,14 +10,14 @@ use super::Error;
 use super::ledger::{Ledger, ObligationRow};
 use super::obligation::{Duty, Status};
 
-/// The kind of a question for inputs, which a report brings about.
+/// The kind of a question that asks for the inputs of a report.
 pub const INPUT: &str = "input";
-/// The kind of a question which of two facts is right.
+/// The kind of a question that asks which of two facts is right.
 pub const CONTRADICTION: &str = "contradiction";
-/// The kind of a question what an utterance asks for.
+/// The kind of a question that asks what an utterance means.
 pub const UTTERANCE: &str = "utterance";
 
-/// The obligations of one request, in the order in which they came up.
+/// The obligations of one request, in the order in which they were added.
 pub struct Lineage {
     rows: Vec<ObligationRow>,
     /// The index of each row by its id.
@@ -47,17 +47,17 @@ impl Lineage {
         self.below.get(&of).into_iter().flatten().map(|place| &self.rows[*place])
     }
 
-    /// By its id.
+    /// Returns the row with this id.
     pub fn row(&self, id: i64) -> Option<&ObligationRow> {
         self.places.get(&id).map(|place| &self.rows[*place])
     }
 
-    /// By its name.
+    /// Returns the row with this name.
     pub fn named(&self, name: &str) -> Option<&ObligationRow> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// The child from which a report can continue: a question for inputs, or a search.
+    /// Returns the child from which a report can continue: a question for inputs, or a search.
     pub fn left_behind(&self, report: &ObligationRow) -> Option<&ObligationRow> {
         self.children(report.id).find(|child| match child.what.duty {
             Duty::Clarify => child.what.kind.as_deref() == Some(INPUT),
@@ -65,7 +65,7 @@ impl Lineage {
         })
     }
 
-    /// The row that continues this one.
+    /// Returns the row that continues this one.
     pub fn next(&self, row: &ObligationRow) -> Option<&ObligationRow> {
         let below = match row.what.duty {
             Duty::Report => self.left_behind(row)?.id,
@@ -75,7 +75,7 @@ impl Lineage {
         self.children(below).next()
     }
 
-    /// The last continuation of a row, or the row itself.
+    /// Returns the last continuation of a row, or the row itself.
     pub fn latest<'a>(&'a self, row: &'a ObligationRow) -> &'a ObligationRow {
         let mut latest = row;
         while let Some(next) = self.next(latest) {
@@ -84,11 +84,11 @@ impl Lineage {
         latest
     }
 
-    /// The row that this one continues.
+    /// Returns the row that this one continues.
     pub fn before(&self, row: &ObligationRow) -> Option<&ObligationRow> {
         let parent = self.row(row.parent?)?;
         match parent.what.duty {
-            // What a report brings about is its consequence, and does not continue it.
+            // A child of a report is a consequence of the report, and does not continue it.
             Duty::Report | Duty::Justify => None,
             _ => {
                 let report = parent.parent.and_then(|id| self.row(id));
@@ -97,7 +97,7 @@ impl Lineage {
         }
     }
 
-    /// The rows that this one continues, the nearest first.
+    /// Returns the rows that this one continues, the nearest first.
     pub fn ancestors<'a>(
         &'a self,
         row: &'a ObligationRow,
@@ -105,14 +105,14 @@ impl Lineage {
         std::iter::successors(self.before(row), |row| self.before(row))
     }
 
-    /// The name for the continuation of a row: the first row's name with a number.
+    /// Returns the name for the continuation of a row: the first row's name with a number.
     pub fn next_name(&self, row: &ObligationRow) -> String {
         let ancestors: Vec<&ObligationRow> = self.ancestors(row).collect();
         let first = ancestors.last().map_or(row, |first| first);
         format!("{}.{}", first.name, ancestors.len() + 2)
     }
 
-    /// Whether an obligation waits for an answer or for a tool.
+    /// Returns `true` if an obligation waits for a reply or for a tool.
     pub fn is_open(&self, row: &ObligationRow) -> bool {
         let latest = self.latest(row);
         latest.status == Status::Escalated

@@ -1,5 +1,5 @@
-//! Obligations that the conductor discharges itself if no tool does: questions to the user, similar
-//! tools, reasons and checks.
+//! Obligations that the conductor discharges itself if no tool does: questions to the user,
+//! searches for similar tools, reasons and checks.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use super::{Conductor, Error};
 use toolroute_catalog::{Tool, covers};
 use toolroute_rank::engine::SelectRequest;
 
-/// The most similar tools that are listed.
+/// The maximum number of similar tools that are listed.
 const NEAR: usize = 5;
 
 impl Conductor<'_> {
@@ -59,8 +59,8 @@ impl Conductor<'_> {
         })
     }
 
-    /// The question with the name to answer it under; the question of a report contains the name
-    /// already.
+    /// Returns the question with the name to answer it under. The question of a report already
+    /// contains the name.
     fn question(&self, obligation: &ObligationRow) -> String {
         let ObligationRow { name, what, payload, .. } = obligation;
         let question = match payload.get("question").and_then(Value::as_str) {
@@ -75,7 +75,7 @@ impl Conductor<'_> {
         format!("{question} (answer as `{name}`)")
     }
 
-    /// The most similar tools, and what each lacks.
+    /// Lists the most similar tools, and what each lacks.
     fn near(&mut self, obligation: &ObligationRow) -> Result<Value, Error> {
         let wanted = obligation.payload.get("for").and_then(Value::as_str);
         let wanted: Option<ObligationType> = wanted.and_then(|text| text.parse().ok());
@@ -107,7 +107,7 @@ impl Conductor<'_> {
         Ok(json!({"near": near, "confidence": found.confidence.map(rounded), "text": text}))
     }
 
-    /// The prompt for the router: the given words, or those of the obligation.
+    /// Returns the prompt for the router: the given words, or those of the obligation.
     fn prompt(&self, obligation: &ObligationRow) -> Result<String, Error> {
         if let Some(want) = obligation.payload.get("want").and_then(Value::as_str)
             && !want.trim().is_empty()
@@ -146,7 +146,7 @@ impl Conductor<'_> {
         Ok(lacks)
     }
 
-    /// The latest continuation of the obligation that `of` in the payload names.
+    /// Returns the latest continuation of the obligation that `of` in the payload names.
     fn of(&self, obligation: &ObligationRow) -> Result<Option<ObligationRow>, Error> {
         let Some(name) = obligation.payload.get("of").and_then(Value::as_str) else {
             return Ok(None);
@@ -160,7 +160,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Why a check cannot be made yet: its obligation waits for an answer or for a tool.
+    /// Returns why a check cannot be made yet: its obligation waits for a reply or for a tool.
     fn waits_for(&self, obligation: &ObligationRow) -> Result<Option<String>, Error> {
         let Some(of) = self.of(obligation)?.filter(|of| of.status == Status::Escalated) else {
             return Ok(None);
@@ -169,7 +169,7 @@ impl Conductor<'_> {
         Ok(lineage.is_open(&of).then(|| format!("it waits for `{}`", of.name)))
     }
 
-    /// The recorded reasons for the outcome of an obligation.
+    /// Returns the recorded reasons for the outcome of an obligation.
     fn reasons(&mut self, obligation: &ObligationRow) -> Result<Result<Value, String>, Error> {
         if let Some(because) = obligation.payload.get("because").and_then(Value::as_str) {
             return Ok(Ok(json!({"reasons": [because], "text": because})));
@@ -238,7 +238,7 @@ impl Conductor<'_> {
     }
 }
 
-/// A score rounded so that it survives being written and read again.
+/// Rounds a score to four decimal places, so that writing and reading it does not change it.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }

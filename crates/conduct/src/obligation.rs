@@ -90,18 +90,19 @@ impl<'de> Deserialize<'de> for ObligationType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Still owed.
+    /// Not settled yet.
     Active,
     /// Done.
     Resolved,
-    /// Tried, and not done.
+    /// Tried without success.
     Failed,
-    /// Waits for the user or for a new tool.
+    /// Waiting for the user or for a new tool.
     Escalated,
 }
 
 impl Status {
-    /// Whether this transition is allowed: only an active obligation can be settled, and only once.
+    /// Returns `true` if this transition is allowed: only an active obligation can be settled, and
+    /// only once.
     pub fn may_become(self, next: Self) -> bool {
         self == Self::Active && next != Self::Active
     }
@@ -118,7 +119,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// A translated request: known facts, and obligations.
+/// A translated request: known facts and obligations.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Request {
     pub utterance: String,
@@ -128,7 +129,7 @@ pub struct Request {
     pub obligations: Vec<NewObligation>,
 }
 
-/// Something known beforehand.
+/// A fact that is known before any tool runs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Fact {
     pub kind: String,
@@ -140,7 +141,7 @@ pub struct Fact {
 /// An obligation that is not in the ledger yet.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct NewObligation {
-    /// Its name in the request.
+    /// The name of the obligation in the request.
     #[serde(default)]
     pub id: String,
     #[serde(rename = "type")]

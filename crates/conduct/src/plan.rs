@@ -1,4 +1,4 @@
-//! The plan loop: one obligation, from its candidates to its end.
+//! The plan loop, which takes one obligation from its candidates to its end.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,11 +20,11 @@ use toolroute_catalog::Tool;
 /// The suffix in the name of a question that an obligation asks.
 pub(super) const CLARIFY: &str = "clarify";
 
-/// The choice among the candidates of an obligation.
+/// The choice among the candidate tools of an obligation.
 pub(super) enum Choice {
     /// The first tool that can run, with its arguments.
     Ready(Arc<Tool>, Value),
-    /// No tool can run; the tools with what each lacks.
+    /// No tool can run; contains the tools with what each lacks.
     Short(Vec<(Arc<Tool>, Lack)>),
 }
 
@@ -50,8 +50,9 @@ impl Conductor<'_> {
         }
     }
 
-    /// The first tool that satisfies the obligation and can run. No tool is tried twice for it, nor
-    /// with the same inputs as in a run of `before`.
+    /// Returns the first tool that satisfies the obligation and can run. A tool that was already
+    /// tried for it is skipped, and so is one that would get the same inputs as in a run of
+    /// `before`.
     pub(super) fn choose(
         &self,
         obligation: &ObligationRow,
@@ -78,7 +79,7 @@ impl Conductor<'_> {
         Ok(Choice::Short(short))
     }
 
-    /// The runs for the obligations that this one continues.
+    /// Returns the runs for the obligations that this one continues.
     pub(super) fn tried_before(
         &self,
         lineage: &Lineage,
@@ -145,7 +146,7 @@ impl Conductor<'_> {
         self.ledger.commit(obligation.request, &changes)
     }
 
-    /// Recovers from a process that ended during a run.
+    /// Recovers after a process ended during a run.
     fn recover(&mut self, obligation: &ObligationRow, run: &RunRow) -> Result<(), Error> {
         if run.repeatable {
             if let Some(tool) = self.engine.catalog().get(&run.tool).cloned() {
@@ -168,7 +169,8 @@ impl Conductor<'_> {
         self.ledger.commit(obligation.request, &changes)
     }
 
-    /// No candidate is left: asks the user, searches for a tool, or gives the reasons.
+    /// Handles an obligation without any candidate left: asks the user, searches for a tool, or
+    /// gives the reasons.
     fn give_up(
         &mut self,
         obligation: &ObligationRow,
@@ -197,7 +199,7 @@ impl Conductor<'_> {
     }
 }
 
-/// Settles an obligation whose tool failed and may have changed something: no other tool is tried.
+/// Settles an obligation whose tool failed and may have changed something. No other tool is tried.
 fn stop(obligation: &ObligationRow, tool: &Tool, why: &str) -> Vec<Change> {
     let note = format!(
         "`{}` failed ({why}), and as it may have changed something no other tool was tried",
@@ -226,7 +228,7 @@ fn ended(obligation: &ObligationRow, run: &RunRow, status: RunStatus, said: &str
     })
 }
 
-/// The result of a tool, as an assertion with its source.
+/// Returns the result of a tool as an assertion with its source.
 fn found(
     obligation: &ObligationRow,
     run: &RunRow,
@@ -255,7 +257,7 @@ pub(super) fn why_not(run: &RunRow) -> String {
     }
 }
 
-/// The values to ask for, without duplicates.
+/// Returns the values to ask for, without duplicates.
 fn asks(short: &[(Arc<Tool>, Lack)]) -> Vec<Ask> {
     let mut asks: Vec<Ask> = Vec::new();
     for ask in short.iter().flat_map(|(_, lack)| &lack.asks) {
@@ -266,7 +268,7 @@ fn asks(short: &[(Arc<Tool>, Lack)]) -> Vec<Ask> {
     asks
 }
 
-/// The question, for the best tool first, with the names to answer it under.
+/// Returns the question, for the best tool first, with the names to answer it under.
 fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask]) -> String {
     let told: Vec<String> =
         short.iter().map(|(tool, lack)| format!("`{}` {}", tool.id, lack.told())).collect();
@@ -276,7 +278,7 @@ fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask
     format!("more is needed: {}{example}; answer as {names}", told.join("; or "))
 }
 
-/// The names under which a question can be answered: its own, or those of the inputs.
+/// Returns the names under which a question can be answered: its own, or those of the inputs.
 fn answer_names(question: &str, asks: &[Ask]) -> String {
     let inputs: Vec<String> = asks.iter().map(|ask| format!("`{}`", ask.input)).collect();
     match &inputs[..] {
@@ -290,7 +292,7 @@ fn clarify_name(obligation: &ObligationRow) -> String {
     format!("{}.{CLARIFY}", obligation.name)
 }
 
-/// A child obligation; the dot distinguishes its name from those of requests.
+/// Creates a child obligation. The dot distinguishes its name from those in requests.
 pub(super) fn brought_about(
     parent: &ObligationRow,
     word: &str,

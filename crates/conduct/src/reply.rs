@@ -1,4 +1,4 @@
-//! Replies to the questions of a request, and the ledger changes that follow.
+//! Replies to the questions of a request, and the changes to the ledger that they cause.
 
 use std::str::FromStr;
 
@@ -26,12 +26,12 @@ pub struct Reply {
 /// The value of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyValue {
-    /// As typed: text if a text is asked for, otherwise JSON if it parses.
+    /// As typed: a string if the question asks for a string, otherwise JSON if it parses.
     Text(String),
     Json(Value),
 }
 
-/// Read from `ID=VALUE`.
+/// Parses `ID=VALUE`.
 impl FromStr for Reply {
     type Err = String;
 
@@ -47,7 +47,8 @@ impl FromStr for Reply {
 }
 
 impl ReplyValue {
-    /// As a value of a JSON Schema type; `schema_type` is `null` if unknown.
+    /// Converts the reply to a value of a JSON Schema type; `schema_type` is `null` if it is
+    /// unknown.
     fn of_type(&self, schema_type: &Value) -> Value {
         let takes_text = match schema_type {
             Value::String(name) => name == "string",
@@ -65,11 +66,12 @@ impl ReplyValue {
 }
 
 impl Conductor<'_> {
-    /// The changes that replies cause. A repeated reply changes nothing, so that a killed command can
-    /// be repeated.
+    /// Returns the changes that replies cause. A repeated reply changes nothing, so that a killed
+    /// command can be repeated.
     ///
     /// # Errors
-    /// [`Error::NoSuchQuestion`] and [`Error::SeveralInputs`].
+    /// Returns [`Error::NoSuchQuestion`] if a reply matches no open question, and
+    /// [`Error::SeveralInputs`] if a single value answers a question for several inputs.
     pub(super) fn take(&self, request: i64, replies: &[Reply]) -> Result<Vec<Change>, Error> {
         let mut changes = Vec::new();
         if replies.is_empty() {
@@ -111,12 +113,12 @@ impl Conductor<'_> {
     }
 }
 
-/// Whether a row is a question to the user.
+/// Returns `true` if a row is a question to the user.
 fn is_asked(row: &&ObligationRow) -> bool {
     row.what.duty == Duty::Clarify && row.status == Status::Escalated
 }
 
-/// The names under which a question can be answered.
+/// Returns the names under which a question can be answered.
 fn names_of(question: &ObligationRow) -> String {
     let inputs = asks_of(question).into_iter().map(|ask| ask.input);
     let names: Vec<String> =
@@ -124,8 +126,8 @@ fn names_of(question: &ObligationRow) -> String {
     names.join(" or ")
 }
 
-/// The changes that a reply causes to its questions: the one of that name, or else all that ask for
-/// an input of that name.
+/// Returns the changes that a reply causes. It answers the question of that name, or otherwise all
+/// questions that ask for an input of that name.
 fn made_of(reply: &Reply, questions: &[&ObligationRow]) -> Result<Vec<Change>, Error> {
     if let Some(question) = questions.iter().find(|question| question.name == reply.id) {
         return whole(question, &reply.value);
@@ -139,7 +141,7 @@ fn made_of(reply: &Reply, questions: &[&ObligationRow]) -> Result<Vec<Change>, E
     Ok(changes)
 }
 
-/// A reply to a question as a whole.
+/// Answers a question as a whole.
 fn whole(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, Error> {
     match question.what.kind.as_deref() {
         Some(INPUT) if question.parent.is_some() => inputs(question, value),
@@ -155,7 +157,8 @@ fn whole(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, Er
     }
 }
 
-/// A value for each input of a question, or a single value for its only input.
+/// Answers each input of a question with a member of an object, or its only input with a single
+/// value.
 fn inputs(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, Error> {
     let asks = asks_of(question);
     let find = |name: &str| asks.iter().find(|ask| ask.is_called(name));
@@ -178,7 +181,7 @@ fn inputs(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, E
     }
 }
 
-/// A reply to one input or one fact of a question.
+/// Answers one input or one fact of a question.
 fn input(question: &ObligationRow, ask: &Ask, value: &ReplyValue) -> Change {
     let value = value.of_type(&ask.schema_type);
     if ask.fact {

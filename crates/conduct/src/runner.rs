@@ -1,4 +1,4 @@
-//! The trait by which the conductor runs tools.
+//! The trait through which the conductor runs tools.
 
 use serde_json::Value;
 
@@ -8,9 +8,10 @@ use toolroute_catalog::Tool;
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     pub tool: &'a Tool,
-    /// A JSON object.
+    /// The arguments, a JSON object.
     pub arguments: &'a Value,
-    /// An idempotency key, the same for each repetition of this run and for no other.
+    /// An idempotency key. It is the same for each repetition of this run, and differs from that of
+    /// any other run.
     pub key: &'a str,
 }
 
@@ -28,9 +29,9 @@ pub enum Outcome {
 /// What a failed run may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: it was refused before it began.
+    /// Nothing: the call was refused before it began.
     None,
-    /// Unknown.
+    /// It is unknown what the run changed.
     Unknown,
 }
 

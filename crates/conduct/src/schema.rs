@@ -1,4 +1,4 @@
-//! Validation by JSON Schema: of requests, with a shipped schema, and of arguments.
+//! Validation with JSON Schema: of requests against a shipped schema, and of arguments.
 
 use std::sync::OnceLock;
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use toolroute_catalog::Expansion;
 
-/// The schema of what `JsonTranslator` reads, as it ships.
+/// The shipped schema of the documents that `JsonTranslator` reads.
 pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");
 
-/// A schema violation and its place.
+/// A schema violation and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// A JSON pointer; empty for the whole.
+    /// A JSON pointer to the location; empty for the whole value.
     pub place: String,
     pub said: String,
 }
 
-/// The first fault of a request.
+/// Returns the first violation in a request.
 pub fn fault_of_request(request: &Value) -> Option<Fault> {
     static SCHEMA: OnceLock<Validator> = OnceLock::new();
     let validator = SCHEMA.get_or_init(|| {
@@ -29,8 +29,9 @@ pub fn fault_of_request(request: &Value) -> Option<Fault> {
     faults(validator, request).into_iter().next()
 }
 
-/// The violations of arguments. An invalid schema, or one with external references, accepts
-/// everything, because nothing is fetched. A schema that is too large to check is itself a fault.
+/// Returns the violations in arguments. An invalid schema, or one with external references, accepts
+/// everything, because nothing is fetched. A schema that is too large to check is itself a
+/// violation.
 pub fn faults_of_arguments(schema: &Value, arguments: &Value) -> Vec<Fault> {
     let expansion = Expansion::of(schema);
     if !expansion.is_closed() {

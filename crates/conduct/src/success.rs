@@ -8,7 +8,7 @@ use super::Error;
 use super::ledger::{Ledger, Purpose, RunRow, RunStatus};
 use super::obligation::Status;
 
-/// Counts and rates; a rate without cases is `None`, never 0.
+/// Counts and rates of runs. A rate without cases is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PlanSuccess {
     /// Finished runs of tools for obligations, without verification runs.
@@ -18,16 +18,16 @@ pub struct PlanSuccess {
     pub error_rate: Option<f64>,
     /// Obligations whose first run failed.
     pub first_failed: u64,
-    /// Obligations among them that another run resolved.
+    /// Obligations whose first run failed and which another run resolved.
     pub recovered: u64,
     pub fallback_recovery: Option<f64>,
 }
 
 impl Ledger {
-    /// The success rates of this ledger's plans.
+    /// Returns the success rates of this ledger's plans.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn success(&self) -> Result<PlanSuccess, Error> {
         let mut found = PlanSuccess::default();
         let mut firsts: BTreeMap<i64, bool> = BTreeMap::new();
@@ -53,7 +53,8 @@ impl Ledger {
     }
 }
 
-/// In a completed run, `said` lists the postconditions that do not hold.
+/// Returns `true` if a run succeeded. In a completed run, `said` lists the postconditions that do
+/// not hold.
 fn is_good(run: &RunRow) -> bool {
     run.status == RunStatus::Completed && run.said.is_none()
 }

@@ -1,4 +1,4 @@
-//! The state machine: any tools, any outcomes, killed anywhere.
+//! Tests of the state machine with any tools, any outcomes, and processes that are killed anywhere.
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -64,13 +64,14 @@ fn plans() -> impl Strategy<Value = Vec<Plan>> {
     prop::collection::vec(plan, 0..7)
 }
 
-/// Where a process ends: before or after the effect of the call of that number.
+/// Where a process ends: the number of a call, and whether the process ends after the effect of
+/// that call.
 type Crash = (usize, bool);
 
 #[derive(Default)]
 struct Record {
     calls: usize,
-    /// Each call's key, tool number and whether it changed something.
+    /// The key of each call, the number of its tool, and whether it changed something.
     made: Vec<(String, usize, bool)>,
 }
 
@@ -126,7 +127,8 @@ impl World {
         Self { engine, plans, document: document(kinds) }
     }
 
-    /// Runs to the end, over as many processes as it takes; after each the ledger is opened anew.
+    /// Runs a request to its end in as many processes as it takes. Each process opens the ledger
+    /// again.
     fn conduct(
         &self,
         path: &Path,
@@ -158,7 +160,7 @@ impl World {
         panic!("more processes than crashes, and no answer");
     }
 
-    /// To the end, and with an answer to what was asked to the end again.
+    /// Runs a request to its end, replies to its question, and runs it to its end again.
     fn conduct_and_reply(&self, path: &Path, crashes: &HashSet<Crash>) -> (Answer, Record) {
         let record = Mutex::new(Record::default());
         let mut answer = self.conduct(path, crashes, &[], &record);
@@ -217,7 +219,7 @@ proptest! {
             let run = runs.iter().find(|run| run.key == *key).unwrap();
             let of = owed.iter().find(|owed| owed.id == run.obligation).unwrap();
             if *effect {
-                // What went on after an answer is the same obligation.
+                // An obligation that continued after a reply counts as the same obligation.
                 let first = of.name.split('.').next().unwrap().to_owned();
                 changed.entry(first).or_default().insert(key);
             }

@@ -16,17 +16,18 @@ pub const FROM: &str = "$from";
 
 /// An input document: a request, and replies to questions of an earlier one.
 pub struct Document {
-    /// The request alone.
+    /// The request without the replies.
     pub text: String,
     pub replies: Vec<Reply>,
     /// Hashes of the request in canonical form, and as it was written, which earlier versions used.
     pub digests: [String; 2],
-    /// Whether it contains nothing but replies.
+    /// Whether the document contains only replies.
     pub is_empty: bool,
 }
 
 impl Document {
-    /// Text that is not a JSON object is kept as it is, and the translator reports the error.
+    /// Reads a document. Text that is not a JSON object is kept unchanged, so that the translator
+    /// reports the error.
     pub fn read(text: &str) -> Self {
         let as_written = fingerprint(&[text]);
         let Ok(Value::Object(mut members)) = serde_json::from_str(text) else {
@@ -53,7 +54,7 @@ fn reply((id, value): (&String, &Value)) -> Reply {
     Reply { id: id.clone(), value: ReplyValue::Json(value.clone()) }
 }
 
-/// Whether a document has an utterance and no obligations.
+/// Returns `true` if a document is an object without obligations, which has an utterance instead.
 pub fn is_utterance(document: &str) -> bool {
     let read = serde_json::from_str::<Map<String, Value>>(document);
     read.is_ok_and(|members| !members.contains_key("obligations"))
@@ -61,16 +62,16 @@ pub fn is_utterance(document: &str) -> bool {
 
 /// Translates a document to obligations.
 pub trait TranslatorIn {
-    /// The same text must give the same obligations: one that was received and not yet planned is
-    /// translated again after a crash.
+    /// Translates a text. The same text must give the same obligations, because a request that was
+    /// received and not yet planned is translated again after a crash.
     ///
     /// # Errors
-    /// Where nothing can be made of the text.
+    /// Returns an error if the text cannot be translated.
     fn translate(&self, text: &str) -> Result<Request, Error>;
 }
 
-/// Reads obligations from JSON and validates them against the shipped schema. A document may have no
-/// obligations.
+/// Reads obligations from JSON and validates them against the shipped schema. A document may have
+/// no obligations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonTranslator;
 
@@ -88,7 +89,8 @@ impl TranslatorIn for JsonTranslator {
     }
 }
 
-/// Names the obligations, and checks that names are unique and references point to earlier ones.
+/// Names the obligations, and checks that names are unique and that references point to earlier
+/// obligations.
 pub fn name(request: &mut Request) -> Result<(), Error> {
     let mut known = HashSet::new();
     for (place, obligation) in request.obligations.iter_mut().enumerate() {
@@ -112,7 +114,7 @@ pub fn name(request: &mut Request) -> Result<(), Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
     pub id: &'a str,
-    /// A JSON pointer; empty for all of it.
+    /// A JSON pointer; empty for the whole output.
     pub at: &'a str,
 }
 
@@ -121,10 +123,10 @@ pub fn reference(value: &Value) -> Option<Reference<'_>> {
     Some(Reference { id, at: value.get("at").and_then(Value::as_str).unwrap_or_default() })
 }
 
-/// The text of an answer: the `say` of each obligation, or a standard sentence.
+/// Returns the text of an answer: the `say` of each obligation, or a standard sentence.
 pub fn tell(answer: &Answer) -> String {
     match &answer.entries[..] {
-        // A single obligation without a name of its own needs none in the text.
+        // The text does not name a single obligation that has no name of its own.
         [only] if only.id == "o1" => {
             let lines = lines(only);
             let told = lines.iter().map(|line| line.strip_prefix("o1: ").unwrap_or(line));
@@ -134,10 +136,10 @@ pub fn tell(answer: &Answer) -> String {
     }
 }
 
-/// The lines for an obligation and its children.
+/// Returns the lines for an obligation and its children.
 fn lines(entry: &Entry) -> Vec<String> {
     let mut lines = vec![line(entry)];
-    // The line of the parent has the reason already, and possibly the question.
+    // The line of the parent already contains the reason, and possibly the question.
     let told = |child: &&Entry| child.what.duty != Duty::Justify && child.note != entry.note;
     let children = entry.brought_about.iter().filter(told);
     lines.extend(children.map(|child| format!("  {}", line(child))));
@@ -180,7 +182,8 @@ fn members(fields: &Map<String, Value>) -> String {
     members.join(", ")
 }
 
-/// Replaces `{name}` and `{/json/pointer}` by parts of the output; unknown names stay as they are.
+/// Replaces `{name}` and `{/json/pointer}` with parts of the output. Unknown names are kept
+/// unchanged.
 fn fill(template: &str, output: &Value) -> String {
     let mut told = String::with_capacity(template.len());
     let mut rest = template;

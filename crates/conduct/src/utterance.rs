@@ -1,6 +1,6 @@
-//! Translation of an utterance to obligations: the router finds a tool, its `satisfies` names the
-//! obligation, and the words give the inputs. There is no language model and no guess: if no
-//! matching tool declares what it satisfies, the user is asked.
+//! Translation of an utterance to obligations. The router finds a tool, its `satisfies` names the
+//! obligation, and the words give the inputs. No language model is used and nothing is guessed: if
+//! no matching tool declares what it satisfies, the user is asked.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use super::words;
 use toolroute_catalog::{Tool, covers};
 use toolroute_rank::engine::{Engine, Fit, SelectRequest};
 
-/// Similar tools that are considered as other meanings.
+/// The maximum number of similar tools that are considered as other meanings.
 const NEAR: usize = 5;
 
 /// Translates the `utterance` of a document without obligations.
@@ -42,10 +42,11 @@ impl<'a> RouterTranslator<'a> {
         Self { engine }
     }
 
-    /// The obligation of the words: what the best tool satisfies, or else a question.
+    /// Returns the obligation for the words: what the best tool satisfies, or otherwise a question.
     fn obligation(&self, words: &str) -> Result<NewObligation, Error> {
         let found = self.engine.select(&SelectRequest::new(words).limit(NEAR))?;
-        // Without a model there is no confidence, and a shared word does not justify running a tool.
+        // Without a model there is no confidence, and one shared word does not justify running a
+        // tool.
         let fits = found.fit == Fit::Fits && found.confidence.is_some();
         let best = found.tools.first().filter(|_| fits).and_then(|best| reported(&best.tool));
         if let Some(what) = best {
@@ -70,8 +71,8 @@ impl<'a> RouterTranslator<'a> {
         Ok(question(words, &choices))
     }
 
-    /// The obligation of a reply to such a question: one of the choices, by number or type, or that
-    /// of the reply's words.
+    /// Returns the obligation for a reply to such a question: one of the choices, by number or
+    /// type, or the obligation for the words of the reply.
     pub fn reply(&self, asked: &Map<String, Value>, reply: &Value) -> Result<NewObligation, Error> {
         let before = asked.get("words").and_then(Value::as_str).unwrap_or_default();
         let said = reply.as_str().map_or_else(|| reply.to_string(), str::to_owned);
@@ -91,13 +92,13 @@ impl<'a> RouterTranslator<'a> {
             None => {
                 let owed = self.obligation(said)?;
                 let is_report = owed.what.duty == Duty::Report;
-                // The earlier words may have inputs that the new ones lack.
+                // The earlier words may contain inputs that the new ones lack.
                 Ok(if is_report { self.owed(owed.what, &[said, before]) } else { owed })
             }
         }
     }
 
-    /// An obligation with the inputs that the words give for the tools that satisfy it.
+    /// Creates an obligation with the inputs that the words give for the tools that satisfy it.
     fn owed(&self, what: ObligationType, words: &[&str]) -> NewObligation {
         let mut payload = Map::new();
         for tool in self.engine.satisfying(&what.to_string()) {
@@ -111,7 +112,7 @@ impl<'a> RouterTranslator<'a> {
     }
 }
 
-/// The first thing to report that a tool declares.
+/// Returns the first `REPORT` obligation that a tool declares.
 fn reported(tool: &Tool) -> Option<ObligationType> {
     let read = |declared: &String| {
         let declared = declared.trim();

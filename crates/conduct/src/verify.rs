@@ -16,7 +16,7 @@ use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
 use toolroute_catalog::{Reliability, Tool};
 
-/// A tag of tools whose answer changes with time, so that asking again proves nothing.
+/// A tag of tools whose answer changes with time, so that calling them again proves nothing.
 const VOLATILE: &str = "volatile";
 
 /// Evidence against an assertion.
@@ -28,7 +28,7 @@ enum Doubt {
 }
 
 impl Conductor<'_> {
-    /// Verifies one assertion of a report, and adds an obligation to clear up a doubt.
+    /// Verifies one assertion of a report. If there is a doubt, adds an obligation to resolve it.
     pub(super) fn verify(&mut self, request: i64, found: &AssertionRow) -> Result<(), Error> {
         let mut changes = Vec::new();
         let doubt = match self.doubt_of_the_facts(request, found)? {
@@ -54,7 +54,8 @@ impl Conductor<'_> {
         Ok(owner.transpose()?.flatten())
     }
 
-    /// Cross-checks with the ledger: the source must be recorded, and no other may contradict it.
+    /// Checks an assertion against the ledger: its run must be recorded, and no other fact may
+    /// contradict it.
     fn doubt_of_the_facts(
         &self,
         request: i64,
@@ -80,8 +81,8 @@ impl Conductor<'_> {
         }))
     }
 
-    /// Facts about the same subject. If the answer changes with time, those of other requests are no
-    /// evidence.
+    /// Returns the facts about the same subject. If the answer changes with time, facts of other
+    /// requests are not evidence.
     fn others_on(&self, request: i64, found: &AssertionRow) -> Result<Vec<AssertionRow>, Error> {
         let tool = self.engine.catalog().get(&found.source).cloned();
         let scope =
@@ -91,7 +92,7 @@ impl Conductor<'_> {
         self.ledger.facts(&FactQuery { request, scope, kind, subject })
     }
 
-    /// Asks a deterministic tool again and compares.
+    /// Calls a deterministic tool again and compares the results.
     fn doubt_of_the_tool(
         &mut self,
         request: i64,
@@ -134,7 +135,7 @@ impl Conductor<'_> {
         Ok(doubt.map(Doubt::Unfounded))
     }
 
-    /// The verification run; one that a killed process began is continued.
+    /// Starts the verification run, or continues one that a killed process started.
     fn begin_again(
         &mut self,
         request: i64,
@@ -158,8 +159,8 @@ impl Conductor<'_> {
     }
 }
 
-/// Whether a tool is deterministic and safe to ask again: it is read-only, of high reliability and
-/// not volatile.
+/// Returns `true` if a tool is deterministic and safe to call again: it is declared read-only, has
+/// high reliability and is not volatile.
 fn is_deterministic(tool: &Tool) -> bool {
     tool.effects().declares_reads_only()
         && tool.reliability == Some(Reliability::High)

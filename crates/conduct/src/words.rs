@@ -1,5 +1,6 @@
-//! Inputs of a tool from an utterance: arithmetic, `name = value`, quoted texts, names, numbers and
-//! listed values. Deterministic; if two values fit one input, none is taken.
+//! Extracts the inputs of a tool from an utterance: arithmetic, `name = value`, quoted texts,
+//! names, numbers and listed values. The result is deterministic. If two values fit one input,
+//! neither is used.
 
 use std::sync::LazyLock;
 
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use super::arithmetic;
 use toolroute_catalog::Tool;
 
-/// The most tokens of an expression; each of its ends is tried.
+/// The maximum number of tokens of an expression. An expression is parsed up to each of them.
 const MOST_TOKENS: usize = 200;
 
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
@@ -18,7 +19,7 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#""([^"]+)"|“([^”]+)”|`([^`]+)`|(?:^|[\s(])'([^']+)'(?:$|[\s).,;?!])"#)
 });
-/// A capital letter that begins no sentence, and those that follow it.
+/// A capitalised word that does not begin a sentence, with the capitalised words that follow it.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"[^\s.!?:][\s,(]+(\p{Lu}[\p{L}\p{N}'-]+(?:\s+\p{Lu}[\p{L}\p{N}'-]+)*)")
 });
@@ -27,11 +28,12 @@ static NUMBER: LazyLock<Regex> =
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+|[-+*/^(),]|[A-Za-zπτ]+\d*)")
 });
-/// Numbers with commas between thousands, and commas that may be anything.
+/// Numbers with commas between thousands. The meaning of any other comma between digits is
+/// ambiguous.
 static THOUSANDS: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{1,3}(?:,\d{3})+\b"));
 static DECIMAL_COMMA: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d,\d"));
 
-/// Signs of arithmetic as people write them.
+/// Arithmetic operators as people write them, each with its sign.
 static SPOKEN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let signs = [
         (r"(?i)\b(?:multiplied\s+by|times)\b|×|·", "*"),
@@ -74,13 +76,13 @@ impl Input {
         self.schema["type"].is_null() || self.has_type("string")
     }
 
-    /// Whether it is a text without further restrictions.
+    /// Returns `true` if the input is a text without further restrictions.
     fn is_any_text(&self) -> bool {
         self.is_text() && self.schema["enum"].is_null() && !self.is_expression()
     }
 }
 
-/// The inputs of a tool that the words say, by the names of its arguments.
+/// Returns the inputs of a tool that the words state, keyed by the names of its arguments.
 pub fn inputs(words: &str, tool: &Tool) -> Map<String, Value> {
     let mut open = inputs_of(tool);
     let mut found = Map::new();
@@ -89,7 +91,7 @@ pub fn inputs(words: &str, tool: &Tool) -> Map<String, Value> {
         None => true,
     });
     let rest = ASSIGNED.replace_all(words, " ");
-    // One text and one number at most: which of two is meant, the words do not say.
+    // Uses at most one text and one number: if there are two, the words do not say which is meant.
     let quoted = only(captured(&QUOTED, &rest));
     let named = || only(captured(&NAME, &QUOTED.replace_all(&rest, " ")));
     let texts: Vec<&Input> = open.iter().filter(|input| input.is_any_text()).collect();
@@ -109,7 +111,7 @@ pub fn inputs(words: &str, tool: &Tool) -> Map<String, Value> {
     found
 }
 
-/// The inputs that a tool needs: its required arguments, and the kinds that it consumes.
+/// Returns the inputs that a tool needs: its required arguments, and the kinds that it consumes.
 fn inputs_of(tool: &Tool) -> Vec<Input> {
     let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
     let schema = schema.unwrap_or(Value::Null);
@@ -130,7 +132,7 @@ fn inputs_of(tool: &Tool) -> Vec<Input> {
     inputs
 }
 
-/// A value that the words assign to an input explicitly.
+/// Returns the value that the words assign to an input explicitly.
 fn stated(words: &str, input: &Input) -> Option<Value> {
     if input.is_expression() {
         return only(expressions(words)).map(Value::String);
@@ -145,7 +147,7 @@ fn stated(words: &str, input: &Input) -> Option<Value> {
         .map(Value::String)
 }
 
-/// A value of an input's type; none, where the text is none.
+/// Converts a text to a value of an input's type; `None` if it does not fit.
 fn typed(text: &str, input: &Input) -> Option<Value> {
     if input.is_text() {
         return Some(Value::String(text.to_owned()));
@@ -168,7 +170,7 @@ fn has_word(words: &str, value: &str) -> bool {
     split.any(|word| word == value.to_lowercase())
 }
 
-/// The one of them, if there is one.
+/// Returns the only value; `None` if there are several or none.
 fn only(mut found: Vec<String>) -> Option<String> {
     found.dedup();
     if found.len() == 1 { found.pop() } else { None }
@@ -178,19 +180,20 @@ fn captured(pattern: &Regex, words: &str) -> Vec<String> {
     pattern.captures_iter(words).filter_map(|found| group(&found, 1)).collect()
 }
 
-/// The first group from a number on that took part.
+/// Returns the first group that matched, starting at group number `from`.
 fn group(found: &Captures<'_>, from: usize) -> Option<String> {
     let group = (from..found.len()).find_map(|group| found.get(group))?;
     Some(group.as_str().trim().to_owned())
 }
 
-/// The arithmetic expressions in a text, each as long as it can be: a number alone is none.
+/// Returns the arithmetic expressions in a text, each as long as possible. A number alone is not
+/// one.
 fn expressions(words: &str) -> Vec<String> {
     let mut text = words.to_owned();
     for (spoken, sign) in SPOKEN.iter() {
         text = spoken.replace_all(&text, *sign).into_owned();
     }
-    // "1,000" is a number; what "3,5" is depends on who writes it.
+    // "1,000" is a number, but the meaning of "3,5" depends on the writer.
     text = THOUSANDS
         .replace_all(&text, |number: &Captures<'_>| number[0].replace(',', ""))
         .into_owned();
@@ -210,14 +213,14 @@ fn expressions(words: &str) -> Vec<String> {
     found
 }
 
-/// The length of a word, number or sign that does not begin an expression.
+/// Returns the length of a word, number or sign that does not begin an expression.
 fn skipped(rest: &str) -> usize {
     let is_word = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '.';
     let word = rest.find(|sign: char| !is_word(sign)).unwrap_or(rest.len());
     if word > 0 { word } else { rest.chars().next().map_or(1, char::len_utf8) }
 }
 
-/// Where the longest expression ends that begins here.
+/// Returns the end of the longest expression that begins here.
 fn expression_at(rest: &str) -> Option<usize> {
     let (mut ends, mut at) = (Vec::new(), 0);
     while ends.len() < MOST_TOKENS {

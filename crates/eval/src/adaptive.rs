@@ -1,22 +1,22 @@
-//! What an answer sized to the prompt is worth beside one of five tools.
+//! Compares answers sized to the prompt with answers of five tools.
 
 use serde::Serialize;
 
 use toolroute_rank::engine::{Selection, fitting};
 
-/// The size that [`AnswerSize`] is compared with.
+/// The fixed number of tools that automatic sizes are compared with.
 const FIVE: usize = 5;
 
-/// Means over prompts.
+/// Measures of answers of one size, as means over prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AnswerSize {
-    /// Tools an answer.
+    /// Number of tools in an answer.
     pub tools: f64,
-    /// Share of the right tools that are in it.
+    /// Share of the right tools that are in the answer.
     pub recall: f64,
-    /// Share of prompts all of whose right tools are in it.
+    /// Share of prompts whose answer contains all right tools.
     pub comp: f64,
-    /// Share of its tools that are right.
+    /// Share of the answer's tools that are right.
     pub precision: f64,
 }
 
@@ -43,14 +43,15 @@ impl AnswerSize {
 /// Answers of both sizes to the same prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Sizes {
-    /// As many tools as the prompt needs (`--limit auto`).
+    /// Answers with as many tools as the prompt needs (`--limit auto`).
     pub auto: AnswerSize,
-    /// Five tools each.
+    /// Answers with five tools.
     pub five: AnswerSize,
 }
 
 impl Sizes {
-    /// Adds one of `count` prompts; `gold` are the right tools by the catalog's ids.
+    /// Adds the answer to one of `count` prompts. `gold` contains the right tools by their ids in
+    /// the catalog.
     pub(super) fn add(&mut self, selection: &Selection, gold: &[&str], count: usize) {
         let ids: Vec<&str> = selection.tools.iter().map(|tool| tool.tool.id.as_str()).collect();
         let share = 1.0 / count.max(1) as f64;
@@ -60,7 +61,7 @@ impl Sizes {
         self.five.add(AnswerSize::of(&ids[..ids.len().min(FIVE)], gold), share);
     }
 
-    /// The mean over sets, each of which counts the same.
+    /// Returns the mean over sets; every set has the same weight.
     pub(super) fn mean<'a>(all: impl ExactSizeIterator<Item = &'a Self>) -> Self {
         let (mut mean, share) = (Self::default(), 1.0 / all.len().max(1) as f64);
         for sizes in all {

@@ -1,14 +1,14 @@
-//! How sure a mean is: percentile bootstrap intervals (Efron 1979), the same on each run.
+//! Confidence intervals of means by the percentile bootstrap (Efron 1979), the same in each run.
 //!
-//! Values that belong to one prompt are drawn together, so that a difference between two columns
-//! is a paired one: what makes a prompt hard is hard for both.
+//! Values that belong to one prompt are drawn together, so that a difference between two columns is
+//! a paired one: a prompt that is hard for one column is hard for both.
 
 use serde::{Deserialize, Serialize};
 
-/// Resamples behind an interval: the ends of a 95 % interval then rest on 25 values a side.
+/// The number of resamples for an interval. Each end of a 95 % interval is then based on 25 values.
 pub const RESAMPLES: usize = 1_000;
 
-/// Share of the resamples below an interval, and above it.
+/// The share of the resamples below an interval, and the share above it.
 const TAIL: f64 = 0.025;
 
 /// A mean with its 95 % interval.
@@ -20,7 +20,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// `drawn` is what the mean came to in each resample.
+    /// `drawn` contains the mean in each resample.
     fn new(mean: f64, mut drawn: Vec<f64>) -> Self {
         drawn.sort_unstable_by(f64::total_cmp);
         let tail = (drawn.len() as f64 * TAIL) as usize;
@@ -28,7 +28,7 @@ impl Interval {
         Self { mean, low: at(tail), high: at(drawn.len().saturating_sub(tail + 1)) }
     }
 
-    /// Half its width: what may be told as `±`.
+    /// Returns half of its width, for display as `±`.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -42,8 +42,8 @@ pub struct Resampled<const N: usize> {
 }
 
 impl<const N: usize> Resampled<N> {
-    /// Draws the rows with replacement. `seed` names them: a set's intervals must not depend on
-    /// which other sets are measured in the same run.
+    /// Draws the rows with replacement. `seed` is the name of the rows: the intervals of a set must
+    /// not depend on which other sets are measured in the same run.
     pub fn of_rows(rows: &[[f64; N]], seed: &str) -> Self {
         let mut random = SplitMix64::new(seed);
         let drawn = (0..RESAMPLES)
@@ -52,18 +52,18 @@ impl<const N: usize> Resampled<N> {
         Self { observed: mean(rows.iter()), drawn }
     }
 
-    /// From numbers that are no means of rows.
+    /// Creates the value from numbers that are not means of rows.
     pub(super) fn new(observed: [f64; N], drawn: Vec<[f64; N]>) -> Self {
         Self { observed, drawn }
     }
 
-    /// The mean over sets, each of which counts the same; resampled within each.
+    /// Returns the mean over sets, with the same weight for each. Each set is resampled by itself.
     pub fn mean_of(sets: &[&Self]) -> Self {
         let drawn = (0..RESAMPLES).map(|at| mean(sets.iter().map(|set| &set.drawn[at])));
         Self { observed: mean(sets.iter().map(|set| &set.observed)), drawn: drawn.collect() }
     }
 
-    /// The interval of a column, or of a difference between two.
+    /// Returns the interval of a column, or of a difference between two.
     pub fn interval(&self, value: impl Fn(&[f64; N]) -> f64) -> Interval {
         Interval::new(value(&self.observed), self.drawn.iter().map(&value).collect())
     }
@@ -84,11 +84,12 @@ fn mean<'a, const N: usize>(rows: impl Iterator<Item = &'a [f64; N]>) -> [f64; N
     sums.map(|sum| sum / count.max(1) as f64)
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): ten lines that no update of a crate can change.
+/// SplitMix64 (Steele, Lea and Flood 2014). Its ten lines are part of this crate, so that no update
+/// of a dependency can change the results.
 pub(super) struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Seeded by FNV-1a of a name.
+    /// Seeds the generator with the FNV-1a hash of a name.
     pub(super) fn new(seed: &str) -> Self {
         let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         Self(seed.bytes().fold(0xcbf2_9ce4_8422_2325, step))
@@ -102,7 +103,8 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`. The bias of multiplying (Lemire 2019) is below 2⁻⁴⁰ for a file's rows.
+    /// Returns a number below `end`. The bias of the multiplication method (Lemire 2019) is below
+    /// 2⁻⁴⁰ for the rows of a file.
     pub(super) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }
@@ -112,7 +114,7 @@ impl SplitMix64 {
 mod tests {
     use super::*;
 
-    /// Hits and misses as a measure gives them, and a second column that is always 0.1 better.
+    /// Hits and misses as a measure returns them, and a second column that is always 0.1 better.
     fn rows(count: usize) -> Vec<[f64; 2]> {
         let mut random = SplitMix64::new("rows");
         let value = |hit: usize| if hit < 7 { 0.9 } else { 0.0 };

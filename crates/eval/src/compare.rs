@@ -1,4 +1,4 @@
-//! Measures strategies side by side on a set, and sums sets up.
+//! Measures strategies side by side on a set, and summarises several sets.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::score::{answerable, gold, measure, measure_always, request, unknown_g
 use super::suite::{Prompts, SetFiles};
 use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
-/// Prompts asked together, each by every strategy.
+/// The number of prompts that are asked together, each with every strategy.
 const CHUNK: usize = 128;
 
 /// One value for each strategy that is compared.
@@ -35,7 +35,7 @@ impl<T> Strategies<T> {
         STRATEGIES.into_iter().zip([&self.keyword, &self.semantic, &self.hybrid])
     }
 
-    /// `make` gets a strategy's place among them.
+    /// Creates the values; `make` receives the index of a strategy.
     fn from_fn(make: impl Fn(usize) -> T) -> Self {
         Self { keyword: make(0), semantic: make(1), hybrid: make(HYBRID) }
     }
@@ -46,7 +46,7 @@ impl<T> Strategies<T> {
 pub struct Scores {
     #[serde(rename = "ndcg@5")]
     pub ndcg_at_5: Interval,
-    /// Share of prompts whose best tool is a right one.
+    /// Share of prompts whose first tool is a right one.
     #[serde(rename = "hit@1")]
     pub hit_at_1: Interval,
     #[serde(rename = "recall@5")]
@@ -56,8 +56,8 @@ pub struct Scores {
     pub comp_at_5: Interval,
 }
 
-/// Values of a prompt: five measures for each of three strategies, and for hybrid where it always
-/// answers.
+/// The number of measures for each answer. A prompt has the answers of three strategies, and that
+/// of hybrid without abstention.
 const MEASURES: usize = 5;
 const COLUMNS: usize = MEASURES * 4;
 const ALWAYS: usize = 3;
@@ -65,34 +65,34 @@ const ALWAYS: usize = 3;
 fn columns(measured: &[Measures; 4]) -> [f64; COLUMNS] {
     let mut columns = [0.0; COLUMNS];
     for (five, m) in columns.chunks_exact_mut(MEASURES).zip(measured) {
-        // With binary relevance nDCG@1 is 1 where the best tool is right, and 0 elsewhere.
+        // With binary relevance, nDCG@1 is 1 if the first tool is right, and 0 otherwise.
         five.copy_from_slice(&[m.ndcg_at_5, m.ndcg_at_1, m.recall_at_5, m.mrr, m.comp_at_5]);
     }
     columns
 }
 
-/// Where the nDCG@5 of a strategy, or of [`ALWAYS`], stands among the columns.
+/// Returns the column of the nDCG@5 of a strategy, or of [`ALWAYS`].
 fn ndcg(strategy: usize) -> usize {
     strategy * MEASURES
 }
 
-/// Whether blending is worth it: hybrid against the better one of its parts.
+/// Hybrid against the better one of its parts, which shows whether blending is worth it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgainstBest {
-    /// The part with the higher nDCG@5. It is chosen on the prompts that it is then measured by,
-    /// which is to hybrid's disadvantage.
+    /// The part with the higher nDCG@5. It is chosen on the prompts that it is then measured with,
+    /// which puts hybrid at a disadvantage.
     pub best: Strategy,
-    /// nDCG@5 of hybrid less that of the better part, prompt by prompt.
+    /// nDCG@5 of hybrid minus that of the better part, prompt by prompt.
     pub difference: Interval,
     pub verdict: Verdict,
 }
 
-/// Where 0 lies beside the interval of a difference.
+/// The position of the interval of a difference relative to 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Above,
-    /// The difference may be chance.
+    /// The difference may be due to chance.
     NotBelow,
     Below,
 }
@@ -120,9 +120,10 @@ impl Verdict {
 /// Strategies side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// As the answers are: those of hybrid may have no tool where none is sure to fit.
+    /// Scores of the answers as they are. A hybrid answer may have no tools, if none is sure to
+    /// fit.
     pub strategies: Strategies<Scores>,
-    /// Hybrid with the tools that it then holds back.
+    /// Scores of hybrid with the tools that such answers hold back.
     #[serde(default)]
     pub without_abstention: Scores,
     pub hybrid_vs_best: AgainstBest,
@@ -150,11 +151,11 @@ impl Comparison {
     }
 }
 
-/// One set's part of a report.
+/// The report on one set.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetReport {
     pub set: String,
-    /// What the set is used for; absent for a set of one's own.
+    /// What the set is used for; absent for a user's own set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<SetPart>,
     pub tools: usize,
@@ -162,14 +163,14 @@ pub struct SetReport {
     pub queries: usize,
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Hybrid's answers sized to the prompt.
+    /// The sizes of hybrid's answers.
     pub sizes: Sizes,
-    /// By hybrid's answers.
+    /// Off-topic prompts, judged by hybrid's answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off_topic: Option<OffTopic>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<BadFileRow>,
-    /// Right tools that the catalog lacks: no ranking can find them.
+    /// Right tools that are not in the catalog, so that no ranking can find them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_gold: Vec<String>,
 }
@@ -182,17 +183,18 @@ pub struct BadFileRow {
     pub row: BadRow,
 }
 
-/// A set's report, with what means over sets are made of.
+/// A set's report, with the scores that means over sets are computed from.
 pub struct Measured {
     pub report: SetReport,
     scores: Resampled<COLUMNS>,
 }
 
-/// Asks every strategy each prompt of a set. `tell` hears how many prompts are done.
+/// Asks every strategy each prompt of a set. `tell` receives the number of prompts that are done,
+/// and the number of all.
 ///
 /// # Errors
-/// [`Error::NoGold`] where no right tool is in the catalog, and the engine's first error: a prompt
-/// that cannot be answered would make the means a lie.
+/// Returns [`Error::NoGold`] if no right tool is in the catalog. Otherwise returns the engine's
+/// first error, because means without the failed prompt would be misleading.
 pub fn measure_set(
     engine: &Engine,
     files: &SetFiles,
@@ -245,7 +247,7 @@ pub fn measure_set(
     Ok(Measured { report, scores })
 }
 
-/// The answers of each query by each strategy, query by query.
+/// Returns the answer of each strategy to each query, query by query.
 fn ask(
     engine: &Engine,
     queries: &[Query],
@@ -257,10 +259,10 @@ fn ask(
     Ok(engine.select_many(&requests).into_iter().collect::<Result<_, _>>()?)
 }
 
-/// Means over sets, each of which counts the same.
+/// Means over sets; every set has the same weight.
 #[derive(Clone, Debug, Serialize)]
 pub struct Means {
-    /// What they are the mean of.
+    /// The sets that the means are taken over.
     pub over: &'static str,
     pub sets: usize,
     #[serde(flatten)]
@@ -269,7 +271,8 @@ pub struct Means {
 }
 
 impl Means {
-    /// The mean of all sets, of the choice sets and of the check sets, as far as there are some.
+    /// Returns the means of all sets, of the choice sets and of the check sets, for those with at
+    /// least two sets.
     fn all(sets: &[Measured]) -> Vec<Self> {
         let of = |part| sets.iter().filter(|set| set.report.part == Some(part)).collect();
         let all: [(_, Vec<&Measured>); 3] = [
@@ -289,26 +292,26 @@ impl Means {
     }
 }
 
-/// All that was measured.
+/// All results of a suite.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuiteReport {
     pub suite: PathBuf,
     pub model: String,
-    /// How the model was run.
+    /// The precision with which the model was run.
     pub precision: String,
     pub version: &'static str,
-    /// Behind each interval.
+    /// The number of resamples for each interval.
     pub resamples: usize,
-    /// Prompts of each kind a set had at most; absent where all were asked.
+    /// The maximum number of prompts of each kind per set; absent if all prompts were asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries_per_set: Option<usize>,
     pub sets: Vec<SetReport>,
-    /// Those of more than one set.
+    /// The means over more than one set.
     pub means: Vec<Means>,
 }
 
 impl SuiteReport {
-    /// Puts the reports of sets together, with their means.
+    /// Combines the reports of sets and adds their means.
     pub fn new(suite: PathBuf, model: String, precision: String, sets: Vec<Measured>) -> Self {
         let means = Means::all(&sets);
         Self {
@@ -328,7 +331,7 @@ impl SuiteReport {
 mod tests {
     use super::*;
 
-    /// Prompts on which hybrid is `by` above keyword on most, and below it on some.
+    /// A comparison in which hybrid is `by` above keyword on most prompts, and below it on some.
     fn comparison(by: f64, some: usize) -> Comparison {
         let row = |at: usize| {
             let keyword = if at.is_multiple_of(3) { 0.2 } else { 0.6 };

@@ -1,4 +1,4 @@
-//! Rows of a file of prompts.
+//! The rows of a file of prompts.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::Error;
 use super::unread::cure;
 use toolroute_rank::engine::Context;
 
-/// What names a row, kept as it was written: a number of thirty digits stays one.
+/// The id of a row, kept as it was written: a number of thirty digits is not rounded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RowId(Box<RawValue>);
@@ -62,17 +62,17 @@ impl PartialEq for RowId {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "QueryMembers")]
 pub struct Query {
-    /// Given back as it came; null where there is none.
+    /// The id of the row, returned unchanged; null if there is none.
     pub id: RowId,
-    /// The member `query` of the row, or `prompt` where there is none.
+    /// The member `query` of the row, or `prompt` if there is no `query`.
     pub query: String,
     /// Ids of the right tools.
     pub gold: Vec<String>,
-    /// Ids of the only tools to rank.
+    /// Ids of the only tools to rank, if the row restricts them.
     pub candidates: Option<Vec<String>>,
-    /// What is known around the prompt.
+    /// The context of the prompt.
     pub context: Option<Context>,
-    /// Where it stands, counted from 1.
+    /// The line number of the row, counted from 1.
     pub line: usize,
 }
 
@@ -82,7 +82,7 @@ struct QueryMembers {
     #[serde(default)]
     id: RowId,
     query: Option<String>,
-    /// Beside a `query` the same text, or anything that is no text.
+    /// If there is a `query`, either the same text or a value that is not a text.
     prompt: Option<serde_json::Value>,
     #[serde(default)]
     gold: Option<Vec<String>>,
@@ -109,45 +109,48 @@ impl TryFrom<QueryMembers> for Query {
     }
 }
 
-/// A row that gave no answer, and why.
+/// A row without an answer, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BadRow {
-    /// Its id, where it could be read.
+    /// The id of the row, if it could be read.
     pub id: RowId,
-    /// Counted from 1.
+    /// The line number of the row, counted from 1.
     pub line: usize,
     pub error: String,
 }
 
-/// Any field but the id may be missing or wrong.
+/// Reads only the id of a row, because any other member may be missing or wrong.
 #[derive(Default, Deserialize)]
 struct IdAlone {
     #[serde(default)]
     id: RowId,
 }
 
-/// A file of rows, whole and as bytes: one row that is not UTF-8 must not cost the others.
+/// A file of rows, read as bytes, so that one row that is not UTF-8 does not make the others
+/// unreadable.
 #[derive(Clone, Debug)]
 pub struct RowFile {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-/// A line that holds something, with its number.
+/// A non-blank line with its number.
 pub(super) type Line<'a> = (usize, &'a [u8]);
 
 impl RowFile {
+    /// Reads a file.
+    ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         Ok(Self { path: path.to_owned(), bytes })
     }
 
-    /// Rows that come from elsewhere; `name` stands in errors.
+    /// Reads rows from another source. Errors use `name` as the name of the file.
     ///
     /// # Errors
-    /// Where `from` cannot be read.
+    /// Returns an error if `from` cannot be read.
     pub fn read_from(name: impl Into<PathBuf>, mut from: impl Read) -> Result<Self, Error> {
         let (path, mut bytes) = (name.into(), Vec::new());
         from.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
@@ -158,10 +161,11 @@ impl RowFile {
         &self.path
     }
 
-    /// The prompts, and the rows that are none.
+    /// Returns the prompts, and the rows that are invalid.
     ///
     /// # Errors
-    /// [`Error::NoRows`] where all lines are blank, [`Error::NothingRead`] where no row is a prompt.
+    /// Returns [`Error::NoRows`] if all lines are blank, and [`Error::NothingRead`] if no row is a
+    /// prompt.
     pub fn queries(&self) -> Result<(Vec<Query>, Vec<BadRow>), Error> {
         let (mut queries, mut bad) = (Vec::new(), Vec::new());
         for (number, line) in self.lines()? {
@@ -176,10 +180,10 @@ impl RowFile {
         }
     }
 
-    /// Looks for one row at least that is a prompt.
+    /// Checks that at least one row is a prompt.
     ///
     /// # Errors
-    /// As [`RowFile::queries`].
+    /// Returns the errors of [`RowFile::queries`].
     pub(super) fn check(&self) -> Result<(), Error> {
         let mut first = None;
         for (number, line) in self.lines()? {
@@ -211,16 +215,16 @@ impl RowFile {
     }
 }
 
-/// Without the white space around it and a byte order mark before it.
+/// Removes the white space around a row, and the byte order mark before it.
 fn trim(row: &[u8]) -> &[u8] {
     let row = row.trim_ascii();
     row.strip_prefix(b"\xef\xbb\xbf").unwrap_or(row).trim_ascii()
 }
 
-/// Reads line number `line`.
+/// Parses the row at line number `line`.
 ///
 /// # Errors
-/// Where the line is no object with a `query`, or the query holds no words.
+/// Returns an error if the line is not an object with a `query`, or if the query contains no words.
 pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
     let row = trim(row);
     let bad = |id, error| BadRow { id, line, error };
@@ -228,7 +232,7 @@ pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
         let id = serde_json::from_slice::<IdAlone>(row).unwrap_or_default().id;
         bad(id, format!("{error}; expected {{\"id\": …, \"query\": \"…\"}}"))
     };
-    // Serde would take a list for the fields in their order.
+    // Serde would accept a list as the fields in their order.
     if row.starts_with(b"[") {
         return Err(bad(
             RowId::default(),

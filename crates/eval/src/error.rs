@@ -1,4 +1,4 @@
-//! What can stop a run over a file. A bad row never does.
+//! The errors that stop a run over a file. A bad row does not stop it.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum Error {
     #[error("{} holds no rows; expected one JSON object a line, with \"id\" and \"query\"", .path.display())]
     NoRows { path: PathBuf },
 
-    /// No row of a file could be read: it is in another format.
+    /// No row of a file could be read, because the file is in another format.
     #[error(
         "no row of {} could be read; expected one JSON object a line, such as {{\"id\": 1, \"query\": \"the weather in Paris\"}}; {cure} (line {line}: {found})",
         .path.display()

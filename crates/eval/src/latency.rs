@@ -1,4 +1,4 @@
-//! Where the time goes: percentiles by stage.
+//! Where the time is spent: percentiles by stage.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Nearest-rank percentiles; all 0 over none.
+    /// Returns nearest-rank percentiles; all are 0 if there are no times.
     pub fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |share: f64| {
@@ -27,7 +27,7 @@ impl Percentiles {
     }
 }
 
-/// One stage's row of a report.
+/// The row of one stage in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StageReport {
     pub stage: &'static str,
@@ -46,7 +46,7 @@ impl StageTimer {
         self.all.push(timings);
     }
 
-    /// A row a stage, in their order, then one for their sum.
+    /// Returns one row for each stage, in their order, and then one for their sum.
     pub fn report(&self) -> Vec<StageReport> {
         let names = Timings::default().stages().map(|(name, _)| name);
         let stage = |(at, stage): (usize, &'static str)| {

@@ -1,9 +1,9 @@
-//! Runs an engine over files of prompts: to score its answers against known ones (`measures`), over
-//! whole suites of sets (`suite`), and to time them (`latency`).
+//! Runs an engine over files of prompts: to score its answers against known ones (`measures`), to
+//! compare strategies over whole suites of sets (`suite`), and to time the stages (`latency`).
 //!
-//! This crate reads rows of JSON. It must never know how an engine finds its answers,
-//! nor print: progress goes to the caller. What only those measure who change toolroute is in
-//! `crates/lab`.
+//! This crate reads rows of JSON. It must never know how an engine finds its answers, and it must
+//! never print: it reports progress to the caller. Measurements that only the developers of
+//! toolroute need are in `crates/lab`.
 //!
 //! ```
 //! use toolroute_eval::Measures;

@@ -1,11 +1,11 @@
-//! How good a ranking is, given the right tools. Binary relevance throughout.
+//! Measures of a ranking, given the right tools. Relevance is binary in all of them.
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 use toolroute_rank::feedback::ndcg;
 
-/// How deep the measures look: a ranking needs no more than this many tools.
+/// The number of tools of a ranking that the measures consider.
 pub const DEPTH: usize = 10;
 
 /// Measures of one ranking, or their mean over several.
@@ -25,15 +25,16 @@ pub struct Measures {
     pub recall_at_5: f64,
     #[serde(rename = "recall@10")]
     pub recall_at_10: f64,
-    /// Whether all right tools stand among the first 5: an agent can do all of its work.
+    /// 1 if all right tools are among the first 5, so that an agent can do all of its work;
+    /// otherwise 0.
     #[serde(rename = "comp@5")]
     pub comp_at_5: f64,
-    /// One over the rank of the first right tool, 0 beyond the tenth.
+    /// One divided by the rank of the first right tool; 0 if it is not among the first ten.
     pub mrr: f64,
 }
 
 impl Measures {
-    /// Scores a ranking, best first, against the right ids. Without right ids all is 0.
+    /// Scores a ranking, best first, against the right ids. Without right ids, all measures are 0.
     pub fn of<T: AsRef<str>, G: AsRef<str>>(ranked: &[T], gold: &[G]) -> Self {
         let gold: HashSet<&str> = gold.iter().map(AsRef::as_ref).collect();
         let hits: Vec<bool> =
@@ -57,7 +58,7 @@ impl Measures {
         }
     }
 
-    /// The mean over rankings; all 0 over none.
+    /// Returns the mean over rankings; all measures are 0 if there are none.
     pub fn mean(all: &[Self]) -> Self {
         let mean = |field: fn(&Self) -> f64| sum(all.iter().map(field)) / all.len().max(1) as f64;
         Self {
@@ -73,7 +74,7 @@ impl Measures {
     }
 }
 
-/// `Iterator::sum` over nothing is -0.0, which prints as `-0.0000`.
+/// Adds numbers. `Iterator::sum` of no numbers is -0.0, which prints as `-0.0000`.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |sum, number| sum + number)
 }

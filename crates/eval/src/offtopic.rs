@@ -1,23 +1,23 @@
-//! Whether prompts that no tool serves can be told from those that one does.
+//! Measures how well prompts that no tool serves are distinguished from those that a tool serves.
 //!
-//! An answer gives a confidence. The lower it is, the sooner a prompt is turned away; a good
-//! confidence turns away many prompts that no tool serves, and few of the others.
+//! An answer has a confidence. Prompts with a low confidence are turned away. A good confidence
+//! turns away many prompts that no tool serves, and few of the others.
 
 use serde::Serialize;
 
 use super::bootstrap::{Interval, RESAMPLES, Resampled, SplitMix64};
 use toolroute_rank::engine::{Fit, Selection};
 
-/// Share of the prompts that a tool serves which may be turned away by mistake.
+/// The share of the prompts that a tool serves which may be turned away by mistake.
 const FALSE_ABSTENTION: f64 = 0.03;
 
-/// What an answer says of its prompt as a whole.
+/// The judgement of an answer on its prompt as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Judged {
-    /// The evidence of the answer, which unlike its confidence is not rounded to 1 for a prompt that
-    /// spells a name out.
+    /// The evidence of the answer. Unlike the confidence, it is not rounded to 1 for a prompt that
+    /// contains the name of a tool.
     confidence: Option<f32>,
-    /// `None` where the model cannot tell.
+    /// `None` if the model cannot judge the fit.
     fit: Option<Fit>,
 }
 
@@ -27,19 +27,20 @@ impl Judged {
     }
 }
 
-/// Off-topic prompts against on-topic ones.
+/// Off-topic prompts compared with on-topic ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OffTopic {
     pub prompts: usize,
-    /// Chance that an off-topic prompt is less sure than an on-topic one; equals count half.
+    /// The probability that an off-topic prompt has a lower confidence than an on-topic one. Ties
+    /// count half.
     pub auroc: Interval,
     /// Share of off-topic prompts below the highest threshold that turns away at most 3 % of the
     /// on-topic ones.
     #[serde(rename = "turned_away_at_3%")]
     pub turned_away: Interval,
-    /// That threshold. It is found on these prompts: on others it will do worse.
+    /// That threshold. It is chosen on these prompts, so it performs worse on others.
     pub threshold: f64,
-    /// Where the engine says whether a tool fits.
+    /// Present if the engine says whether a tool fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<Abstention>,
 }
@@ -72,8 +73,8 @@ impl Abstention {
     }
 }
 
-/// Compares two kinds of prompts; `None` where there is but one. `seed` as
-/// [`Resampled::of_rows`].
+/// Compares two kinds of prompts; `None` if one kind is missing. [`Resampled::of_rows`] describes
+/// `seed`.
 pub(super) fn separate(on: &[Judged], off: &[Judged], seed: &str) -> Option<OffTopic> {
     if on.is_empty() || off.is_empty() {
         return None;
@@ -95,14 +96,15 @@ pub(super) fn separate(on: &[Judged], off: &[Judged], seed: &str) -> Option<OffT
     })
 }
 
-/// Prompts on and off topic with one confidence.
+/// The numbers of prompts on and off topic, for each confidence.
 type Counts = Vec<[usize; 2]>;
 
-/// Confidences, ascending, equal ones as one. Sorted once: a resample only counts anew.
+/// The distinct confidences in ascending order. They are sorted once: a resample only changes the
+/// counts.
 struct Groups {
     values: Vec<f64>,
     once: Counts,
-    /// The group of each prompt, on topic and off.
+    /// The group of each prompt, for on-topic and off-topic prompts.
     places: [Vec<usize>; 2],
 }
 
@@ -140,7 +142,7 @@ impl Groups {
         counts
     }
 
-    /// Goes up through the confidences.
+    /// Walks through the confidences in ascending order.
     fn walk(&self, counts: &[[usize; 2]]) -> Walk {
         let [on, off] = [0, 1].map(|side| self.places[side].len());
         let allowed = (on as f64 * FALSE_ABSTENTION) as usize;
@@ -153,7 +155,7 @@ impl Groups {
             wins += group[0] as f64 * (below[1] as f64 + group[1] as f64 / 2.0);
             below = [below[0] + group[0], below[1] + group[1]];
         }
-        // Fewer are allowed than there are, so that the walk always passes the threshold.
+        // Fewer prompts may be turned away than there are, so the walk always passes the threshold.
         let (at, turned_away) = found.unwrap_or((counts.len() - 1, off));
         let (on, off) = (on as f64, off as f64);
         Walk { auroc: wins / (on * off), turned_away: turned_away as f64 / off, at }
@@ -182,7 +184,7 @@ mod tests {
         assert!((apart.threshold - 0.8).abs() < 1e-6);
         let turned = of(&[0.1, 0.2], &[0.8, 0.9]);
         assert_eq!((turned.auroc.mean, turned.turned_away.mean), (0.0, 0.0));
-        // Pairs (on, off): 0.5 wins over 0.4, ties with 0.5; 0.7 wins over both.
+        // Pairs (on, off): 0.5 beats 0.4 and ties with 0.5; 0.7 beats both.
         assert_eq!(of(&[0.5, 0.7], &[0.4, 0.5]).auroc.mean, 3.5 / 4.0);
         assert_eq!(of(&[0.5; 9], &[0.5; 4]).auroc.mean, 0.5);
     }
@@ -193,7 +195,7 @@ mod tests {
         let off = [0.5, 2.5, 3.0, 3.5];
         let found = of(&on, &off);
         assert_eq!((found.threshold, found.turned_away.mean), (3.0, 0.5));
-        // Three of the lowest may go; four that are equal may not go in part.
+        // The three lowest may be turned away. Of four equal ones, all or none are turned away.
         let tied: Vec<f32> = on.iter().map(|value| value.max(3.0)).collect();
         assert_eq!(of(&tied, &off).turned_away.mean, 0.5);
         let tied: Vec<f32> = on.iter().map(|value| value.max(2.0)).collect();

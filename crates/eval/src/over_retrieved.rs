@@ -1,39 +1,42 @@
-//! Tools that are retrieved for prompts that other tools serve.
+//! Finds tools that are retrieved for prompts that other tools serve.
 //!
-//! In a space of vectors some points are near many others (hubs), and a hostile description is
-//! written to be one. The engine is asked a prompt made of each tool's own words and a list of
-//! everyday prompts; a tool that is in the answers to many prompts of others is over-retrieved.
+//! In a vector space, some points are near many others (hubs), and a hostile description may be
+//! written to become one. The engine is asked a prompt made from each tool's own words, and a list
+//! of everyday prompts. A tool that is in the answers to many prompts of other tools is
+//! over-retrieved.
 
 use serde::Serialize;
 
 use toolroute_catalog::{Tool, ToolId, everyday_prompts, split_identifier};
 use toolroute_rank::engine::{Engine, Error, SelectRequest, Strategy};
 
-/// Prompts that are made of tools, at most; of a larger catalog evenly spread tools are taken.
+/// The maximum number of prompts that are made from tools. From a larger catalog, evenly spaced
+/// tools are taken.
 const MOST_PROBES: usize = 2_000;
 
-/// Characters of a description that are made a prompt.
+/// The maximum number of characters of a description that a prompt is made from.
 const PROMPT_CHARS: usize = 160;
 
-/// A tool in a smaller share of the answers is never over-retrieved, however rare the others are.
+/// The minimum share of the answers of an over-retrieved tool, however rare the other tools are.
 const LEAST_SHARE: f64 = 0.05;
 
-/// An over-retrieved tool has at least this many times the share of the most frequent twentieth.
+/// An over-retrieved tool has at least this many times the share of the tool at the 95th
+/// percentile.
 const TIMES: f64 = 3.0;
 
-/// Prompts that are asked together.
+/// The number of prompts that are asked together.
 const CHUNK: usize = 256;
 
-/// The tools of a catalog that are over-retrieved.
+/// The over-retrieved tools of a catalog.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ProbeReport {
     pub prompts: usize,
-    /// Tools in an answer.
+    /// The number of tools in an answer.
     pub limit: usize,
-    /// The share of others' prompts, 0 to 1, above which a tool is over-retrieved.
+    /// The share of the prompts of other tools, 0 to 1, above which a tool is over-retrieved.
     pub threshold: f64,
-    /// Most frequent first.
+    /// The over-retrieved tools, most frequent first.
     pub hubs: Vec<OverRetrieved>,
 }
 
@@ -41,14 +44,14 @@ pub struct ProbeReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverRetrieved {
     pub id: ToolId,
-    /// The share of others' prompts, 0 to 1, in whose answers it is.
+    /// The share of the prompts of other tools, 0 to 1, whose answers contain it.
     pub share: f64,
 }
 
 /// Asks an engine for what its tools say they do, and for everyday things.
 ///
 /// # Errors
-/// What [`Engine::select_many`] may raise.
+/// Returns the errors of [`Engine::select_many`].
 pub fn probe(engine: &Engine, limit: usize) -> Result<ProbeReport, Error> {
     let catalog = engine.catalog();
     let tools = catalog.tools();
@@ -75,7 +78,7 @@ pub fn probe(engine: &Engine, limit: usize) -> Result<ProbeReport, Error> {
     Ok(ProbeReport { prompts: prompts.len(), limit, threshold, hubs })
 }
 
-/// The prompts, each with the row of the tool that it is made of, if any.
+/// Returns the prompts, each with the row of the tool that it is made from, if any.
 fn prompts<'a>(tools: impl Iterator<Item = &'a Tool>, count: usize) -> Vec<(Option<u32>, String)> {
     let step = count.div_ceil(MOST_PROBES).max(1);
     let own = (0u32..).zip(tools).step_by(step).map(|(row, tool)| (Some(row), own_prompt(tool)));
@@ -83,8 +86,8 @@ fn prompts<'a>(tools: impl Iterator<Item = &'a Tool>, count: usize) -> Vec<(Opti
     own.filter(|(_, prompt)| !prompt.trim().is_empty()).chain(generic).collect()
 }
 
-/// What somebody would ask who wants this tool: its first example, else the first sentence of its
-/// description, else its name.
+/// Returns a prompt of somebody who wants this tool: its first example, otherwise the first
+/// sentence of its description, otherwise its name.
 fn own_prompt(tool: &Tool) -> String {
     if let Some(example) = tool.examples.first() {
         return example.clone();
@@ -96,8 +99,8 @@ fn own_prompt(tool: &Tool) -> String {
     }
 }
 
-/// The threshold, relative to the share of the tool at the 95th percentile, which a few hostile tools
-/// cannot move.
+/// Returns the threshold. It is relative to the share of the tool at the 95th percentile, which a
+/// few hostile tools cannot change.
 fn threshold(shares: &[f64]) -> f64 {
     let mut sorted = shares.to_vec();
     sorted.sort_by(f64::total_cmp);

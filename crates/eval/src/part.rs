@@ -1,15 +1,15 @@
-//! Which part a public set has in choices: a figure that settings were chosen by says less than one
-//! that nobody looked at before.
+//! The part that a public set has in the choice of settings. A figure that settings were chosen by
+//! says less than a figure that nobody looked at before.
 
 use serde::Serialize;
 
 const SETS: &str = include_str!("sets.txt");
 
-/// What a set is used for. A set of one's own has no part.
+/// What a set is used for. A user's own set has no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SetPart {
-    /// Constants, rules and weights are chosen on it.
+    /// Constants, rules and weights are chosen with it.
     Choice,
     /// It shows what the choices are worth.
     Check,
@@ -21,7 +21,7 @@ impl SetPart {
     const ALL: [(&'static str, Self); 3] =
         [("choice", Self::Choice), ("check", Self::Check), ("training", Self::Training)];
 
-    /// The part of a public set, by its name.
+    /// Returns the part of a public set by its name.
     pub fn of(set: &str) -> Option<Self> {
         let lists = SETS.lines().filter_map(|line| line.split_once(": "));
         let mut lists = lists.filter(|(part, _)| !part.starts_with('#'));

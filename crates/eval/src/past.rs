@@ -6,7 +6,7 @@ use super::Error;
 use super::dataset::{BadRow, RowFile, parse_query};
 use toolroute_rank::engine::PastPrompt;
 
-/// The names under which a row may give its tools.
+/// The members in which a row may name its tools.
 #[derive(Deserialize)]
 struct Served {
     #[serde(default)]
@@ -16,11 +16,13 @@ struct Served {
 }
 
 impl RowFile {
-    /// The past prompts, and the rows that are none: `{"query", "tools": [ids]}`, or `gold` for
-    /// `tools`, so that a file of prompts with known answers will do.
+    /// Returns the past prompts, and the rows that are invalid. A row is
+    /// `{"query", "tools": [ids]}`. It may have `gold` instead of `tools`, so that files of prompts
+    /// with known answers are accepted.
     ///
     /// # Errors
-    /// [`Error::NoRows`] where all lines are blank, [`Error::NothingRead`] where no row is a prompt.
+    /// Returns [`Error::NoRows`] if all lines are blank, and [`Error::NothingRead`] if no row is a
+    /// prompt.
     pub fn past(&self) -> Result<(Vec<PastPrompt>, Vec<BadRow>), Error> {
         self.check()?;
         let (mut past, mut bad) = (Vec::new(), Vec::new());

@@ -12,27 +12,27 @@ use toolroute_rank::engine::{
 };
 use toolroute_rank::selection::Exclusion;
 
-/// Prompts embedded together.
+/// The number of prompts that are embedded together.
 const CHUNK: usize = 256;
 
-/// An engine's mean scores over a file of prompts.
+/// The mean scores of an engine over a file of prompts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Scored {
     pub strategy: Strategy,
     /// Prompts with at least one right tool.
     pub queries: usize,
-    /// Of the answers as they are: one without tools has found none of the right ones.
+    /// Scores of the answers as they are. An answer without tools has found none of the right ones.
     #[serde(flatten)]
     pub measures: Measures,
-    /// Of the answers with the tools that they hold back because none is sure to fit.
+    /// Scores of the answers with the tools that they hold back because none is sure to fit.
     pub without_abstention: Measures,
-    /// Share of the prompts that are answered by no tool, because none is sure to fit.
+    /// Share of the prompts whose answer has no tool, because none is sure to fit.
     pub none: f64,
     /// Share of the prompts whose answer is unsure.
     pub unsure: f64,
 }
 
-/// Takes out the queries whose candidates are all unknown, which no engine can answer.
+/// Separates the queries whose candidates are all unknown, because no engine can answer them.
 pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
     let (mut good, mut bad) = (Vec::with_capacity(queries.len()), Vec::new());
     for query in queries {
@@ -46,17 +46,18 @@ pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadR
     (good, bad)
 }
 
-/// Right tools that the catalog lacks, by name: no ranking can find them.
+/// Returns the right tools that are not in the catalog, sorted by name. No ranking can find them.
 pub fn unknown_gold(engine: &Engine, queries: &[Query]) -> Vec<String> {
     let gold = queries.iter().flat_map(|query| &query.gold);
     let unknown = gold.filter(|id| engine.catalog().get(id).is_none());
     unknown.cloned().collect::<BTreeSet<String>>().into_iter().collect()
 }
 
-/// Answers every query that has gold and takes the mean. `tell` hears how many are done.
+/// Answers every query that has gold, and returns the mean scores. `tell` receives the number of
+/// queries that are done, and the number of all.
 ///
 /// # Errors
-/// The first error of the engine: a prompt that cannot be answered would make the mean a lie.
+/// Returns the engine's first error, because a mean without the failed query would be misleading.
 pub fn score(
     engine: &Engine,
     queries: &[Query],
@@ -97,7 +98,7 @@ pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> 
     Measures::of(&ranked, &gold(&engine.catalog(), query))
 }
 
-/// [`measure`] with the tools that an answer holds back because none is sure to fit.
+/// Measures like [`measure`], with the tools that an answer holds back because none is sure to fit.
 pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
     if !selection.abstained {
         return measure(engine, query, selection);
@@ -108,7 +109,8 @@ pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selecti
     Measures::of(&ranked, &gold(&engine.catalog(), query))
 }
 
-/// The right tools by the ids that answers have: `server:tool` and bare names are other spellings.
+/// Returns the ids of the right tools as answers contain them. `server:tool` and bare names are
+/// other spellings.
 pub(super) fn gold<'a>(catalog: &'a Catalog, query: &'a Query) -> Vec<&'a str> {
     let canonical = |id: &'a String| catalog.get(id).map_or(id.as_str(), |t| t.id.as_str());
     query.gold.iter().map(canonical).collect()

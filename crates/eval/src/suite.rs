@@ -5,37 +5,38 @@ use std::path::{Path, PathBuf};
 use super::dataset::{BadRow, Query, RowFile};
 use super::error::Error;
 
-/// The tools of a set: rows, or a folder with anything that a catalog may be made of.
+/// The tools of a set: a file of rows, or a folder with any files that a catalog may be made from.
 const TOOLS: [&str; 2] = ["tools.jsonl", "tools"];
 const QUERIES: &str = "queries.jsonl";
 const OFF_TOPIC: &str = "offtopic.jsonl";
 
-/// Where a set's parts lie.
+/// The paths of a set's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetFiles {
-    /// Its folder's name.
+    /// The name of the set's folder.
     pub name: String,
     pub tools: PathBuf,
     pub queries: PathBuf,
-    /// Prompts that none of its tools serves, where there are any.
+    /// Prompts that none of the set's tools serves, if there are any.
     pub off_topic: Option<PathBuf>,
 }
 
 /// The prompts of a set.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
-    /// Those with known answers.
+    /// Prompts with known answers.
     pub on_topic: Vec<Query>,
     pub off_topic: Vec<Query>,
-    /// Rows that are no prompts of their file, by its path.
+    /// Invalid rows, with the path of their file.
     pub bad: Vec<(PathBuf, BadRow)>,
 }
 
-/// The sets of a folder by name, or those of the names given. A folder without prompts is none.
+/// Returns the sets of a folder by name, or those with the given names. A folder without prompts is
+/// not a set.
 ///
 /// # Errors
-/// [`Error::NoSets`], [`Error::UnknownSet`], [`Error::NoTools`], and [`Error::Io`] where the folder
-/// cannot be read.
+/// Returns [`Error::NoSets`], [`Error::UnknownSet`], [`Error::NoTools`], and [`Error::Io`] if the
+/// folder cannot be read.
 pub fn find_sets(folder: &Path, only: &[String]) -> Result<Vec<SetFiles>, Error> {
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(Error::io("read", folder))? {
@@ -68,11 +69,12 @@ impl SetFiles {
         Ok(Self { name, tools, queries: folder.join(QUERIES), off_topic })
     }
 
-    /// Its prompts, or `most` of each kind: evenly spread over the file, so that a sample of a file
-    /// sorted by server has them all, and the same ones each time.
+    /// Returns the prompts of the set, or at most `most` of each kind. A sample is spread evenly
+    /// over the file, so that a sample of a file sorted by server contains all servers. It is the
+    /// same each time.
     ///
     /// # Errors
-    /// Where a file cannot be read or holds nothing.
+    /// Returns an error if a file cannot be read or contains no prompts.
     pub fn prompts(&self, most: Option<usize>) -> Result<Prompts, Error> {
         let (queries, mut bad) = rows(&self.queries)?;
         let on_topic = queries.into_iter().filter(|query| !query.gold.is_empty()).collect();
@@ -89,7 +91,7 @@ impl SetFiles {
     }
 }
 
-/// Prompts of a file, and rows that are none.
+/// The prompts of a file, and its invalid rows.
 type Rows = (Vec<Query>, Vec<(PathBuf, BadRow)>);
 
 fn rows(path: &Path) -> Result<Rows, Error> {
@@ -104,7 +106,7 @@ fn has_gold(query: Query) -> BadRow {
 
 fn spread<T>(rows: Vec<T>, most: Option<usize>) -> Vec<T> {
     let (count, most) = (rows.len(), most.unwrap_or(usize::MAX).min(rows.len()));
-    // The row at `at` is taken where the number of rows due rises.
+    // The row at `at` is taken if the number of rows due increases there.
     let due = |at: usize| at * most / count;
     let taken = |(at, row)| (due(at + 1) > due(at)).then_some(row);
     rows.into_iter().enumerate().filter_map(taken).collect()

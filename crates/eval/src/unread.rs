@@ -1,6 +1,8 @@
-//! What a file is in which no row of prompts could be read, and what makes one of it.
+//! Recognises the format of a file in which no row of prompts could be read, and names a way to
+//! convert it.
 
-/// What a file looks like whose bytes begin so, and what makes JSON lines of it.
+/// Returns the likely format of a file that begins with these bytes, and how to convert it to JSON
+/// lines.
 pub fn cure(bytes: &[u8]) -> &'static str {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();

@@ -1,5 +1,6 @@
-//! Between an engine and an executor: the outcome of a call goes to the session and to the log; what
-//! the log and the circuit breakers say goes to the next selection and to the next call.
+//! Connects an engine and an executor. The outcome of a call goes to the session and to the log,
+//! and what the log and the circuit breakers record is used by the next selection and the next
+//! call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,15 +15,15 @@ use toolroute_run::execution::{
 };
 use toolroute_vectors::embedding::{Embedder, Role};
 
-/// Joins an executor to an engine. From then on tools whose circuit breakers are open are left out of
-/// answers, the executor expects of each tool the duration and the size of answers that the log knows,
-/// and its summaries are made by the engine's model.
+/// Connects an executor to an engine. From then on, answers leave out tools whose circuit breaker
+/// is open, the executor estimates the duration and the size of each tool's answers from the log,
+/// and the engine's model makes the executor's summaries.
 pub fn join(engine: &Engine, executor: &Arc<Executor>) {
     let observations = engine.observed();
     for tool in engine.catalog().iter() {
         let Some(observed) = observations.tool(tool.id.as_str()) else { continue };
         if let Some(latency_ms) = observed.latency_ms {
-            // Who reports a run from elsewhere does not say how long its answer was.
+            // A run that another program reports has no answer size.
             let guessed = || executor.estimate(tool).chars;
             let chars = observed.chars.map_or_else(guessed, |chars| chars.round() as usize);
             executor.learn(tool, latency_ms, chars);
@@ -33,20 +34,22 @@ pub fn join(engine: &Engine, executor: &Arc<Executor>) {
             move |question: &str, sentences: &[&str]| cosines(model.as_ref(), question, sentences);
         executor.summarize_with(Arc::new(Extractive::new(score)));
     }
-    // A weak reference: an engine must not keep servers running that nobody calls any more.
+    // A weak reference, because the engine must not keep servers running that nobody calls any
+    // more.
     let executor = Arc::downgrade(executor);
     engine.watch(move || executor.upgrade().map_or_else(OpenBreakers::default, |e| blocked(&e)));
 }
 
-/// The tools nearest to one in meaning, nearest first, 12 at most; none without a model.
+/// Returns the tools nearest in meaning to a tool, nearest first, at most 12; empty without a
+/// model.
 pub fn neighbors(engine: &Engine, tool: &ToolId) -> Vec<Neighbor> {
     let Ok(vectors) = engine.vectors() else { return Vec::new() };
     let near = vectors.neighbors(tool).into_iter();
     near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect()
 }
 
-/// The ids of the tools nearest to one, nearest first, three at most: by meaning, and without a model
-/// by the words of its name and description.
+/// Returns the ids of the tools nearest to a tool, nearest first, at most three. Tools are compared
+/// by meaning, or without a model by the words of their names and descriptions.
 pub fn nearest(engine: &Engine, tool: &ToolId) -> Vec<ToolId> {
     const MOST: usize = 3;
     let catalog = engine.catalog();
@@ -67,10 +70,10 @@ pub fn nearest(engine: &Engine, tool: &ToolId) -> Vec<ToolId> {
 }
 
 impl Session {
-    /// Remembers the outcome of a call, and logs every attempt that was sent, with the prompt that it
-    /// was made for and the tools that were offered then. `question` is that prompt; where it is
-    /// empty, it is the latest prompt for which the session was offered the tool. Without a log the
-    /// attempts are only counted.
+    /// Remembers the outcome of a call. Logs every attempt that was sent, with the prompt that it
+    /// was made for and the tools that were offered for that prompt. `question` is the prompt; if
+    /// it is empty, the latest prompt for which the session was offered the tool is used. Without a
+    /// log, the attempts are only counted.
     pub fn record_report(&self, engine: &Engine, report: &Report, question: &str) {
         self.note_report(report);
         let first = report.attempts.first().map(|attempt| &attempt.tool);
@@ -105,7 +108,7 @@ impl Session {
     }
 }
 
-/// Counts an execution, and logs it where the engine keeps a log.
+/// Counts an execution, and logs it if the engine keeps a log.
 fn log(engine: &Engine, execution: Execution) {
     if engine.recorder().is_none() {
         engine.metrics().count_execution(&execution);
@@ -139,7 +142,7 @@ fn execution(attempt: &Attempt, offer: Option<&Offer>) -> Execution {
     let (tool, success) = (&attempt.tool, is_answer(attempt));
     let execution = match offer {
         Some(offer) => offer.execution(tool, success),
-        // Without words there is nothing to embed.
+        // Without a prompt there is nothing to embed.
         None => Execution {
             prompt: None,
             prompt_hash: Some(PromptHash::of("")),
@@ -153,7 +156,7 @@ fn execution(attempt: &Attempt, offer: Option<&Offer>) -> Execution {
     }
 }
 
-/// A word for how an attempt went wrong.
+/// Returns a word for the kind of failure of an attempt.
 fn error_kind(ending: &Ending) -> Option<String> {
     let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
     match ending {
@@ -164,7 +167,7 @@ fn error_kind(ending: &Ending) -> Option<String> {
     }
 }
 
-/// An id that no other process that writes to the same log gives to its requests.
+/// Returns an id that no other process that writes to the same log gives to its requests.
 pub(super) fn request_id() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -176,8 +179,8 @@ pub(super) fn request_id() -> String {
     id
 }
 
-/// The cosine of each sentence with the question; `None` where the model fails: then the text is cut
-/// without a summary.
+/// Returns the cosine of each sentence with the question. Returns `None` if the model fails; the
+/// text is then cut without a summary.
 fn cosines(model: &dyn Embedder, question: &str, sentences: &[&str]) -> Option<Vec<f32>> {
     let query = model.embed(&[question], Role::Query).ok()?.vectors;
     let documents = model.embed(sentences, Role::Document).ok()?.vectors;
@@ -195,7 +198,8 @@ mod tests {
         Blocking, BreakerOptions, Candidate, Closures, ExecutorOptions, Order, Servers,
     };
 
-    /// A tool that fails, one that answers with a list of 200 numbers, and a server that is not there.
+    /// Creates an executor with a tool that fails, a tool that answers with a list of 200 numbers,
+    /// and a server without tools.
     fn executor() -> Arc<Executor> {
         let tool = |name: &str| Tool::new(Some("s"), name, "");
         let closures = Closures::new()

@@ -1,9 +1,9 @@
-//! A conversation with one client: its prompts, the tools that were offered for them, the calls and
-//! what they answered; and a plan, which makes several calls for one prompt.
+//! Conversations with one client: its prompts, the tools that were offered for them, the calls and
+//! their results. A plan makes several calls for one prompt.
 //!
-//! The engine ranks and the executor calls. This module is where the two meet: a [`Session`] gives
-//! the engine the earlier prompts and the executor a loop guard, and writes each call to the log with
-//! the prompt that it was made for. It never opens a connection or a file itself.
+//! The engine ranks tools and the executor calls them. This crate connects the two: a [`Session`]
+//! gives the engine the earlier prompts, gives the executor a loop guard, and logs each call with
+//! the prompt that it was made for. The crate never opens a connection or a file itself.
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool};
@@ -47,15 +47,15 @@ pub use calls::{join, nearest, neighbors};
 #[cfg(feature = "execution")]
 pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
 
-/// Prompts that a session remembers, each with what was offered for it.
+/// The maximum number of prompts that a session remembers, each with the tools offered for it.
 const OFFERS: usize = 16;
 
-/// Characters of a result that are remembered.
+/// The maximum number of characters of a result that are remembered.
 #[cfg(feature = "execution")]
 const MOST_CHARS: usize = 16_384;
 
-/// One conversation with one client. Every door makes or finds one: an MCP connection, a value of
-/// `session` over HTTP, `--session NAME` on the command line. Share it by `Arc`.
+/// One conversation with one client. Every interface creates or finds one: an MCP connection, a
+/// value of `session` over HTTP, `--session NAME` on the command line. Share it with an `Arc`.
 #[derive(Debug, Default)]
 pub struct Session {
     name: Option<String>,
@@ -64,7 +64,7 @@ pub struct Session {
     guard: LoopGuard,
 }
 
-/// The state of a session, which programs keep as JSON from one run to the next.
+/// The state of a session, which programs store as JSON between two runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionRecord {
@@ -77,25 +77,25 @@ pub struct SessionRecord {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Memory {
-    /// The latest last.
+    /// The offers, the latest last.
     offers: VecDeque<Offer>,
     last_tool: Option<ToolId>,
     last_result: Option<Value>,
 }
 
 impl Session {
-    /// A session with a name, which identifies it in the log.
+    /// Creates a session with a name, which identifies it in the log.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..Self::default() }
     }
 
-    /// A session of one connection, with a unique name.
+    /// Creates a session for one connection, with a unique name.
     #[cfg(feature = "execution")]
     pub fn of_connection() -> Self {
         Self::new(calls::request_id())
     }
 
-    /// Limits the calls of the session.
+    /// Sets the limits on the calls of the session.
     #[cfg(feature = "execution")]
     #[must_use]
     pub fn with_limits(mut self, limits: CallLimits) -> Self {
@@ -103,12 +103,12 @@ impl Session {
         self
     }
 
-    /// The name; `None` for a session of one request.
+    /// Returns the name; `None` for a session of one request.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The loop guard, which counts the session's calls.
+    /// Returns the loop guard, which counts the session's calls.
     #[cfg(feature = "execution")]
     pub fn guard(&self) -> &LoopGuard {
         &self.guard
@@ -118,23 +118,23 @@ impl Session {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The latest prompts, oldest first.
+    /// Returns the latest prompts, oldest first.
     pub fn prompts(&self) -> Vec<String> {
         self.memory().offers.iter().map(|offer| offer.prompt.clone()).collect()
     }
 
-    /// The tool that answered last.
+    /// Returns the tool that answered last.
     pub fn last_tool(&self) -> Option<ToolId> {
         self.memory().last_tool.clone()
     }
 
-    /// What that tool answered: its structured content, or its text.
+    /// Returns the result of that tool: its structured content, or its text.
     pub fn last_result(&self) -> Option<Value> {
         self.memory().last_result.clone()
     }
 
-    /// Adds what the session knows to a request: the earlier prompts as the conversation, and the last
-    /// tool. What the request has itself is not replaced.
+    /// Adds what the session knows to a request: the earlier prompts as the conversation, and the
+    /// last tool. It does not replace what the request already has.
     #[must_use]
     pub fn request(&self, mut request: SelectRequest) -> SelectRequest {
         let memory = self.memory();
@@ -161,20 +161,21 @@ impl Session {
         memory.offers.push_back(selection.offer(prompt));
     }
 
-    /// The latest offer with the tool in it: that of the prompt that a call of the tool serves.
+    /// Returns the latest offer that contains the tool. A call of the tool serves the prompt of
+    /// that offer.
     pub fn offer_of(&self, tool: &ToolId) -> Option<Offer> {
         let has = |offer: &&Offer| offer.tools.iter().any(|offered| offered.id == *tool);
         self.memory().offers.iter().rev().find(has).cloned()
     }
 
-    /// The latest offer for a prompt; an empty one where nothing was offered for it.
+    /// Returns the latest offer for a prompt, or an empty offer if nothing was offered for it.
     pub fn offer_for(&self, prompt: &str) -> Offer {
         let (memory, empty) = (self.memory(), Offer::new(prompt));
         let found = memory.offers.iter().rev().find(|offer| offer.prompt == empty.prompt).cloned();
         found.unwrap_or(empty)
     }
 
-    /// Remembers the tool of a call that was answered, and its result.
+    /// Remembers the tool and the result of a call that was answered.
     #[cfg(feature = "execution")]
     pub fn note_report(&self, report: &Report) {
         let Outcome::Answered(answer) = &report.outcome else { return };
@@ -187,8 +188,8 @@ impl Session {
         memory.last_result = Some(data.cloned().unwrap_or_else(text));
     }
 
-    /// Reads a tool's arguments from a prompt, with the session's earlier prompts and its last result
-    /// where `sources` has none.
+    /// Reads a tool's arguments from a prompt. Uses the session's earlier prompts and its last
+    /// result if `sources` has none.
     #[cfg(feature = "execution")]
     pub fn prepare_arguments(
         &self,
@@ -196,7 +197,7 @@ impl Session {
         sources: &ArgumentSources<'_>,
     ) -> PreparedArguments {
         let prompts = self.prompts();
-        // The prompt itself may have been noted already.
+        // The prompt itself may already be among the session's prompts.
         let earlier: Vec<&str> =
             prompts.iter().map(String::as_str).filter(|prompt| *prompt != sources.prompt).collect();
         let last_result = self.last_result();
@@ -205,7 +206,7 @@ impl Session {
         prepare_arguments(tool, &ArgumentSources { earlier, last_result, ..*sources })
     }
 
-    /// The state of the session, to be kept.
+    /// Returns the state of the session, for storage.
     pub fn record(&self) -> SessionRecord {
         SessionRecord {
             memory: self.memory().clone(),
@@ -214,7 +215,7 @@ impl Session {
         }
     }
 
-    /// A session with the state that another program kept.
+    /// Creates a session from a state that another program stored.
     pub fn restore(name: impl Into<String>, record: SessionRecord) -> Self {
         Self {
             name: Some(name.into()),

@@ -1,4 +1,4 @@
-//! Several tools for one prompt: a step for each thing that it asks for, in order.
+//! Runs several tools for one prompt: one step for each thing that the prompt asks for, in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,45 +12,47 @@ use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
 
-/// Why a step is left out.
+/// Why a step is not run.
 const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
 
-/// The steps of a prompt while they are run. The plan selects and calls nothing by itself: the caller
-/// takes [`Plan::next_request`], has the engine select for it, passes the answer to [`Plan::prepare`],
-/// makes the call that this returns and passes its report to [`Plan::note`].
+/// The steps of a prompt while they are run. The plan itself selects and calls nothing. The caller
+/// takes [`Plan::next_request`], lets the engine select for it, passes the selection to
+/// [`Plan::prepare`], makes the call that this returns, and passes the report of the call to
+/// [`Plan::note`].
 pub struct Plan<'a> {
     session: &'a Session,
     now: &'a LocalTime,
     waiting: VecDeque<String>,
-    /// Needs beyond the most steps of a plan.
+    /// Needs beyond the maximum number of steps.
     beyond: Vec<String>,
     steps: Vec<Step>,
-    /// Whether the plan is shown and not run: then a step that cannot be run does not end it.
+    /// Whether the plan is only shown and not run. A step that cannot be run then does not end the
+    /// plan.
     is_draft: bool,
 }
 
 /// The result of a plan.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanReport {
-    /// Whether every step was answered; for a plan that is only shown, whether each could be run.
+    /// Whether every step was answered or, for a plan that is only shown, can be run.
     pub complete: bool,
-    /// In order; those after one that was not answered were not run.
+    /// The steps in order. Steps after one that was not answered were not run.
     pub steps: Vec<Step>,
 }
 
 /// One thing that the prompt asks for.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// The words of the prompt.
+    /// The words of the prompt that ask for it.
     pub need: String,
     pub state: StepState,
     /// The tool that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolId>,
-    /// Why it was chosen, or why none was.
+    /// Why the tool was chosen, or why none was.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// The arguments, where each value comes from, and what the user must be asked.
+    /// The arguments, the source of each value, and what the user must be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<PreparedArguments>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +65,7 @@ pub struct Step {
 pub enum StepState {
     /// A tool answered.
     Answered,
-    /// It can be run; the plan is only shown.
+    /// The step can be run, but the plan is only shown.
     Ready,
     /// The user must be asked something first.
     Clarify,
@@ -73,11 +75,11 @@ pub enum StepState {
     Failed,
     /// No tool fits.
     NoTool,
-    /// A step before it was not answered.
+    /// An earlier step was not answered, or the plan has too many steps.
     NotRun,
 }
 
-/// A call to make.
+/// A call that the caller has to make.
 #[derive(Clone, Debug)]
 pub struct PlannedCall {
     pub need: String,
@@ -85,9 +87,9 @@ pub struct PlannedCall {
     pub arguments: Arguments,
 }
 
-/// The question to ask before a tool that may change something is run for a prompt that forbids it, makes
-/// it conditional, postpones it, only asks about it or orders what no tool does. `None` for a plain order,
-/// and for a tool that only reads.
+/// Returns the question to ask before a tool that may change something runs for a prompt that
+/// forbids the change, makes it conditional, postpones it, only asks about it, or orders what no
+/// tool does. Returns `None` for a plain order, and for a tool that only reads.
 pub fn doubt(tool: &Tool, selection: &Selection, words: &str) -> Option<String> {
     if tool.effects().reads_only() {
         return None;
@@ -115,21 +117,23 @@ impl Step {
 }
 
 impl<'a> Plan<'a> {
-    /// A plan for the needs of a prompt ([`Engine::needs`](toolroute_rank::engine::Engine::needs)). Words such as
-    /// "tomorrow" are relative to `now`.
+    /// Creates a plan for the needs of a prompt
+    /// ([`Engine::needs`](toolroute_rank::engine::Engine::needs)). Words such as "tomorrow" are
+    /// relative to `now`.
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
         Self { session, now, waiting: needs.into(), beyond, steps: Vec::new(), is_draft: false }
     }
 
-    /// The plan is shown only: no step is run.
+    /// Makes the plan one that is only shown: no step is run.
     #[must_use]
     pub fn draft(self) -> Self {
         Self { is_draft: true, ..self }
     }
 
-    /// The request for the next step's tool; `None` at the end. Its context has the last tool, but its
-    /// words are not read together with those of the step before, which has its own tool.
+    /// Returns the request for the next step's tool; `None` at the end. Its context contains the
+    /// last tool, but its words are not combined with those of the previous step, which has its own
+    /// tool.
     pub fn next_request(&mut self) -> Option<SelectRequest> {
         let need = self.waiting.pop_front()?;
         let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
@@ -142,7 +146,7 @@ impl<'a> Plan<'a> {
         Some(request)
     }
 
-    /// The call of the present step; `None` where there is none to make.
+    /// Returns the call of the current step; `None` if there is no call to make.
     pub fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
         let step = self.steps.last_mut()?;
         let Some(first) = selection.tools.first() else {
@@ -175,7 +179,8 @@ impl<'a> Plan<'a> {
         (!self.is_draft).then_some(call)
     }
 
-    /// Notes the report on the call. The session gets it by [`Session::record_report`].
+    /// Records the report of the call. The session receives it separately, from
+    /// [`Session::record_report`].
     pub fn note(&mut self, report: Report) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = match &report.outcome {
@@ -190,7 +195,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Skips the other steps: they may need what this one did not return.
+    /// Skips the remaining steps, because they may need a result that this step did not return.
     fn stop(&mut self) {
         if self.is_draft {
             return;
@@ -198,7 +203,8 @@ impl<'a> Plan<'a> {
         self.steps.extend(self.waiting.drain(..).map(|need| Step::not_run(need, "")));
     }
 
-    /// Notes why the step's tool could not be selected or called. The steps before it stay in the report.
+    /// Records why the step's tool could not be selected or called. The earlier steps stay in the
+    /// report.
     pub fn fail(&mut self, because: String) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = StepState::Failed;
@@ -206,7 +212,7 @@ impl<'a> Plan<'a> {
         self.stop();
     }
 
-    /// The report on all steps, run and not run.
+    /// Returns the report on all steps, including those that were not run.
     pub fn finish(mut self) -> PlanReport {
         let beyond = self.beyond.drain(..).map(|need| Step::not_run(need, TOO_MANY));
         self.steps.extend(beyond);

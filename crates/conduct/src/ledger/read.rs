@@ -8,13 +8,13 @@ use crate::Error;
 use crate::facts::FactQuery;
 
 impl Ledger {
-    /// The unique id of this file, which is part of every idempotency key.
+    /// Returns the unique id of this file, which is part of every idempotency key.
     pub fn id(&self) -> Result<String, Error> {
         let ask = "SELECT value FROM meta WHERE key = 'id'";
         self.connection.query_row(ask, [], |row| row.get(0)).map_err(self.failed("say its name"))
     }
 
-    /// The latest request made of a document that has one of these digests.
+    /// Returns the latest request whose document has one of these digests.
     pub fn latest(&self, digests: &[String; 2]) -> Result<Option<RequestRow>, Error> {
         let ask = format!(
             "SELECT {} FROM requests WHERE digest IN (?1, ?2) ORDER BY id DESC LIMIT 1",
@@ -23,7 +23,7 @@ impl Ledger {
         self.one(&ask, &[&digests[0], &digests[1]], RequestRow::read)
     }
 
-    /// The latest request that was not refused.
+    /// Returns the latest request that was not refused.
     pub fn latest_of_all(&self) -> Result<Option<RequestRow>, Error> {
         let ask = format!(
             "SELECT {} FROM requests WHERE status <> 'refused' ORDER BY id DESC LIMIT 1",
@@ -32,39 +32,41 @@ impl Ledger {
         self.one(&ask, &[], RequestRow::read)
     }
 
+    /// Returns the request with this id.
+    ///
     /// # Errors
-    /// Where there is no such request.
+    /// Returns an error if there is no such request.
     pub fn request(&self, id: i64) -> Result<RequestRow, Error> {
         let ask = format!("SELECT {} FROM requests WHERE id = ?1", RequestRow::COLUMNS);
         let found = self.connection.query_row(&ask, [id], RequestRow::read);
         found.map_err(self.failed("give a request"))
     }
 
-    /// The obligation to look at next.
+    /// Returns the first obligation of a request that is still active.
     pub fn next_active(&self, request: i64) -> Result<Option<ObligationRow>, Error> {
         let ask = "SELECT * FROM obligations WHERE request = ?1 AND status = 'active' \
                    ORDER BY id LIMIT 1";
         self.one(ask, &[&request], ObligationRow::read)
     }
 
-    /// By name within a request.
+    /// Returns the obligation with this name in a request.
     pub fn obligation(&self, request: i64, name: &str) -> Result<Option<ObligationRow>, Error> {
         let ask = "SELECT * FROM obligations WHERE request = ?1 AND name = ?2";
         self.one(ask, &[&request, &name], ObligationRow::read)
     }
 
-    /// By the number of its row.
+    /// Returns the obligation with this row id.
     pub fn obligation_at(&self, id: i64) -> Result<Option<ObligationRow>, Error> {
         self.one("SELECT * FROM obligations WHERE id = ?1", &[&id], ObligationRow::read)
     }
 
-    /// Of one request, or of all.
+    /// Returns the obligations of one request, or of all requests.
     pub fn obligations(&self, request: Option<i64>) -> Result<Vec<ObligationRow>, Error> {
         let ask = "SELECT * FROM obligations WHERE ?1 IS NULL OR request = ?1 ORDER BY id";
         self.all(ask, &[&request], ObligationRow::read)
     }
 
-    /// The runs for an obligation, in the order in which they began.
+    /// Returns the runs for an obligation in the order in which they started.
     pub fn runs_for(&self, obligation: i64, purpose: Purpose) -> Result<Vec<RunRow>, Error> {
         let ask = "SELECT * FROM runs WHERE obligation = ?1 AND purpose = ?2 ORDER BY id";
         self.all(ask, &[&obligation, &purpose], RunRow::read)
@@ -78,7 +80,7 @@ impl Ledger {
         self.all("SELECT * FROM runs ORDER BY id", &[], RunRow::read)
     }
 
-    /// Of one request, or of all.
+    /// Returns the assertions of one request, or of all requests.
     pub fn assertions(&self, request: Option<i64>) -> Result<Vec<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE ?1 IS NULL OR assertions.request = ?1 ORDER BY assertions.id",
@@ -87,7 +89,7 @@ impl Ledger {
         self.all(&ask, &[&request], AssertionRow::read)
     }
 
-    /// The facts of a request, the latest first, without rejected ones.
+    /// Returns the facts of a request, the latest first, without rejected ones.
     pub(crate) fn facts_of_request(
         &self,
         query: &FactQuery<'_>,
@@ -101,7 +103,8 @@ impl Ledger {
         self.all(&ask, &[&query.request, &query.kind, &query.subject], AssertionRow::read)
     }
 
-    /// Facts of users and verified facts from other requests, the latest first, at most `most`.
+    /// Returns facts of users and verified facts from other requests, the latest first, at most
+    /// `most`.
     pub(crate) fn facts_of_others(
         &self,
         query: &FactQuery<'_>,
@@ -120,7 +123,7 @@ impl Ledger {
         self.all(&ask, &with, AssertionRow::read)
     }
 
-    /// What the user replied to a question, in order.
+    /// Returns the user's replies to a question, in order.
     pub fn replies(&self, question: i64) -> Result<Vec<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE assertions.obligation = ?1 AND sources.kind = 'user' ORDER BY assertions.id",
@@ -129,7 +132,7 @@ impl Ledger {
         self.all(&ask, &[&question], AssertionRow::read)
     }
 
-    /// The result of an obligation: its latest assertion that was not rejected.
+    /// Returns the result of an obligation: its latest assertion that was not rejected.
     pub fn result(&self, obligation: i64) -> Result<Option<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE assertions.obligation = ?1 AND standing <> 'rejected' \
@@ -139,7 +142,7 @@ impl Ledger {
         self.one(&ask, &[&obligation], AssertionRow::read)
     }
 
-    /// The next report of a tool that is not verified yet.
+    /// Returns the next result of a report that is not verified yet.
     pub fn next_unverified(&self, request: i64) -> Result<Option<AssertionRow>, Error> {
         let ask = format!(
             "{} JOIN obligations ON obligations.id = assertions.obligation \

@@ -34,11 +34,11 @@ fn word<T: DeserializeOwned>(value: ValueRef<'_>) -> FromSqlResult<T> {
     serde_json::from_value(word).map_err(|error| FromSqlError::Other(error.into()))
 }
 
-/// How far a request has come.
+/// The progress of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestStatus {
-    /// Logged, not yet translated.
+    /// Recorded, but not translated yet.
     Received,
     /// Its obligations are in the ledger.
     Planned,
@@ -47,29 +47,29 @@ pub enum RequestStatus {
     Answered,
 }
 
-/// What a tool is run for.
+/// Why a tool is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     Plan,
-    /// To see whether it says the same again.
+    /// To check that the tool returns the same result again.
     Verify,
 }
 
-/// What became of a run.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     Started,
     /// The tool answered.
     Completed,
-    /// The tool said that it failed.
+    /// The tool reported that it failed.
     Failed,
     /// The process ended during the run, and the tool must not be called again.
     Uncertain,
 }
 
-/// Where an assertion comes from.
+/// The origin of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -87,11 +87,11 @@ pub enum Standing {
     /// A postcondition does not hold.
     Rejected,
     Verified,
-    /// The verify pass found something against it.
+    /// The verification found evidence against it.
     Disputed,
 }
 
-/// A document and what came of it.
+/// A request: its document, its state and its answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequestRow {
     pub id: i64,
@@ -112,7 +112,7 @@ pub struct ObligationRow {
     pub payload: Map<String, Value>,
     pub say: Option<String>,
     pub status: Status,
-    /// Why it is settled as it is.
+    /// The reason for the status.
     pub note: Option<String>,
 }
 
@@ -151,7 +151,7 @@ pub struct AssertionRow {
     pub standing: Standing,
     pub because: Option<String>,
     pub origin: Origin,
-    /// The tool, or who said it.
+    /// The id of the tool, or the person or program that made the assertion.
     pub source: String,
     pub run: Option<i64>,
 }

@@ -1,15 +1,16 @@
-//! Checksums of the ledger's rows: changed, missing and foreign rows are found before they are used.
-//! They detect damage and not forgery, because whoever can write the file can write the sums.
+//! Checksums of the ledger's rows, with which changed, missing and foreign rows are found before
+//! they are used. They detect damage but not forgery, because whoever can write the file can also
+//! write the checksums.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
 use sha2::{Digest as _, Sha256};
 
-/// The tables whose rows have sums.
+/// The tables whose rows have checksums.
 const TABLES: [&str; 7] =
     ["meta", "requests", "obligations", "runs", "sources", "assertions", "events"];
 
-/// Part of the tables since version 2.
+/// The table of checksums, which the ledger has since version 2.
 pub const TABLE: &str = "
 CREATE TABLE sums (
     tab TEXT NOT NULL,
@@ -19,8 +20,8 @@ CREATE TABLE sums (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// A larger ledger, in bytes, is not verified when it is opened: verifying 8 MB, some 20,000 rows,
-/// takes about as long as one conducted request.
+/// The maximum size in bytes of a ledger that is verified when it is opened. Verifying 8 MB, some
+/// 20,000 rows, takes about as long as one conducted request.
 const MOST_BYTES: i64 = 8 << 20;
 
 /// Records which rows this connection writes. The tables must exist.
@@ -39,7 +40,7 @@ pub fn watch(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&sql)
 }
 
-/// Records all rows as written, for a ledger without sums.
+/// Records all rows as written, for a ledger without checksums.
 pub fn note_all(connection: &Connection) -> rusqlite::Result<()> {
     for table in TABLES {
         let sql =
@@ -49,7 +50,7 @@ pub fn note_all(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Writes the sums of the rows that this transaction has written.
+/// Writes the checksums of the rows that this transaction has written.
 pub fn seal(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     let is_watched = "SELECT count(*) > 0 FROM temp.sqlite_schema WHERE name = 'written_rows'";
     if !tx.prepare_cached(is_watched)?.query_row([], |row| row.get(0))? {
@@ -78,9 +79,10 @@ pub fn seal(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// What is wrong with the ledger's rows and their order, if anything is.
+/// Describes the damage to the ledger's rows or their order; `None` if there is none, or if the
+/// ledger is too large to verify.
 pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
-    // A consistent view of the file, even if others write.
+    // The transaction gives a consistent view of the file, even if others write.
     let reading = connection.unchecked_transaction()?;
     let pragma = |name| reading.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     if pragma("page_count")?.saturating_mul(pragma("page_size")?) > MOST_BYTES {
@@ -111,7 +113,8 @@ pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
     Ok((sums != rows).then(|| format!("{sums} rows were written, and {rows} are there")))
 }
 
-/// The sum of the first columns of a row: eight bytes of a hash over their types and contents.
+/// Returns the checksum of the first columns of a row: eight bytes of a hash of their types and
+/// contents.
 fn sum_of(row: &Row<'_>, columns: usize) -> rusqlite::Result<i64> {
     let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
     let mut hash = Sha256::new();

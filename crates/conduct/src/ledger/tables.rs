@@ -1,20 +1,20 @@
 //! The tables of the ledger, and the constraints that SQLite enforces.
 
-/// The version of the tables; unknown versions are rejected. Version 1 had no sums, and is upgraded
-/// when it is opened for writing.
+/// The version of the tables. Unknown versions are rejected. Version 1 had no checksums, and is
+/// upgraded when it is opened for writing.
 pub const VERSION: i64 = 2;
 
-/// The version without sums.
+/// The version without checksums.
 pub const UNSUMMED: i64 = 1;
 
-/// "tlrl": identifies our files.
+/// The application id that identifies our files: "tlrl" in ASCII.
 pub const APPLICATION: i64 = 0x746c_726c;
 
-/// Created at each start, because a ledger of an earlier version lacks it.
+/// Created whenever a ledger is opened, because a ledger of an earlier version lacks it.
 pub const INDEXES: &str =
     "CREATE INDEX IF NOT EXISTS assertions_by_kind ON assertions (kind, subject)";
 
-/// The triggers keep settled obligations and ended runs unchanged for every writer.
+/// The tables. The triggers prevent every writer from changing settled obligations and ended runs.
 pub const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 

@@ -11,7 +11,7 @@ use crate::json::canonical;
 use crate::obligation::{NewObligation, Request, Status};
 use toolroute_rank::engine::fingerprint;
 
-/// A run that is about to begin.
+/// A run that is about to start.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     pub request: i64,
@@ -23,7 +23,7 @@ pub struct Start<'a> {
     pub repeatable: bool,
 }
 
-/// A change of the ledger. The changes of one step are applied together.
+/// A change to the ledger. The changes of one step are applied together.
 #[derive(Clone, Debug)]
 pub enum Change {
     Finish(Finish),
@@ -34,7 +34,7 @@ pub enum Change {
         standing: Standing,
         because: Option<String>,
     },
-    /// A new child obligation.
+    /// Adds a child obligation.
     Owe {
         parent: i64,
         obligation: NewObligation,
