@@ -1,8 +1,9 @@
-//! Fits the strength of usage vectors and the handicap of learned tools to a sample of past prompts.
+//! Fits the strength of usage vectors and the handicap of learned tools to a sample of past
+//! prompts.
 //!
-//! Past prompts describe most tools better than their descriptions do, and worse where the model was
-//! trained on the tools. So each prompt is held out of its tools' history and ranked with the rest, once
-//! per strength.
+//! Past prompts describe most tools better than their descriptions do, but worse if the model was
+//! trained on the tools. So each prompt is held out of its tools' history and ranked with the rest,
+//! once per strength.
 
 use std::sync::Arc;
 
@@ -15,34 +16,35 @@ use super::usage_vectors::{SampledPrompt, UsageVectors};
 /// The strengths to try, the usual one first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 
-/// Another strength must gain more than this sum of nDCG over the usual one, so that no single prompt
-/// decides.
+/// The gain in the sum of nDCG over the usual strength that another strength must exceed, so that
+/// no single prompt decides.
 const SURE: f32 = 1.0;
 
-/// The cutoff of nDCG.
+/// The cut-off rank of nDCG.
 const COUNTED: usize = 5;
 
-/// The prior of the handicap counts as so many prompts that show [`USUAL_HANDICAP`].
+/// The weight, in prompts, of the prior [`USUAL_HANDICAP`].
 const HANDICAP_PRIOR: f32 = 10.0;
 
-/// Measured on two catalogs: 0.17 to 0.34 where each tool had five prompts or more.
+/// The prior of the handicap. Measured on two catalogs: 0.17 to 0.34 if each tool has five prompts
+/// or more.
 const USUAL_HANDICAP: f32 = 0.15;
 
-/// The largest handicap.
+/// The maximum handicap.
 pub(super) const MOST_HANDICAP: f32 = 1.0;
 
-/// A past prompt of the sample.
+/// A past prompt of the sample, compared with the tools of a catalog.
 struct Probe<'a> {
     vector: &'a [f32],
-    /// The tools of the catalog that served it, ascending, and how many times.
+    /// The rows of the tools that served it, ascending, and how many times.
     served: Vec<(u32, u64)>,
-    /// Its cosine with each tool's own vector.
+    /// Its cosine with each tool's own vector, by row.
     own: Vec<f32>,
     /// Whether one of its tools has other past prompts as well.
     has_more: bool,
 }
 
-/// The strength, 0 to 1, and the handicap.
+/// Returns the strength, 0 to 1, and the handicap.
 pub(super) fn fit<'v>(
     usage: &UsageVectors,
     tools: &[Arc<Tool>],
@@ -52,8 +54,9 @@ pub(super) fn fit<'v>(
     let probes = probes(usage, tools, &learned, &own);
     let (more, lone): (Vec<&Probe<'_>>, _) =
         probes.iter().filter(|probe| !probe.served.is_empty()).partition(|probe| probe.has_more);
-    // A prompt that is the only one of its tools stands for prompts whose tools have no history. Such
-    // prompts weigh no more than such tools do; else a history of one prompt per tool could only lose.
+    // A prompt that is the only one of its tools represents prompts for tools without history. Such
+    // prompts weigh no more than such tools do; otherwise a history of one prompt per tool could
+    // only lose.
     let unlearned = (tools.len() - learned.len()) as f32;
     let most = unlearned * more.len() as f32 / learned.len().max(1) as f32;
     let weight = (most / lone.len().max(1) as f32).min(1.0);
@@ -76,7 +79,7 @@ pub(super) fn fit<'v>(
             }
             quality(&scores, &probe.served)
         };
-        // Collected first: the order of a sum is part of its result.
+        // Collect first, because the result of a floating-point sum depends on its order.
         let sum = |probes: &[&Probe<'_>]| {
             let worth: Vec<f32> = probes.par_iter().map(worth).collect();
             worth.iter().sum::<f32>()
@@ -85,7 +88,7 @@ pub(super) fn fit<'v>(
     });
     let [usual, others @ ..] = tried;
     let better = others.into_iter().filter(|(_, _, worth)| *worth > usual.2 + SURE);
-    // Among equals the greatest strength wins.
+    // Of equally good strengths, the greatest wins.
     let best = better.rev().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or(usual);
     (best.0, best.1)
 }
@@ -111,9 +114,9 @@ fn probes<'a, 'v>(
     sampled.par_iter().map(probe).collect()
 }
 
-/// The mean rise, over the sample, of the best score among the learned tools that did *not* serve a
-/// prompt. A prompt is nearer to other prompts than to any description; the handicap takes this back, so
-/// that learned tools do not gain on prompts for other tools.
+/// Returns the mean rise, over the sample, of the best score among the learned tools that did *not*
+/// serve a prompt. A prompt is nearer to other prompts than to any description. The handicap
+/// compensates for this, so that learned tools do not gain on prompts for other tools.
 fn handicap(probes: &[Probe<'_>], moved: &[LearnedVector], strength: f32) -> f32 {
     let rise = |probe: &Probe<'_>| {
         let has_served =
@@ -136,20 +139,20 @@ fn handicap(probes: &[Probe<'_>], moved: &[LearnedVector], strength: f32) -> f32
     if moved.is_empty() { 0.0 } else { (sum / count).clamp(0.0, MOST_HANDICAP) }
 }
 
-/// Normalised discounted cumulative gain of a ranking, 0 to 1 (Järvelin and Kekäläinen 2002), with binary
-/// relevance and a log2 discount.
+/// Returns the normalised discounted cumulative gain of a ranking, 0 to 1 (Järvelin and Kekäläinen
+/// 2002), with binary relevance and a log2 discount.
 ///
-/// `ranks` are those of the right results, from 0; ranks from `depth` on count nothing. The ideal
-/// ranking has the first `right` results right, as far as they are within `depth`.
+/// `ranks` yields the ranks of the relevant results, counted from 0; ranks from `depth` on are
+/// ignored. `right` is the number of relevant results, all of which the ideal ranking puts first.
 pub fn ndcg(ranks: impl Iterator<Item = usize>, right: usize, depth: usize) -> f64 {
     let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
-    // Not `sum`, which is -0.0 over nothing and prints so.
+    // `Iterator::sum` returns -0.0 for an empty iterator, which would be printed as such.
     let sum = |sum: f64, rank: usize| sum + discount(rank);
     let gain = ranks.filter(|rank| *rank < depth).fold(0.0, sum);
     gain / (0..right.min(depth)).fold(0.0, sum)
 }
 
-/// How well the scores rank the tools that served, 0 to 1.
+/// Returns how well the scores rank the tools that served a prompt, 0 to 1.
 fn quality(scores: &[f32], served: &[(u32, u64)]) -> f32 {
     let rank = |&(row, _): &(u32, u64)| {
         let score = scores[row as usize];

@@ -1,44 +1,46 @@
-//! How much each execution counts. A client may report falsely and often, so that what one session and
-//! one day can add is bounded.
+//! The weight of each execution. A client may send many false reports, so the influence of one
+//! session and of one day is bounded.
 
 use std::collections::HashMap;
 
 use super::Execution;
 
-/// The prefix of the session of reports that name none: all of one client share one session.
+/// The prefix of the session of reports that name none. All such reports of one client share one
+/// session.
 const CLIENT: &str = "client ";
 
-/// The session of a client's reports that name none, so that the bound per session holds for them.
+/// Returns the session of a client's reports that name none, so that the bound per session applies
+/// to them.
 pub fn client_session(client: &str) -> String {
     format!("{CLIENT}{client}")
 }
 
-/// Whether a session is one conversation. Which reports of a client without a session belong together
-/// is unknown, so that no workflow is learned from them.
+/// Whether a session is one conversation. It is unknown which reports of a client without a session
+/// belong together, so no workflow is learned from them.
 pub(super) fn is_conversation(session: &str) -> bool {
     !session.starts_with(CLIENT)
 }
 
-/// The most weight of one tool's executions in one session on one day; more executions share it.
+/// The maximum weight of one tool's executions in one session on one day. More executions share it.
 /// Executions without a session count as one session.
 pub const PER_SESSION_AND_DAY: f64 = 5.0;
 
-/// The most weight of one tool's executions on one day, over all sessions.
+/// The maximum weight of one tool's executions on one day, over all sessions.
 pub const PER_DAY: f64 = 20.0;
 
-/// Days after which an execution counts half, relative to the latest in the log, so that a repaired tool
-/// recovers.
+/// The number of days after which an execution counts half, relative to the latest one in the log,
+/// so that a repaired tool recovers.
 pub const HALF_LIFE_DAYS: f64 = 30.0;
 
-/// Milliseconds of a day.
+/// The milliseconds in a day.
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// The day of an execution, counted from 1970.
+/// Returns the day of an execution, counted from 1970.
 pub(super) fn day(execution: &Execution) -> i64 {
     execution.at.unwrap_or_default().div_euclid(DAY_MS)
 }
 
-/// Each execution's weight, 0 to 1, whatever the order of the log.
+/// Returns the weight of each execution, 0 to 1. It does not depend on the order of the log.
 pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
     let latest = log.iter().map(day).max().unwrap_or_default();
     let mut by_session: HashMap<_, f64> = HashMap::new();
@@ -48,7 +50,7 @@ pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
     for execution in log {
         *by_session.entry(session(execution)).or_default() += 1.0;
     }
-    // Session by session and sorted, so that the sums do not depend on the order.
+    // The sums are over sorted values, so that they do not depend on the order of the map.
     let mut by_day: HashMap<_, Vec<f64>> = HashMap::new();
     for ((tool, day, _), runs) in &by_session {
         by_day.entry((tool.clone(), *day)).or_default().push(runs.min(PER_SESSION_AND_DAY));
@@ -68,7 +70,7 @@ pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
     log.iter().map(weight).collect()
 }
 
-/// The weight of each of `runs` executions that together count at most `most`.
+/// Returns the weight of each of `runs` executions, so that together they count at most `most`.
 fn share(most: f64, runs: f64) -> f64 {
     if runs > most { most / runs } else { 1.0 }
 }

@@ -1,11 +1,11 @@
-//! What can go wrong with usage files and execution logs.
+//! The errors of usage files and execution logs.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error as ThisError;
 
-/// Why usage was not learned, written, read or used.
+/// An error of learning, writing, reading or applying usage.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
@@ -58,7 +58,7 @@ pub enum Error {
     NotUnit { expected: usize, found: usize, length: f64 },
 }
 
-/// Why an execution was not logged, or a log not opened, read or changed.
+/// An error of logging executions, or of opening, reading or changing a log.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum StoreError {

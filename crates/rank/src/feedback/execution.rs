@@ -1,4 +1,4 @@
-//! One run of a tool: what was asked, which tool ran, and what came of it.
+//! One run of a tool: the prompt, the tool that ran, and the outcome.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,18 +9,19 @@ use toolroute_catalog::ToolId;
 
 use super::StoreError;
 
-/// The most bytes of a prompt or feedback text, and of a name (session, error kind, phase, …). One row
-/// must not fill a log that many clients write to.
+/// The maximum length, in bytes, of a prompt or feedback text (`MOST_TEXT`), and of a name such as
+/// a session, an error kind or a phase (`MOST_NAME`). One row must not fill a log to which many
+/// clients write.
 const MOST_TEXT: usize = 64 << 10;
 const MOST_NAME: usize = 256;
 
-/// The most numbers of a vector; the widest models have 4,096.
+/// The maximum length of a vector; the widest models have 4,096 numbers.
 const MOST_NUMBERS: usize = 8_192;
 
-/// The most offered tools, signals and languages of one execution.
+/// The maximum number of offered tools, signals and languages of one execution.
 const MOST_ITEMS: usize = 64;
 
-/// SHA-256 of a prompt's text: identifies equal prompts where the text itself is not kept.
+/// The SHA-256 of a prompt's text. It identifies equal prompts if the text itself is not stored.
 ///
 /// It does not protect a prompt that can be guessed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,16 +69,16 @@ impl<'de> Deserialize<'de> for PromptHash {
     }
 }
 
-/// The vector of a prompt, and the fingerprint of the model that made it. Vectors of different models
-/// cannot be compared.
+/// The vector of a prompt, and the fingerprint of the model that made it. Vectors of different
+/// models are not comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptVector {
     pub model: String,
     pub values: Vec<f32>,
 }
 
-/// The features of the prompt and its context, in the words of tools' facets. Unknown features are
-/// absent, and do not count when contexts are compared.
+/// The features of the prompt and its context, in the words of the tools' facets. Unknown features
+/// are absent and do not count when contexts are compared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoggedContext {
@@ -102,16 +103,17 @@ impl LoggedContext {
     }
 }
 
-/// The tool's place in the selection that it came from.
+/// The tool's rank and score in the selection from which it was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Choice {
-    /// Counted from 1, the best.
+    /// The rank, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
-    /// The value of each signal for the tool, before its weight, 0 to 1.
+    /// The normalised value of each part of the score, before its weight, by name. Signals are -1
+    /// to 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, f32>,
     /// The tools of the answer, best first.
@@ -129,39 +131,40 @@ impl Choice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallAttempt {
-    /// Identifies the request; its attempts share it.
+    /// The id of the request, which all its attempts share.
     pub request: String,
-    /// The place among the tools to try: 0 is the requested one.
+    /// The position among the tools to try; 0 is the requested tool.
     pub place: u32,
-    /// How often it was sent.
+    /// How often the call was sent.
     pub tries: u32,
-    /// The expected duration.
+    /// The expected duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_ms: Option<u64>,
-    /// The expected characters of the answer.
+    /// The expected length of the result, in characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_chars: Option<u64>,
-    /// Characters of the whole answer.
+    /// The length of the whole result, in characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chars: Option<u64>,
-    /// Whether the answer was cut or summarised.
+    /// Whether the result was cut or summarised.
     pub truncated: bool,
 }
 
-/// One run of a tool. As JSON it is a line of `toolroute feedback export`.
+/// One run of a tool. In JSON, it is a line of `toolroute feedback export`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Execution {
     pub tool: ToolId,
-    /// Whether it did what the prompt asked for.
+    /// Whether the run did what the prompt asked for.
     pub success: bool,
     /// Milliseconds since 1970 (UTC); `None` becomes the time of writing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
-    /// Stored only where the store keeps prompts; its hash is always stored.
+    /// The text of the prompt. It is stored only if the store keeps prompts; its hash is always
+    /// stored.
     #[serde(default, alias = "query", skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// The hash of the prompt, where the text is not at hand.
+    /// The hash of the prompt, if the text is unavailable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<PromptHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,20 +175,20 @@ pub struct Execution {
     pub choice: Choice,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// A word for what went wrong, such as `timeout`.
+    /// The kind of error, such as `timeout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_kind: Option<String>,
-    /// What the run cost, in the user's own unit.
+    /// The cost of the run, in a unit that the user chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What the user or the agent said about it.
+    /// What the user or the agent said about the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
-    /// The conversation or client that it belongs to. Workflows are learned within a session, and the
-    /// weight of one session is bounded.
+    /// The conversation or client to which the run belongs. Workflows are learned within a session,
+    /// and the weight of one session is bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How the call went, where toolroute made it.
+    /// How the call went, if toolroute made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<CallAttempt>,
 }
@@ -210,12 +213,12 @@ impl Execution {
         }
     }
 
-    /// The hash of the prompt: that of the text where there is one, else the hash that was given.
+    /// Returns the hash of the prompt: that of the text if there is one, otherwise `prompt_hash`.
     pub fn hash(&self) -> Option<PromptHash> {
         self.prompt.as_deref().map(PromptHash::of).or(self.prompt_hash)
     }
 
-    /// Checks that it can be logged.
+    /// Checks that the execution can be logged.
     ///
     /// # Errors
     /// [`StoreError::Invalid`] with the first field that is out of range.

@@ -1,10 +1,10 @@
 //! The vector of a tool after learning from past prompts.
 //!
-//! For a tool with own vector `d` and `n` past prompts of mean `m`, the vector becomes
+//! For a tool with its own vector `d` and `n` past prompts with the mean `m`, the vector becomes
 //! `p = (1 − s)·(d + f·g) + s·m`, with the share `s = f·0.9·n/(n + 1)`, the gap `g` (the mean
-//! difference between prompts and descriptions over all learned tools) and the strength `f`. A prompt `q`
-//! scores `cos(q, p)·reach − handicap`; `calibration.rs` fits strength and handicap. `docs/benchmarks.md`
-//! measures each part.
+//! difference between prompts and descriptions over all learned tools) and the strength `f`. A
+//! prompt `q` scores `cos(q, p)·reach − handicap`. `calibration.rs` fits strength and handicap, and
+//! `docs/benchmarks.md` measures each part.
 
 use std::sync::Arc;
 
@@ -13,34 +13,35 @@ use toolroute_catalog::Tool;
 
 use super::usage_vectors::{History, UsageVectors};
 
-/// The largest share of past prompts in a tool's vector: a tenth of the description always stays.
+/// The maximum share of past prompts in a tool's vector: a tenth of the description always remains.
 const MOST_SHARE: f32 = 0.9;
 
-/// The prior of the gap counts as so many tools without one: a few tools say little about all.
+/// The weight, in tools, of the prior that the gap is zero: a few tools say little about all.
 const GAP_PRIOR: f32 = 10.0;
 
-/// The mean of different prompts is short, which the cosine ignores; the reach is the length to the
-/// power −0.4. Measured best between 0.3 and 0.5: with 1, tools of one narrow use would lose.
+/// The mean of different prompts is a short vector, but the cosine ignores its length. The reach is
+/// the length to the power of −0.4. Exponents of 0.3 to 0.5 measured best; with 1, tools with one
+/// narrow use would lose.
 const REACH_EXPONENT: f32 = 0.4;
 
-/// Shorter means count as this long, so that the reach is at most 1.74.
+/// The minimum length: a shorter vector counts as this long, so that the reach is at most 1.74.
 const LEAST_LENGTH: f32 = 0.25;
 
-/// What was learned of one tool, for its explanation.
+/// What was learned about one tool, for its explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RowUsage {
-    /// Past prompts that the tool served.
+    /// The number of past prompts that the tool served.
     pub prompts: u64,
     /// Their share in the tool's vector, 0 to 0.9.
     pub share: f32,
-    /// How far the vector moved: 1 − the cosine between the old and the new one.
+    /// The distance that the vector moved: 1 minus the cosine between the old and the new one.
     pub moved: f32,
-    /// The factor on the cosine: above 1 for a tool of many different uses.
+    /// The factor on the cosine: above 1 for a tool with many different uses.
     pub reach: f32,
 }
 
 impl RowUsage {
-    /// The score of the tool, from the cosine with its new vector.
+    /// Returns the score of the tool from the cosine with its new vector.
     pub(super) fn score(&self, cosine: f32, handicap: f32) -> f32 {
         cosine * self.reach - handicap
     }
@@ -55,7 +56,7 @@ pub struct LearnedVector {
     pub usage: RowUsage,
 }
 
-/// What was learned, by row of a catalog.
+/// What was learned about the tools of a catalog, by row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UsageRows {
     rows: Vec<Option<RowUsage>>,
@@ -63,7 +64,7 @@ pub struct UsageRows {
 }
 
 impl UsageRows {
-    /// For a catalog of `rows` tools.
+    /// Creates the rows for a catalog of `rows` tools.
     pub fn new(rows: usize, moved: &[LearnedVector], handicap: f32) -> Self {
         let mut all = vec![None; rows];
         for moved in moved {
@@ -72,17 +73,17 @@ impl UsageRows {
         Self { rows: all, handicap }
     }
 
-    /// What was learned of the tool at a row.
+    /// Returns what was learned about the tool at a row.
     pub fn get(&self, row: u32) -> Option<&RowUsage> {
         self.rows.get(row as usize)?.as_ref()
     }
 
-    /// The score of a row, from the cosine with its vector.
+    /// Returns the score of a row from the cosine with its vector.
     pub fn score(&self, row: u32, cosine: f32) -> f32 {
         self.get(row).map_or(cosine, |usage| usage.score(cosine, self.handicap))
     }
 
-    /// The share of past prompts in a row's vector; 0 for a tool without history.
+    /// Returns the share of past prompts in a row's vector; 0 for a tool without history.
     pub fn share(&self, row: u32) -> f32 {
         self.get(row).map_or(0.0, |usage| usage.share)
     }
@@ -118,7 +119,7 @@ impl<'a> CatalogHistory<'a> {
         Self { rows, gap }
     }
 
-    /// The tools' new vectors at a strength of 0 to 1; none at 0.
+    /// Returns the tools' new vectors at a strength, 0 to 1; none at 0.
     pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<LearnedVector> {
         let moved =
             |(row, history): &(u32, &History)| moved(*row, history, own(*row), &self.gap, strength);
@@ -134,7 +135,7 @@ impl<'a> CatalogHistory<'a> {
         Some(self.rows[at].1)
     }
 
-    /// The new vector of a tool with another history than the learned one.
+    /// Returns the new vector of a tool with a history other than the learned one.
     pub fn with(
         &self,
         row: u32,
@@ -146,7 +147,8 @@ impl<'a> CatalogHistory<'a> {
     }
 }
 
-/// `None` at strength 0, and where the parts cancel out so that no direction is left.
+/// Returns a tool's new vector. `None` at strength 0, or if the parts cancel out so that no
+/// direction is left.
 fn moved(
     row: u32,
     history: &History,

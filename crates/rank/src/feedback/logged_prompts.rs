@@ -9,21 +9,22 @@ use super::execution::PromptHash;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// The most prompts that count for one tool on one day: of one client that names no session
-/// ([`super::client_session`]), and of all named sessions together, because a client can invent names.
-/// Executions without a session are the user's own, such as an import, and are not bounded here.
+/// The maximum number of prompts that count for one tool on one day: from one client that names no
+/// session ([`super::client_session`]), or from all named sessions together, because a client can
+/// invent names. Executions without a session are the user's own, for example imported ones, and
+/// are not bounded here.
 pub const PROMPTS_PER_SESSION: u32 = 20;
 
 /// A prompt, and the tools that served it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggedPrompt {
     pub hash: PromptHash,
-    /// The text, where the log keeps prompts.
+    /// The text, if the log keeps prompts.
     pub text: Option<String>,
-    /// The vector by the requested model, where the log has it.
+    /// The vector that the requested model made, if the log contains it.
     pub vector: Option<Vec<f32>>,
-    /// The tools by id, each with its successes less its failures over its runs for this prompt: above
-    /// 0, and 1 without failures.
+    /// The tools by id, each with its successes minus its failures, divided by its runs for this
+    /// prompt: above 0, and 1 without failures.
     pub served: Vec<(ToolId, f32)>,
 }
 
@@ -43,11 +44,11 @@ struct Prompt {
 }
 
 impl ExecutionStore {
-    /// The prompts that tools served, by hash. A tool that failed a prompt as often as it served it does
-    /// not count.
+    /// Returns the prompts that tools served, ordered by hash, with vectors by `model`. A tool that
+    /// failed for a prompt at least as often as it succeeded does not count.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn logged_prompts(&self, model: &str) -> Result<LoggedPrompts, StoreError> {
         let mut prompts: BTreeMap<PromptHash, Prompt> = BTreeMap::new();
         let mut sources = HashMap::new();

@@ -1,19 +1,19 @@
-//! Logistic regression of outcomes on signals, deterministic.
+//! Deterministic logistic regression of outcomes on signals.
 //!
-//! Projected gradient descent with the step size that the bound on the curvature allows: it cannot
-//! diverge, needs no matrix, and keeps weights non-negative. A few signals and a thousand rows take some
-//! milliseconds.
+//! It uses projected gradient descent with the step size that the bound on the curvature allows: it
+//! cannot diverge, needs no matrix, and keeps weights non-negative. A few signals and a thousand
+//! rows take a few milliseconds.
 
-/// One outcome, and the signals before it.
+/// One outcome and the signals of the tool that ran.
 pub(super) struct Outcome {
-    /// Centred: each less its mean.
+    /// Centred: each signal minus its mean.
     pub signals: Vec<f64>,
     pub success: bool,
     /// The credibility of the execution.
     pub weight: f64,
 }
 
-/// How steeply success follows a score.
+/// The slope of success over a score.
 pub(super) struct Slope {
     pub value: f64,
     /// Log loss per run.
@@ -22,23 +22,24 @@ pub(super) struct Slope {
 
 const STEPS: usize = 1_000;
 
-/// Strength of the pull towards the current weights: a normal prior of deviation 1. A run counts about
-/// a fiftieth of it, so that a few outcomes hardly move the weights.
+/// The strength of the pull towards the current weights: a normal prior with a standard deviation
+/// of 1. A run counts about a fiftieth of it, so a few outcomes hardly change the weights.
 const PULL: f64 = 1.0;
 
-/// The pull of a slope towards 0: without it, perfectly separable outcomes have no finite slope.
+/// The strength of the pull of a slope towards 0. Without it, perfectly separable outcomes have no
+/// finite slope.
 const SLOPE_PULL: f64 = 0.01;
 
-/// The least slope, so that signals without information keep weights to stay near.
+/// The minimum slope, so that signals without information stay near their current weights.
 const LEAST_SLOPE: f64 = 1.0;
 
-/// The non-negative weights near `prior` that make the outcomes most likely.
+/// Returns the non-negative weights near `prior` that make the outcomes most likely.
 pub(super) fn fit(samples: &[Outcome], prior: &[f64]) -> Vec<f64> {
     let (_, weights) = descend(samples, prior, PULL);
     weights
 }
 
-/// How well a score of these weights separates the outcomes, at the best slope.
+/// Returns the best slope of a score with these weights, and how well it separates the outcomes.
 pub(super) fn slope(samples: &[Outcome], weights: &[f64]) -> Slope {
     let score = |sample: &Outcome| {
         let sum = sample.signals.iter().zip(weights).map(|(signal, weight)| signal * weight);
@@ -52,7 +53,7 @@ pub(super) fn slope(samples: &[Outcome], weights: &[f64]) -> Slope {
 
 fn descend(samples: &[Outcome], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
     let runs: f64 = samples.iter().map(|sample| sample.weight).sum();
-    // The curvature of a logistic loss is at most a quarter of the squares.
+    // The curvature of a logistic loss is at most a quarter of the sum of squares.
     let square =
         |sample: &Outcome| sample.signals.iter().map(|signal| signal * signal).sum::<f64>();
     let squares: f64 = samples.iter().map(|s| s.weight * (1.0 + square(s))).sum();
@@ -60,7 +61,7 @@ fn descend(samples: &[Outcome], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
     let good: f64 = samples.iter().filter(|s| s.success).map(|s| s.weight).sum();
     let share = ((good + 0.5) / (runs + 1.0)).clamp(1e-6, 1.0 - 1e-6);
     let (mut bias, mut weights) = ((share / (1.0 - share)).ln(), prior.to_vec());
-    // Nesterov's momentum: plain descent would need many more steps.
+    // Nesterov's momentum, because plain descent would need many more steps.
     let (mut ahead_bias, mut ahead) = (bias, weights.clone());
     for step in 0..STEPS {
         let (of_bias, of_weights) = gradient(samples, ahead_bias, &ahead);
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_known_relation_is_found() {
-        // Success follows the first signal with slope 3, the second says nothing.
+        // Success follows the first signal with a slope of 3 and does not depend on the second.
         let mut samples = Vec::new();
         for n in 0..400u32 {
             let first = f64::from(n % 20) / 20.0 - 0.475;

@@ -1,14 +1,17 @@
-//! What worked: which tools ran for which prompts, what came of it, and what that teaches.
+//! Feedback: logs which tools ran for which prompts and with which outcome, and learns from this
+//! log.
 //!
-//! [`ExecutionStore`] keeps executions on disk; [`Recorder`] writes them in the background. They give
-//! [`Observations`] (success, latency, similar contexts, workflows), [`WeightUpdate`] (weights of the
-//! signals), [`SuccessMetrics`] (how calls go), [`recommend`] (what to improve in a catalog) and the past
-//! prompts for [`UsageVectors`]. These sum up, for each tool, the vectors of the prompts that it served,
-//! and move the tool's vector towards them; forgetting a tool undoes that. Reports may be false:
-//! `credibility.rs` bounds what one session and one day can add.
+//! [`ExecutionStore`] stores executions on disk, and [`Recorder`] writes them in the background.
+//! From the log come [`Observations`] (success, latency, similar contexts, workflows),
+//! [`WeightUpdate`] (weights of the signals), [`SuccessMetrics`] (outcomes of calls), [`recommend`]
+//! (improvements of a catalog) and the past prompts for [`UsageVectors`]. Usage vectors sum, for
+//! each tool, the vectors of the prompts that it served, and move the tool's vector towards them;
+//! forgetting a tool reverts this. Reports may be false, so `credibility.rs` bounds the influence
+//! of one session and of one day.
 //!
-//! This room knows tools by id, contexts by words, and vectors as numbers. It must never know how a
-//! vector is made or how tools are found. The text of a prompt is kept only where the user says so.
+//! This module knows tools as ids, contexts as words, and vectors as numbers. It must never know
+//! how a vector is made or how tools are found. The text of a prompt is stored only if the user
+//! enables it.
 //!
 //! ```
 //! use toolroute_rank::feedback::{Execution, ExecutionStore, Observations, StoreOptions};

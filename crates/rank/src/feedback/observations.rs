@@ -1,4 +1,5 @@
-//! What a log says about tools: built once and immutable, so that selections read it without a lock.
+//! What a log says about tools. Observations are built once and immutable, so that selections read
+//! them without a lock.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use super::store::ExecutionStore;
 use super::weights::ScoreWeights;
 use super::workflow::{NextTool, Workflow};
 
-/// Success, latency, past contexts, workflows and learned weights, at one moment.
+/// Success, latency, past contexts, workflows and learned weights at one point in time.
 #[derive(Default)]
 pub struct Observations {
     executions: u64,
@@ -24,8 +25,9 @@ pub struct Observations {
 }
 
 /// Counts of runs from another system, as JSON:
-/// `{"tools": {"git__log": {"runs": 50, "successes": 45, "latency_ms": 120}}}`, and under `follows` the
-/// share, 0 to 1, of a tool's runs that another tool followed: `{"git__add": {"git__commit": 0.7}}`.
+/// `{"tools": {"git__log": {"runs": 50, "successes": 45, "latency_ms": 120}}}`. `follows` contains
+/// the share, 0 to 1, of a tool's runs that another tool followed:
+/// `{"git__add": {"git__commit": 0.7}}`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunCounts {
@@ -54,10 +56,10 @@ impl From<RunCounts> for Observations {
 }
 
 impl Observations {
-    /// Reads a log. 50,000 executions with vectors take 0.6 s of processor time.
+    /// Reads a log. 50,000 executions with vectors take 0.6 s of CPU time.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn load(store: &ExecutionStore) -> Result<Self, StoreError> {
         let log = store.facts()?;
         let mut nearby = PastContexts::default();
@@ -72,7 +74,7 @@ impl Observations {
         })
     }
 
-    /// Observations for a test.
+    /// Creates observations for a test.
     #[cfg(test)]
     pub(super) fn of(tools: BTreeMap<ToolId, RunStats>, nearby: PastContexts) -> Self {
         Self { tools, nearby, ..Self::default() }
@@ -85,45 +87,46 @@ impl Observations {
         self
     }
 
-    /// Numbers the observations of one process: what was computed from another version is out of date.
+    /// Returns the version, which numbers the observations within one process. Results that were
+    /// computed from another version are out of date.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Executions in the log.
+    /// Returns the number of executions in the log.
     pub fn executions(&self) -> u64 {
         self.executions
     }
 
-    /// `None` for a tool that never ran.
+    /// Returns the statistics of a tool, or `None` if it never ran.
     pub fn tool(&self, id: &str) -> Option<&RunStats> {
         self.tools.get(id)
     }
 
-    /// Every tool that ran, by id.
+    /// Returns every tool that ran, ordered by id.
     pub fn tools(&self) -> impl Iterator<Item = (&ToolId, &RunStats)> {
         self.tools.iter()
     }
 
-    /// The tools that tend to follow a tool, the most likely first.
+    /// Returns the tools that tend to follow a tool, most likely first.
     pub fn next_after(&self, id: &str) -> &[NextTool] {
         self.workflow.next_after(id)
     }
 
-    /// Every tool that others tend to follow, with its followers.
+    /// Returns every tool that others tend to follow, with its followers.
     pub fn workflows(&self) -> impl Iterator<Item = (&ToolId, &[NextTool])> {
         self.workflow.iter()
     }
 
-    /// The history of a tool, 0 to 1: its success in similar contexts, else its overall success. 0.5 is
-    /// neutral, as for an unknown tool.
+    /// Returns the history of a tool, 0 to 1: its success in similar contexts, or its overall
+    /// success if there are none. 0.5 is neutral, and the value of an unknown tool.
     pub fn history(&self, id: &ToolId, now: &CurrentContext<'_>) -> f32 {
         let Some(seen) = self.tools.get(id) else { return 0.5 };
         let similar = self.nearby.rate(id, now, seen);
         history(similar.map_or_else(|| seen.rate(), |similar| similar.rate))
     }
 
-    /// The learned weights that apply; `None` where those of the configuration do.
+    /// Returns the learned weights, or `None` if those of the configuration apply.
     pub fn weights(&self) -> Option<&ScoreWeights> {
         self.weights.as_ref()
     }

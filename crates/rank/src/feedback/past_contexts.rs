@@ -1,4 +1,4 @@
-//! How a tool did in past contexts that are similar to the current one.
+//! The success of a tool in past contexts that are similar to the current one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,18 +9,20 @@ use super::Execution;
 use super::credibility::{PER_SESSION_AND_DAY, day};
 use super::run_stats::RunStats;
 
-/// The most executions to compare with, of all tools and of one tool. Comparing with ten takes 2 µs.
+/// The maximum number of executions to compare with: of all tools (`MOST`) and of one tool
+/// (`MOST_OF_A_TOOL`). Comparing with ten takes 2 µs.
 pub(super) const MOST: u32 = 10_000;
 const MOST_OF_A_TOOL: usize = 64;
 
-/// The shares of meaning, phase and task type in the likeness, over what both contexts know.
+/// The weights of prompt vector, phase and task type in the similarity. Only the features that both
+/// contexts have count.
 const SHARES: [f32; 3] = [0.6, 0.2, 0.2];
 
-/// The least likeness of similar contexts. Without vectors it takes an equal phase and an equal task
-/// type, which is the rule of the source document.
+/// The minimum similarity of similar contexts. Without vectors it requires an equal phase and an
+/// equal task type, which is the rule of the source document.
 const SIMILAR: f32 = 0.6;
 
-/// The tool's overall rate counts as so many runs beside those in similar contexts.
+/// The weight, in runs, of the tool's overall rate relative to the runs in similar contexts.
 const OVERALL_RUNS: f64 = 10.0;
 
 /// The context of the current prompt, as far as it is known.
@@ -32,7 +34,7 @@ pub struct CurrentContext<'a> {
     pub task_type: Option<&'a str>,
 }
 
-/// How a tool did in contexts like one.
+/// The success rate of a tool in contexts that are similar to the current one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ContextRate {
     /// The number of similar past contexts.
@@ -41,7 +43,7 @@ pub(super) struct ContextRate {
     pub rate: f64,
 }
 
-/// A past context.
+/// A past context and its outcome.
 struct PastContext {
     /// The unit vector, with the fingerprint of its model.
     vector: Option<(Arc<str>, Box<[f32]>)>,
@@ -60,7 +62,7 @@ pub(super) struct PastContexts {
 }
 
 impl PastContexts {
-    /// Adds an execution; call it with the newest first.
+    /// Adds an execution. The newest execution must be added first.
     pub fn add(&mut self, execution: Execution) {
         let source = (execution.tool.clone(), execution.session.clone(), day(&execution));
         let of_source = self.sources.entry(source).or_default();
@@ -83,13 +85,14 @@ impl PastContexts {
         of_tool.push(PastContext { vector, phase, task_type, success: execution.success });
     }
 
-    /// Frees what only adding needs.
+    /// Frees the data that only [`PastContexts::add`] needs.
     pub fn done(mut self) -> Self {
         self.sources = HashMap::new();
         self
     }
 
-    /// The expected rate of a tool; `None` where none of its past contexts is similar.
+    /// Returns the expected success rate of a tool, or `None` if none of its past contexts is
+    /// similar to `now`.
     pub fn rate(
         &self,
         tool: &ToolId,
@@ -111,7 +114,8 @@ impl PastContexts {
 }
 
 impl PastContext {
-    /// 0 to 1, over what both contexts know; 0 where that is nothing.
+    /// Returns the similarity, 0 to 1, over the features that both contexts have; 0 if they have
+    /// none in common.
     fn likeness(&self, now: &CurrentContext<'_>) -> f32 {
         let meaning = match (&self.vector, now.vector) {
             (Some((model, past)), Some((name, vector))) if **model == *name => {
@@ -136,7 +140,7 @@ impl PastContext {
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // Eight sums side by side, which the compiler makes vector instructions of.
+    // Eight independent sums, which the compiler turns into vector instructions.
     let mut sums = [0.0f32; 8];
     let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest = chunks_a.remainder().iter().zip(chunks_b.remainder());

@@ -29,17 +29,17 @@ impl fmt::Display for Priority {
     }
 }
 
-/// What is wrong with a tool.
+/// A fault of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// It fails too often.
+    /// The tool fails too often.
     Fails,
-    /// It ranks first for prompts that another tool serves.
+    /// The tool ranks first for prompts that another tool serves.
     AttractsWrongPrompts,
-    /// Its text says the same as another tool's.
+    /// The tool's text says the same as another tool's.
     Duplicate,
-    /// It is offered and never run.
+    /// The tool is offered but never run.
     NeverChosen,
 }
 
@@ -61,29 +61,32 @@ pub struct NearDuplicate {
     pub cosine: f32,
 }
 
-/// The least runs, by [weight](RunStats::weight), of a tool that fails.
+/// The minimum [weight](RunStats::weight) of the runs of a tool that is reported as failing.
 const LEAST_RUNS: f64 = 5.0;
 
-/// A tool has the fault where the upper bound on its success is below `FAILS_OFTEN`; the priority is high
-/// below `FAILS`.
+/// A tool has the fault [`Fault::Fails`] if the upper bound on its success rate is below
+/// `FAILS_OFTEN`. The priority is high if the bound is below `FAILS`.
 const FAILS: f32 = 0.5;
 const FAILS_OFTEN: f32 = 0.75;
 
-/// The least offers without a run of a tool that is never chosen, and the least for a higher priority.
+/// The minimum number of offers of a tool that is never chosen (`OFFERS`), and the minimum for a
+/// higher priority (`MANY_OFFERS`).
 const OFFERS: u64 = 20;
 const MANY_OFFERS: u64 = 100;
 
-/// The least first places of a tool that attracts wrong prompts, the least share of them that others
-/// served, and the least share for a higher priority.
+/// For a tool that attracts wrong prompts: the minimum weight of its first places (`FIRST_PLACES`),
+/// the minimum share of them that it did not serve (`WRONG`), and the minimum share for a higher
+/// priority (`MOSTLY_WRONG`).
 const FIRST_PLACES: f64 = 5.0;
 const WRONG: f64 = 0.5;
 const MOSTLY_WRONG: f64 = 0.75;
 
-/// The least cosine of two tools that say the same.
+/// The minimum cosine of two tools whose texts say the same.
 pub const DUPLICATE: f32 = 0.95;
 
-/// The recommended improvements, the highest priority first. `log` is in order of time; `near` comes
-/// from the caller, who has the tools' vectors. Pairs below [`DUPLICATE`] are ignored.
+/// Returns the recommended improvements, highest priority first. `log` must be in order of time.
+/// `near` comes from the caller, which has the tools' vectors; pairs below [`DUPLICATE`] are
+/// ignored.
 pub fn recommend(log: &[Execution], near: &[NearDuplicate]) -> Vec<Recommendation> {
     let observed = rates(log);
     let mut all: Vec<Recommendation> = Vec::new();
@@ -120,22 +123,22 @@ fn failing(tool: &ToolId, seen: &RunStats) -> Option<Recommendation> {
     })
 }
 
-/// What became of the prompts for which a tool ranked first.
+/// The outcomes of the prompts for which a tool ranked first, as sums of weights.
 #[derive(Default)]
 struct FirstPlaces {
-    /// The prompts that it or another tool served, or that it failed.
+    /// The prompts that the tool or another one served, or for which the tool failed.
     all: f64,
-    /// Another tool of the answer served the prompt.
+    /// The prompts that another tool served.
     served_by_other: f64,
-    /// The tool itself ran and failed.
+    /// The prompts for which the tool itself ran and failed.
     failed: f64,
 }
 
-/// A prompt of a session on a day, and the tool that ranked first for it.
+/// The session, the prompt, the day, and the tool that ranked first.
 type PromptKey<'a> = (&'a Option<String>, Option<PromptHash>, i64, &'a ToolId);
 
-/// The first places of each tool. For a prompt in a session only the final outcome counts: a failure
-/// after which another tool succeeded is one wrong place, not two.
+/// Returns the first places of each tool. For a prompt in a session, only the final outcome counts:
+/// a failure after which another tool succeeded is one wrong place, not two.
 fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
     let weights = credibility::weights(log);
     let mut last: HashMap<PromptKey<'_>, (usize, &Execution)> = HashMap::new();
@@ -143,7 +146,7 @@ fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
         let Some(first) = execution.choice.offered.first() else { continue };
         let key = (&execution.session, execution.hash(), credibility::day(execution), first);
         let entry = last.entry(key).or_insert((at, execution));
-        // A success is final, whatever is tried after it.
+        // A success is final, whatever runs after it.
         if !entry.1.success {
             *entry = (at, execution);
         }
@@ -158,7 +161,7 @@ fn first_places(log: &[Execution]) -> BTreeMap<ToolId, FirstPlaces> {
             (false, true) => of_tool.served_by_other += weights[at],
             (true, false) => of_tool.failed += weights[at],
             (true, true) => {}
-            // Which tool the prompt was for is unknown.
+            // It is unknown which tool the prompt was for.
             (false, false) => continue,
         }
         of_tool.all += weights[at];
@@ -211,7 +214,7 @@ fn duplicate(
         return None;
     }
     let runs = |id: &ToolId| observed.get(id).map_or(0, |seen: &RunStats| seen.runs);
-    // The fault is that of the less used tool.
+    // The less used tool has the fault.
     let less = |x: &ToolId, y: &ToolId| (runs(x), y) < (runs(y), x);
     let (tool, other) = if less(a, b) { (a, b) } else { (b, a) };
     let both = runs(tool) > 0;
@@ -228,10 +231,10 @@ fn duplicate(
 mod tests {
     use super::*;
 
-    /// A run in a session of its own, with what was offered.
+    /// Creates a run in its own session, with the offered tools.
     fn run(n: usize, tool: &str, success: bool, offered: &[&str]) -> Execution {
         let mut run = Execution::new(tool.into(), format!("prompt {n}"), success);
-        // A day each, so that no bound on a day cuts them.
+        // The runs are an hour apart, so that the bounds per day hardly reduce their weights.
         run.at = Some(n as i64 * 60_000 * 60);
         run.session = Some(n.to_string());
         run.choice.offered = offered.iter().map(|id| (*id).into()).collect();
@@ -259,7 +262,7 @@ mod tests {
         let offered = ["greedy", "right", "idle"];
         let served: Vec<_> = (0..14).map(|n| run(n, "right", true, &offered)).collect();
         assert_eq!(told(&served), [("greedy".into(), Fault::AttractsWrongPrompts, Priority::High)]);
-        // Tried first, failed, and made good by another: still one prompt.
+        // The tool is tried first and fails, then another one succeeds: still one prompt.
         let mut tried = Vec::new();
         for n in 0..6 {
             tried.push(run(n, "greedy", false, &offered));

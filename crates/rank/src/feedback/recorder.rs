@@ -1,9 +1,10 @@
-//! Writes executions to a log from a background thread, so that callers never wait.
+//! Writes executions to a log in a background thread, so that callers never wait.
 //!
-//! The queue is bounded. A full queue drops executions and counts them: a selection must not wait for a
-//! disk, and memory must not grow without bound. Queued executions are written by the thread, at the
-//! latest by [`Recorder::flush`], [`Recorder::close`] or when the recorder is dropped; they are lost only
-//! where the process ends without these.
+//! The queue is bounded. A full queue drops executions and counts them: a selection must not wait
+//! for a disk, and memory must not grow without bound. The thread writes queued executions as they
+//! arrive; [`Recorder::flush`], [`Recorder::close`] and dropping the recorder wait until all are
+//! written. Queued executions are lost only if the process ends without one of these, or if the log
+//! cannot be written.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -16,35 +17,37 @@ use serde::Serialize;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// Called with executions before they are written, to add what takes time, such as vectors.
+/// A hook that is called with executions before they are written, to add what takes time to
+/// compute, such as vectors.
 pub type PrepareHook = dyn FnMut(&mut [Execution]) + Send;
 
-/// Called after executions were written and the queue is empty, to read the log anew.
+/// A hook that is called after executions were written and the queue is empty, to read the log
+/// again.
 pub type RefreshHook = dyn FnMut(&ExecutionStore) + Send;
 
-/// The pause after a refresh, as a multiple of its duration.
+/// The minimum pause after a refresh, as a multiple of the duration of the refresh.
 const REFRESH_SHARE: u32 = 20;
 
 /// Options of a recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecorderOptions {
-    /// The most executions in the queue.
+    /// The maximum number of executions in the queue.
     pub capacity: usize,
-    /// The most executions in one write.
+    /// The maximum number of executions in one write.
     pub batch: usize,
-    /// The least time between two refreshes, except those by [`Recorder::flush`]; longer where a refresh
-    /// takes long.
+    /// The minimum time between two refreshes, except those by [`Recorder::flush`]. It is longer if
+    /// a refresh takes long.
     pub refresh_every: Duration,
 }
 
 impl Default for RecorderOptions {
-    /// A queued execution takes some hundred bytes: vectors are added later.
+    /// A queued execution takes a few hundred bytes, because vectors are added later.
     fn default() -> Self {
         Self { capacity: 16_384, batch: 256, refresh_every: Duration::from_secs(5) }
     }
 }
 
-/// Functions that run in the writer's thread.
+/// Hooks that run in the writer's thread.
 #[derive(Default)]
 pub struct RecorderHooks {
     pub prepare: Option<Box<PrepareHook>>,
@@ -62,17 +65,17 @@ pub enum RecordOutcome {
 /// Counts since the recorder started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RecorderCounts {
-    /// Put into the queue.
+    /// Executions that were put into the queue.
     pub queued: u64,
     pub written: u64,
-    /// Dropped, because the queue was full.
+    /// Executions that were dropped because the queue was full.
     pub dropped: u64,
-    /// Queued, and not written because of an error.
+    /// Executions that were queued but not written because of an error.
     pub lost: u64,
 }
 
 impl RecorderCounts {
-    /// The number of executions in the queue.
+    /// Returns the number of executions that wait in the queue.
     pub fn waiting(&self) -> u64 {
         self.queued.saturating_sub(self.written + self.lost)
     }
@@ -84,13 +87,13 @@ struct Counts {
     written: AtomicU64,
     dropped: AtomicU64,
     lost: AtomicU64,
-    /// Why executions were lost, until it is reported.
+    /// The reason for the latest loss, until it is reported.
     because: Mutex<String>,
 }
 
 enum Message {
     Record(Box<Execution>),
-    /// Write everything queued before this, refresh, and answer.
+    /// Writes everything that was queued before this message, refreshes, and replies.
     Flush(SyncSender<()>),
     Close,
 }
@@ -106,7 +109,7 @@ impl Recorder {
     /// Starts a thread that writes to `store`.
     ///
     /// # Errors
-    /// Where the thread cannot be started.
+    /// If the thread cannot be started.
     pub fn start(
         store: ExecutionStore,
         options: RecorderOptions,
@@ -130,14 +133,14 @@ impl Recorder {
         Ok(Self { queue, writer: Some(writer), counts })
     }
 
-    /// Queues an execution. It takes about a microsecond and never waits.
+    /// Queues an execution. This takes about a microsecond and never waits.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] where it cannot be logged; [`StoreError::Closed`] where a hook panicked and
-    /// ended the writer.
+    /// [`StoreError::Invalid`] if the execution cannot be logged; [`StoreError::Closed`] if a hook
+    /// panicked and ended the writer.
     pub fn record(&self, mut execution: Execution) -> Result<RecordOutcome, StoreError> {
         execution.check()?;
-        // The time of the run, not of the write.
+        // Log the time of the run, not of the write.
         execution.at = execution.at.or_else(|| Some(super::store::now()));
         match self.queue.try_send(Message::Record(Box::new(execution))) {
             Ok(()) => {
@@ -146,7 +149,7 @@ impl Recorder {
             }
             Err(TrySendError::Full(_)) => {
                 let dropped = self.counts.dropped.fetch_add(1, Ordering::Relaxed);
-                // A warning for each would flood the output.
+                // A warning for each dropped execution would flood the output.
                 if dropped.is_multiple_of(1_000) {
                     tracing::warn!(dropped = dropped + 1, "the queue of executions is full");
                 }
@@ -156,10 +159,11 @@ impl Recorder {
         }
     }
 
-    /// Waits until everything queued before is written and refreshed.
+    /// Waits until everything that was queued before is written and the log is refreshed.
     ///
     /// # Errors
-    /// [`StoreError::Lost`] where executions were lost since the last report; [`StoreError::Closed`].
+    /// [`StoreError::Lost`] if executions were lost since the last report; [`StoreError::Closed`]
+    /// if the writer has ended.
     pub fn flush(&self) -> Result<(), StoreError> {
         let (done, wait) = mpsc::sync_channel(1);
         self.queue.send(Message::Flush(done)).map_err(|_| StoreError::Closed)?;
@@ -167,10 +171,10 @@ impl Recorder {
         self.counts.take_loss()
     }
 
-    /// Writes everything queued, and ends the thread.
+    /// Writes everything that is queued, ends the thread and returns the counts.
     ///
     /// # Errors
-    /// As for [`Recorder::flush`].
+    /// [`StoreError::Lost`] if executions were lost since the last report.
     pub fn close(mut self) -> Result<RecorderCounts, StoreError> {
         self.end();
         self.counts.take_loss()?;
@@ -190,7 +194,7 @@ impl Recorder {
 
     fn end(&mut self) {
         let Some(writer) = self.writer.take() else { return };
-        // A writer that has ended wrote what it could.
+        // Sending fails only if the writer has already ended.
         self.queue.send(Message::Close).ok();
         if writer.join().is_err() {
             tracing::warn!("the writer of executions panicked");
@@ -215,7 +219,7 @@ impl Counts {
         *self.because.lock().unwrap_or_else(PoisonError::into_inner) = because;
     }
 
-    /// Reports losses since the last report, as an error.
+    /// Returns an error if executions were lost since the last report.
     fn take_loss(&self) -> Result<(), StoreError> {
         let mut because = self.because.lock().unwrap_or_else(PoisonError::into_inner);
         if because.is_empty() {
@@ -236,7 +240,7 @@ struct Writer {
     /// Whether something was written since the last refresh.
     is_stale: bool,
     refreshed: Instant,
-    /// The least time until the next refresh: a long log must not be read all the time.
+    /// The minimum time until the next refresh, so that a long log is not read continuously.
     pause: Duration,
 }
 
@@ -263,7 +267,8 @@ impl Writer {
         }
     }
 
-    /// Takes more from the queue, up to a batch, and writes it; false after a close.
+    /// Takes more executions from the queue, up to a full batch, and writes them. Returns false
+    /// after a close message.
     fn gather(&mut self, waiting: &Receiver<Message>) -> bool {
         while self.batch.len() < self.options.batch {
             match waiting.try_recv() {
@@ -293,7 +298,7 @@ impl Writer {
         let executions = self.batch.len() as u64;
         let mut written = self.store.insert(&self.batch);
         if matches!(written, Err(StoreError::Busy { .. })) {
-            // Another process held the file for seconds; try once more.
+            // Another process held the file for seconds. Try once more.
             written = self.store.insert(&self.batch);
         }
         match written {
@@ -373,7 +378,8 @@ mod tests {
             RecorderHooks { prepare: Some(Box::new(move |_| _ = wait.recv())), refresh: None };
         let options = RecorderOptions { capacity: 4, batch: 1, ..RecorderOptions::default() };
         let recorder = Recorder::start(store(&folder), options, hooks).unwrap();
-        // Nothing is written before `go` is dropped: who waited would wait for ever.
+        // The writer blocks until `go` is dropped, so a call to `record` that waits would never
+        // return.
         let taken = (0..100).filter(|n| recorder.record(run(*n)).unwrap() == RecordOutcome::Queued);
         let taken = taken.count() as u64;
         assert!((4..=5).contains(&taken), "{taken}");
@@ -414,7 +420,7 @@ mod tests {
     #[test]
     fn what_could_not_be_written_is_told_once() {
         let folder = tempfile::tempdir().unwrap();
-        // A hook that spoils a row stands for a disk that fails.
+        // A hook that makes a row invalid simulates a disk that fails.
         let spoil = |rows: &mut [Execution]| rows.iter_mut().for_each(|row| row.cost = Some(-1.0));
         let hooks = RecorderHooks { prepare: Some(Box::new(spoil)), refresh: None };
         let recorder = Recorder::start(store(&folder), RecorderOptions::default(), hooks).unwrap();

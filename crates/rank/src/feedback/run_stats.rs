@@ -1,4 +1,4 @@
-//! The statistics of a tool's runs: success, latency, and how certain they are.
+//! The statistics of a tool's runs: success, latency, and their certainty.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,36 @@ use toolroute_catalog::{LatencyTier, Reliability, Tool, ToolId};
 use super::Execution;
 use super::credibility::{self, PER_SESSION_AND_DAY, day};
 
-/// Standard deviations of a 95 % interval.
+/// The half-width of a 95 % interval, in standard deviations.
 const Z: f64 = 1.96;
 
-/// The prior `EXPECTED_SUCCESS` counts as so many runs.
+/// The weight, in runs, of the prior `EXPECTED_SUCCESS`.
 pub const PRIOR_RUNS: f64 = 10.0;
 
-/// The expected share of successful runs of an unknown tool. Tools mostly work: with a lower value a tool
-/// would rise merely by being used.
+/// The expected success rate of an unknown tool. Tools mostly work: with a lower value, a tool
+/// would rise merely because it is used.
 pub const EXPECTED_SUCCESS: f64 = 0.8;
 
-/// The least weight of runs that moves a declared tier of reliability. One session counts at most
-/// [`PER_SESSION_AND_DAY`] a day, so that it takes two days or two sessions to move one.
+/// The minimum weight of runs that changes a declared reliability tier. One session counts at most
+/// [`PER_SESSION_AND_DAY`] a day, so a change takes two days or two sessions.
 const ENOUGH_RUNS: f64 = 10.0;
 
-/// The least lower bounds on success of high and medium reliability.
+/// The minimum lower bounds on the success rate for high (`HIGH`) and medium (`MEDIUM`)
+/// reliability.
 const HIGH: f32 = 0.85;
 const MEDIUM: f32 = 0.5;
 
-/// The least measured runs that move a declared latency.
+/// The minimum number of measured runs that changes a declared latency.
 const ENOUGH_TIMED: u64 = 3;
 
-/// A measured latency counts within this factor of the declared one.
+/// A measured latency is clamped to within this factor of the declared one.
 const LATENCY_FACTOR: f64 = 4.0;
 
-/// The share of the newest value in a running mean.
+/// The weight of the newest value in a running mean.
 const LATENCY_SHARE: f64 = 0.2;
 
-/// The most that a single value counts, as a multiple of the running mean: one hang is no habit.
+/// The maximum of a single value, as a multiple of the running mean, so that one hang does not
+/// dominate.
 const LATENCY_JUMP: f64 = 10.0;
 
 /// The statistics of one tool's runs.
@@ -43,24 +45,26 @@ const LATENCY_JUMP: f64 = 10.0;
 pub struct RunStats {
     pub runs: u64,
     pub successes: u64,
-    /// The weight of the runs by credibility and age; the members below are computed from it.
+    /// The weight of the runs by credibility and age, from which `good` and `lower_bound` are
+    /// computed.
     pub weight: f64,
     /// The part of `weight` that succeeded.
     pub good: f64,
-    /// The lower end of Wilson's 95 % interval for the share of successes.
+    /// The lower end of Wilson's 95 % interval for the success rate.
     pub lower_bound: f32,
-    /// A running mean over successful runs.
+    /// The running mean of the duration of successful runs, in milliseconds.
     pub latency_ms: Option<f64>,
     /// The number of runs in `latency_ms`.
     pub timed: u64,
-    /// A running mean of the characters of its answers, over calls that toolroute made.
+    /// The running mean of the length of the tool's results, in characters, over calls that
+    /// toolroute made.
     pub chars: Option<f64>,
-    /// When it last ran, in milliseconds since 1970.
+    /// The time of the latest run, in milliseconds since 1970.
     pub last: i64,
 }
 
 impl RunStats {
-    /// Statistics from counts of another system, with full weight.
+    /// Creates statistics from counts of another system, with full weight.
     pub fn from_counts(successes: u64, runs: u64, latency_ms: Option<f64>) -> Self {
         let successes = successes.min(runs);
         let (good, weight) = (successes as f64, runs as f64);
@@ -76,8 +80,9 @@ impl RunStats {
         }
     }
 
-    /// The effective reliability: the declared tier, moved by at most one, and only from a weight of ten
-    /// runs. So one failure does not sink a tool, and no streak makes a declared low a high.
+    /// Returns the effective reliability: the declared tier, changed by at most one tier, and only
+    /// from a weight of ten runs on. So one failure does not degrade a tool, and no series of
+    /// successes turns a declared low into a high.
     pub fn reliability(observed: Option<&Self>, declared: Option<Reliability>) -> Reliability {
         let declared = declared.unwrap_or(Reliability::Medium);
         let enough = observed.filter(|observed| observed.weight >= ENOUGH_RUNS);
@@ -94,8 +99,9 @@ impl RunStats {
         }
     }
 
-    /// The effective latency in milliseconds: the measured one from three runs on, within a factor of four
-    /// of the declared one; else the declared one. `None` where there is neither.
+    /// Returns the effective latency in milliseconds: from three measured runs on, the measured
+    /// one, within a factor of four of the declared one; otherwise the declared one. Returns `None`
+    /// if there is neither.
     pub fn latency_ms(observed: Option<&Self>, tool: &Tool) -> Option<f64> {
         let declared = tool.latency_ms.map(|ms| ms as f64);
         let declared = declared.or_else(|| Some(tool.declared_latency_tier?.floor_ms() as f64));
@@ -109,27 +115,27 @@ impl RunStats {
         }
     }
 
-    /// The tier of the measured latency, from three runs on.
+    /// Returns the tier of the measured latency, or `None` with fewer than three measured runs.
     pub fn latency_tier(&self) -> Option<LatencyTier> {
         let measured = self.latency_ms.filter(|_| self.timed >= ENOUGH_TIMED)?;
         Some(LatencyTier::from_ms(measured.max(0.0) as u64))
     }
 
-    /// The expected share of successful runs: the observed runs, and `PRIOR_RUNS` runs at
+    /// Returns the expected success rate: that of the observed runs and of `PRIOR_RUNS` runs at
     /// `EXPECTED_SUCCESS`.
     pub fn rate(&self) -> f64 {
         (self.good + PRIOR_RUNS * EXPECTED_SUCCESS) / (self.weight + PRIOR_RUNS)
     }
 
-    /// The upper end of Wilson's 95 % interval for the share of successes.
+    /// Returns the upper end of Wilson's 95 % interval for the success rate.
     pub fn upper_bound(&self) -> f32 {
         1.0 - wilson_lower(self.weight - self.good, self.weight)
     }
 }
 
-/// The lower end of Wilson's 95 % interval for a share of successes; 0 without runs. Runs need not
-/// be whole. Source: E. B. Wilson, "Probable inference, the law of succession, and statistical
-/// inference", JASA 22 (1927).
+/// Returns the lower end of Wilson's 95 % interval for a success rate; 0 without runs. The numbers
+/// need not be whole. Source: E. B. Wilson, "Probable inference, the law of succession, and
+/// statistical inference", JASA 22 (1927).
 pub fn wilson_lower(successes: f64, runs: f64) -> f32 {
     if runs <= 0.0 {
         return 0.0;
@@ -140,12 +146,13 @@ pub fn wilson_lower(successes: f64, runs: f64) -> f32 {
     bound.clamp(0.0, 1.0) as f32
 }
 
-/// A success rate as a history of 0 to 1: 0.5 for the expected rate, more above it and less below.
+/// Converts a success rate to a history value, 0 to 1: 0.5 for the expected rate, more above it and
+/// less below.
 pub fn history(rate: f64) -> f32 {
     (0.5 + (rate - EXPECTED_SUCCESS) / 2.0) as f32
 }
 
-/// The statistics of each tool in a log, which is in order of time.
+/// Returns the statistics of each tool in a log, which must be in order of time.
 pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
     let weights = credibility::weights(log);
     let mut tools: BTreeMap<ToolId, RunStats> = BTreeMap::new();
@@ -179,7 +186,7 @@ impl RunStats {
     }
 }
 
-/// A running mean after one more value.
+/// Returns a running mean after one more value.
 fn running_mean(mean: Option<f64>, newest: f64) -> f64 {
     match mean {
         None => newest,
@@ -187,7 +194,8 @@ fn running_mean(mean: Option<f64>, newest: f64) -> f64 {
     }
 }
 
-/// Counts the measurements of each tool, session and day: only the first few count.
+/// Counts the measured runs of each tool, session and day. Only the first [`PER_SESSION_AND_DAY`]
+/// count.
 #[derive(Default)]
 struct MeasuredRuns(BTreeMap<(ToolId, Option<String>), (i64, u32)>);
 
@@ -214,7 +222,7 @@ mod tests {
 
     #[test]
     fn wilson_bounds_are_those_of_the_tables() {
-        // Of R's `binom::binom.wilson`.
+        // The values of R's `binom::binom.wilson`.
         for (successes, runs, lower) in
             [(0.0, 1.0, 0.0), (1.0, 1.0, 0.2065), (8.0, 10.0, 0.4901), (98.0, 100.0, 0.9300)]
         {

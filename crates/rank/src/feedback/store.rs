@@ -1,6 +1,7 @@
-//! Executions on disk: an SQLite file with a write-ahead log. The room's only door to rusqlite.
+//! Executions on disk: an SQLite file with a write-ahead log. Only this module and its submodules
+//! use rusqlite.
 //!
-//! Nothing is written to a file that is not ours, and what is deleted is overwritten.
+//! Files of other programs are never changed, and deleted data is overwritten.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +22,7 @@ mod weight_log;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How much is kept. The next write removes the rest, the oldest first.
+/// How many executions are kept, and for how long. The next write removes the rest, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     pub rows: u64,
@@ -29,19 +30,20 @@ pub struct Retention {
 }
 
 impl Default for Retention {
-    /// Half a year: tools change faster than that. With vectors of 384 numbers 50,000 rows are
-    /// about 100 MB.
+    /// Half a year, because tools change faster than that. With vectors of 384 numbers, 50,000 rows
+    /// take about 100 MB.
     fn default() -> Self {
         Self { rows: 50_000, days: 180 }
     }
 }
 
-/// What a log stores.
+/// Which data a log stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The text of prompts; without it only their hashes.
+    /// Whether to store the text of prompts. If not, only their hashes are stored.
     pub keep_prompts: bool,
-    /// The vectors of prompts. They are not text, but they reveal what a text is about.
+    /// Whether to store the vectors of prompts. They are not text, but they reveal what a text is
+    /// about.
     pub keep_vectors: bool,
     pub retention: Retention,
 }
@@ -52,18 +54,18 @@ impl Default for StoreOptions {
     }
 }
 
-/// What an insert did.
+/// The result of an insert.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsertReport {
     pub added: u64,
-    /// Rows, new or old, beyond the retention.
+    /// The number of rows, new or old, that were removed because they exceed the retention.
     pub removed: u64,
 }
 
-/// What to forget.
+/// Which data to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForgetScope {
-    /// The executions of a tool, and its name among the offered tools of others.
+    /// The executions of a tool, and its id among the offered tools of other executions.
     Tool(ToolId),
     /// Everything before a time, in milliseconds since 1970.
     Before(i64),
@@ -71,12 +73,12 @@ pub enum ForgetScope {
     All,
 }
 
-/// What forgetting did.
+/// The result of forgetting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForgetReport {
     pub executions: u64,
-    /// Whether the bytes are gone from disk as well. Where another process reads the log at that moment,
-    /// they stay until the next write or the next forgetting.
+    /// Whether the bytes are removed from disk as well. If another process reads the log at that
+    /// moment, they remain until the next write or the next forgetting.
     pub scrubbed: bool,
 }
 
@@ -88,10 +90,10 @@ pub struct ExecutionStore {
 }
 
 impl ExecutionStore {
-    /// Opens the log at `path` or creates it; an older version is migrated.
+    /// Opens the log at `path`, or creates it. Migrates a log of an older version.
     ///
     /// # Errors
-    /// [`StoreError::Foreign`] for a file that is not ours, which is left as it is;
+    /// [`StoreError::Foreign`] for a file of another program, which is left unchanged;
     /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Busy`], [`StoreError::Io`].
     pub fn open(path: impl Into<PathBuf>, options: StoreOptions) -> Result<Self, StoreError> {
         let path = path.into();
@@ -103,18 +105,18 @@ impl ExecutionStore {
         &self.path
     }
 
-    /// The number of executions.
+    /// Returns the number of executions.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn count(&self) -> Result<u64, StoreError> {
         self.checked(count(&self.connection))
     }
 
-    /// Logs executions, all or none, and removes what is beyond the retention.
+    /// Logs all executions or none, and removes rows beyond the retention.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`]; and where the file cannot be written.
+    /// [`StoreError::Invalid`] if an execution is invalid; an error if the file cannot be written.
     pub fn insert(&mut self, executions: &[Execution]) -> Result<InsertReport, StoreError> {
         executions.iter().try_for_each(Execution::check)?;
         let written = insert(&mut self.connection, executions, &self.options);
@@ -124,12 +126,13 @@ impl ExecutionStore {
     /// Calls `see` with every execution, in order of time.
     ///
     /// # Errors
-    /// Where the file cannot be read or is damaged.
+    /// If the file cannot be read or is damaged.
     pub fn for_each(&self, see: impl FnMut(Execution)) -> Result<(), StoreError> {
         self.read(Columns::All, Order::Forward, see)
     }
 
-    /// Every execution in order of time, without texts and vectors: what most of the learning needs.
+    /// Returns every execution in order of time, without texts and vectors, which most of the
+    /// learning does not need.
     ///
     /// # Errors
     /// As for [`ExecutionStore::for_each`].
@@ -139,7 +142,7 @@ impl ExecutionStore {
         Ok(all)
     }
 
-    /// Calls `see` with the latest executions, at most `most`, the newest first.
+    /// Calls `see` with the latest executions, at most `most`, newest first.
     ///
     /// # Errors
     /// As for [`ExecutionStore::for_each`].
@@ -147,10 +150,10 @@ impl ExecutionStore {
         self.read(Columns::All, Order::Newest(most), see)
     }
 
-    /// Forgets executions, all of them or none, and overwrites the bytes.
+    /// Forgets all executions in the scope or none, and overwrites their bytes.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn forget(&mut self, what: &ForgetScope) -> Result<ForgetReport, StoreError> {
         let deleted = delete(&mut self.connection, what);
         let executions = self.checked(deleted)?;
@@ -158,23 +161,24 @@ impl ExecutionStore {
         Ok(ForgetReport { executions, scrubbed })
     }
 
-    /// Parses a date such as `2026-01-31`, optionally with a time, to milliseconds since 1970 (UTC).
+    /// Parses a date such as `2026-01-31`, optionally with a time, to milliseconds since 1970
+    /// (UTC).
     ///
     /// # Errors
-    /// [`StoreError::BadDate`].
+    /// [`StoreError::BadDate`] if the text is not a date.
     pub fn date(&self, text: &str) -> Result<i64, StoreError> {
-        // SQLite accepts more than dates: "now", Julian days, and 2026-02-31 as the 3rd of March. For
-        // those the date that it writes differs from the text.
+        // SQLite accepts more than dates: "now", Julian days, and 2026-02-31 as the 3rd of March.
+        // For those, the date that it returns differs from the text.
         let sql = "SELECT unixepoch(?1) * 1000 WHERE date(?1, '+0 days') = substr(?1, 1, 10)";
         let found = self.connection.query_row(sql, [text], |row| row.get::<_, Option<i64>>(0));
         let found = self.checked(found.optional())?.flatten();
         found.ok_or_else(|| StoreError::BadDate { found: text.chars().take(40).collect() })
     }
 
-    /// Formats a time for people: `2026-01-31 14:05`, in UTC.
+    /// Formats a time for people, in UTC: `2026-01-31 14:05`.
     ///
     /// # Errors
-    /// Where the file cannot be used any more.
+    /// If the file is no longer usable.
     pub fn time(&self, at: i64) -> Result<String, StoreError> {
         let sql = "SELECT strftime('%Y-%m-%d %H:%M', ?1 / 1000, 'unixepoch')";
         let found = self.connection.query_row(sql, [at], |row| row.get::<_, Option<String>>(0));
@@ -188,7 +192,7 @@ impl ExecutionStore {
         mut see: impl FnMut(Execution),
     ) -> Result<(), StoreError> {
         let mut read = || {
-            // One snapshot of the log, whatever others write.
+            // Read one snapshot of the log, whatever other processes write.
             let reading = self.connection.unchecked_transaction()?;
             let mut statement = reading.prepare_cached(&columns.select(&order.sql()))?;
             let mut found = statement.query([])?;
@@ -202,7 +206,7 @@ impl ExecutionStore {
                 seen += 1;
                 see(execution);
             }
-            // The index must have every row of the table.
+            // The index must contain every row of the table.
             let all = "SELECT count(*) FROM executions NOT INDEXED";
             let is_whole = order != Order::Forward
                 || seen == reading.query_row(all, [], |row| row.get::<_, i64>(0))?;
@@ -220,12 +224,12 @@ impl ExecutionStore {
     }
 }
 
-/// The order in which executions are read, and how many.
+/// The order in which executions are read, and their number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// All, the oldest first.
+    /// All executions, oldest first.
     Forward,
-    /// So many, the newest first.
+    /// This number of executions, newest first.
     Newest(u32),
 }
 
@@ -243,7 +247,7 @@ impl Order {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -286,11 +290,11 @@ fn insert_at(
 /// The number of executions within [`LONGEST_PAUSE`] that confirm the clock.
 const WITNESSES: u32 = 16;
 
-/// After a longer pause in the log, the clock is more likely wrong.
+/// The maximum pause in a log. After a longer one, the clock is more likely wrong.
 const LONGEST_PAUSE: Duration = DAY.saturating_mul(365);
 
-/// Whether the clock is plausible: a clock that is years ahead for a few commands must not delete the
-/// log by age. Until enough executions are recent, nothing is removed by age.
+/// Whether the clock is plausible. A clock that is years ahead for a few commands must not delete
+/// the log by age, so nothing is removed by age until enough executions are recent.
 fn is_plausible(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
     let newest = "SELECT min(at) FROM (SELECT at FROM executions ORDER BY at DESC LIMIT ?1)";
     let witness: Option<i64> = connection.query_row(newest, [WITNESSES], |row| row.get(0))?;
@@ -298,7 +302,7 @@ fn is_plausible(connection: &Connection, now: i64) -> rusqlite::Result<bool> {
     Ok(witness.is_none_or(|at| at >= now.saturating_sub(pause)))
 }
 
-/// Removes rows beyond the retention; by age only where the time is known.
+/// Removes rows beyond the retention; by age only if the time is known.
 fn retain(connection: &Connection, keep: Retention, now: Option<i64>) -> rusqlite::Result<u64> {
     let days = DAY.as_millis() as i64 * i64::from(keep.days);
     let old = "DELETE FROM executions WHERE at < ?1";
@@ -315,7 +319,7 @@ fn delete(connection: &mut Connection, what: &ForgetScope) -> rusqlite::Result<u
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let deleted = match what {
         ForgetScope::Tool(id) => {
-            // Remove its id from other tools' rows too.
+            // Remove the id from the rows of other tools, too.
             let offered = "UPDATE executions SET facts_sum = NULL, offered =
                 (SELECT json_group_array(value) FROM json_each(offered) WHERE value <> ?1)
                 WHERE EXISTS (SELECT 1 FROM json_each(offered) WHERE value = ?1)";
@@ -341,7 +345,8 @@ fn delete(connection: &mut Connection, what: &ForgetScope) -> rusqlite::Result<u
     Ok(deleted as u64)
 }
 
-/// Rewrites the file without deleted rows, and empties the write-ahead log.
+/// Rewrites the file without deleted rows and empties the write-ahead log. Returns false if another
+/// process prevented the latter.
 fn scrub(connection: &Connection) -> rusqlite::Result<bool> {
     connection.execute_batch("VACUUM")?;
     let busy: i64 =
@@ -349,7 +354,7 @@ fn scrub(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(busy == 0)
 }
 
-/// Maps an error of SQLite to [`StoreError`].
+/// Converts an error of SQLite to [`StoreError`].
 fn store_error(path: &Path, error: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let what = error.to_string();
@@ -366,7 +371,7 @@ fn store_error(path: &Path, error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
             io("check the disk; a log cannot lie on a network drive")
         }
-        // A missing column or a value of another type: not written by toolroute.
+        // A missing column or a value of another type, which toolroute did not write.
         _ => StoreError::Damaged { path, what },
     }
 }

@@ -6,36 +6,37 @@ use serde::Serialize;
 
 use super::Execution;
 
-/// The error kind of an attempt that found nothing; its tool did not fail.
+/// The error kind of an attempt that found nothing. Its tool did not fail.
 pub const EMPTY: &str = "empty";
 
-/// An estimate is good within this share of the duration.
+/// The maximum error of a good estimate, as a share of the duration.
 const GOOD: f64 = 0.5;
 
-/// A smaller difference is rounding: both times are whole milliseconds.
+/// The error, in milliseconds, that counts as rounding: both times are whole milliseconds.
 const ROUNDING_MS: f64 = 5.0;
 
-/// Counts and their shares; a share of nothing is `None`, never 0.
+/// Counts and their shares. A share of nothing is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SuccessMetrics {
     /// Calls of tools: all attempts of all requests.
     pub calls: u64,
-    /// Calls that failed; an empty result is no failure.
+    /// Calls that failed. An empty result is not a failure.
     pub failed: u64,
     pub error_rate: Option<f64>,
     pub requests: u64,
     /// Requests that the requested tool did not answer.
     pub first_failed: u64,
-    /// Those of them that another tool answered.
+    /// The requests among `first_failed` that another tool answered.
     pub recovered: u64,
     pub fallback_recovery: Option<f64>,
-    /// Answers with an estimated duration.
+    /// Successful calls with an estimated duration.
     pub estimated: u64,
-    /// Answers whose estimate was within half of their duration.
+    /// Successful calls whose estimate was within half of their duration.
     pub estimated_well: u64,
     pub latency_accuracy: Option<f64>,
+    /// Successful calls.
     pub answers: u64,
-    /// Answers that were cut or summarised.
+    /// Successful calls whose result was cut or summarised.
     pub truncated: u64,
     pub truncated_share: Option<f64>,
 }
@@ -48,7 +49,8 @@ struct Request {
 }
 
 impl SuccessMetrics {
-    /// The metrics of the calls that toolroute made; reports of others have neither places nor estimates.
+    /// Computes the metrics of the calls that toolroute made. Reports of others contain neither
+    /// positions nor estimates.
     pub fn of(log: &[Execution]) -> Self {
         let mut found = Self::default();
         let mut requests: BTreeMap<&str, Request> = BTreeMap::new();
@@ -87,7 +89,7 @@ impl SuccessMetrics {
     }
 }
 
-/// A part of a whole, 0 to 1; `None` where there is no whole.
+/// Returns a part of a whole, 0 to 1, or `None` if the whole is 0.
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
@@ -121,7 +123,7 @@ mod tests {
             call("b", 1, true),
             call("c", 0, false),
             empty,
-            // The first was passed over: its breaker was open.
+            // The first tool was skipped because its breaker was open.
             call("e", 1, true),
         ];
         let found = SuccessMetrics::of(&log);

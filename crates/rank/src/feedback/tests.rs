@@ -1,4 +1,4 @@
-//! What learning must keep to, over made-up vectors.
+//! Tests the properties of learning with made-up vectors.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn tools(count: usize) -> Vec<Arc<Tool>> {
     (0..count).map(|at| Arc::new(Tool::new(None, &format!("t{at}"), ""))).collect()
 }
 
-/// A unit vector that is the same for the same number.
+/// Returns a unit vector that depends only on the seed.
 fn vector(seed: u64) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
     let mut next = || {
@@ -45,7 +45,7 @@ fn own(count: usize) -> Vec<Vec<f32>> {
     (0..count as u64).map(|at| vector(1_000 + at)).collect()
 }
 
-/// Learns prompts as (number of the prompt, tools that served it).
+/// Learns prompts, given as (number of the prompt, tools that served it).
 fn learned(prompts: &[(u64, Vec<usize>)]) -> UsageVectors {
     let mut usage = UsageVectors::new(model());
     for (prompt, served) in prompts {
@@ -101,7 +101,7 @@ proptest! {
             .map(|(prompt, served)| (*prompt, served.iter().copied().filter(|at| *at != gone).collect()))
             .collect();
         let (own, tools) = (own(9), tools(9));
-        // Samples of many prompts differ, and with them how far history is followed.
+        // The samples of many prompts differ, and so does the fitted strength.
         let moves = |mut usage: UsageVectors| {
             usage.strength = 1.0;
             usage.learned_vectors(&tools, |row| &own[row as usize])
@@ -138,13 +138,13 @@ fn a_tool_comes_nearer_to_what_it_served_and_others_stay() {
     let rows = UsageRows::new(9, &moved, usage.handicap());
     assert_eq!((rows.score(3, 0.4), rows.share(3), rows.get(3)), (0.4, 0.0, None));
     assert_eq!(rows.get(99), None);
-    // Set back by what is usual, where too little was seen to tell.
+    // With too few prompts to measure it, the handicap is the usual one.
     assert!((usage.handicap() - 0.15).abs() < 0.01, "{}", usage.handicap());
 }
 
 #[test]
 fn learned_tools_rise_for_others_prompts_no_more_than_they_are_set_back() {
-    // Prompts all lie to one side, away from descriptions, as real ones do.
+    // All prompts are shifted in one direction, away from the descriptions, as real ones are.
     let side = vector(77);
     let prompt = |seed: u64| -> Vec<f32> {
         unit(vector(seed).iter().zip(&side).map(|(x, side)| x + 1.5 * side).collect())
@@ -169,14 +169,14 @@ fn learned_tools_rise_for_others_prompts_no_more_than_they_are_set_back() {
     assert!((after - before).abs() < 0.15, "{before} {after}");
 }
 
-/// Where history ranks held-out prompts worse than the tools' own vectors it is not followed; where it
-/// ranks them better, and where a few prompts are all there is, it is.
+/// The strength falls if history ranks held-out prompts worse than the tools' own vectors. It stays
+/// 1 if history ranks them better, or if there are only a few prompts.
 #[test]
 fn history_is_followed_as_far_as_it_helps() {
     let axis =
         |at: usize| (0..DIMENSION).map(|x| f32::from(u8::from(x == at))).collect::<Vec<f32>>();
     let tools = tools(4);
-    // Prompts for some of four tools, each a little about its tool and more about a topic.
+    // Prompts for some of four tools. Each is a little about its tool and more about a topic.
     let learned_times =
         |times: usize, served: usize, prompts: usize, topic: &dyn Fn(usize, usize) -> usize| {
             let own: Vec<Vec<f32>> = (0..4).map(axis).collect();

@@ -1,10 +1,11 @@
-//! The layout of a usage file, within a sealed file (`durable/sealed.rs`). All numbers are little-endian.
-//! The header holds model, strength, handicap, the tools with their number of prompts, and for each
-//! sampled prompt its tools with how often they served it.
+//! The layout of a usage file, which is a sealed file (`durable/sealed.rs`). All numbers are
+//! little-endian. The header contains the model, the strength, the handicap, the tools with their
+//! numbers of prompts and, for each sampled prompt, the tools that served it, with how often they
+//! did.
 //!
-//! | bytes of the body | what |
+//! | bytes of the body | content |
 //! |---|---|
-//! | tools × dimension × 8 | sums of prompt vectors, `i64` in parts of 2^32 |
+//! | tools × dimension × 8 | sums of prompt vectors, `i64` in units of 2^-32 |
 //! | sampled × (32 + dimension × 4) | SHA-256 of the prompt's text, its vector, `f32` |
 
 use std::collections::BTreeMap;
@@ -19,7 +20,8 @@ use super::calibration::MOST_HANDICAP;
 use super::execution::PromptHash;
 use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageModel, UsageVectors};
 
-/// Raise the version with every change of the layout, and add a file of the old version as a test.
+/// Increment the version with every change of the layout, and add a file of the old version as a
+/// test.
 const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };
 
 #[derive(Serialize, Deserialize)]

@@ -13,19 +13,19 @@ use super::execution::PromptHash;
 use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::{Error, calibration, usage_file};
 
-/// The model that made the prompts' vectors. Vectors of different models cannot be compared.
+/// The model that made the prompts' vectors. Vectors of different models are not comparable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageModel {
-    /// The name, for people.
+    /// The name, for display.
     pub name: String,
     /// The fingerprint of everything that determines a vector.
     pub fingerprint: String,
-    /// Numbers per vector.
+    /// The length of a vector.
     pub dimension: usize,
 }
 
-/// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of addition;
-/// 2^31 prompts fit.
+/// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of
+/// addition. There is room for 2^31 prompts.
 pub(super) const ONE: f64 = (1u64 << 32) as f64;
 
 /// The tolerance on the length of a unit vector.
@@ -40,7 +40,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// The mean of the prompts' vectors; the more they differ, the shorter it is.
+    /// Returns the mean of the prompts' vectors. The more they differ, the shorter it is.
     pub fn mean(&self) -> Vec<f32> {
         let scale = 1.0 / (ONE * self.prompts as f64);
         self.sum.iter().map(|&sum| (sum as f64 * scale) as f32).collect()
@@ -51,7 +51,8 @@ impl History {
         self.sum.iter_mut().zip(prompt).for_each(|(sum, &x)| *sum += parts(x));
     }
 
-    /// The history without a prompt that was learned `times` times; `None` where it was the only one.
+    /// Returns the history without a prompt that was learned `times` times, or `None` if it was the
+    /// only one.
     pub fn without(&self, prompt: &[f32], times: u64) -> Option<Self> {
         let prompts = self.prompts.checked_sub(times).filter(|&prompts| prompts > 0)?;
         let taken = |x: f32| parts(x).saturating_mul(times as i64);
@@ -65,18 +66,18 @@ fn parts(number: f32) -> i64 {
     (f64::from(number) * ONE).round() as i64
 }
 
-/// The most prompts in the sample: their mean varies by less than 0.01 between samples, ranking them
-/// five times takes a second, and they take 400 KB.
+/// The maximum number of prompts in the sample. With it, their mean varies by less than 0.01
+/// between samples, ranking them five times takes a second, and they take 400 KB.
 const SAMPLE_SIZE: usize = 256;
 
-/// A sample of past prompts, to calibrate with. It holds the prompts with the lowest hashes: as good as
-/// random, and independent of the order in which they came.
+/// A sample of past prompts for the calibration. It contains the prompts with the lowest hashes,
+/// which is as good as a random sample and does not depend on the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PromptSample {
     pub prompts: BTreeMap<PromptHash, SampledPrompt>,
 }
 
-/// One past prompt and the tools that served it, each with how often that was learned.
+/// One past prompt and the tools that served it, each with how often this was learned.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SampledPrompt {
     pub vector: Vec<f32>,
@@ -95,7 +96,7 @@ impl PromptSample {
         }
     }
 
-    /// Removes the tool, and the prompts that no other tool served.
+    /// Removes a tool, and the prompts that only it served.
     pub fn forget(&mut self, id: &ToolId) {
         self.prompts
             .retain(|_, prompt| !(prompt.tools.remove(id).is_some() && prompt.tools.is_empty()));
@@ -124,12 +125,13 @@ impl UsageVectors {
         &self.model
     }
 
-    /// The tools with history, by id, each with the number of prompts that it served.
+    /// Returns the tools with history, ordered by id, each with the number of prompts that it
+    /// served.
     pub fn tools(&self) -> impl Iterator<Item = (&ToolId, u64)> {
         self.tools.iter().map(|(id, history)| (id, history.prompts))
     }
 
-    /// The number of tools with history.
+    /// Returns the number of tools with history.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
@@ -138,22 +140,22 @@ impl UsageVectors {
         self.tools.is_empty()
     }
 
-    /// The strength of past prompts in the tools' vectors, 0 to 1. It is below 1 where held-out prompts
-    /// rank clearly better so; [`UsageVectors::calibrate`] fits it.
+    /// Returns the strength of past prompts in the tools' vectors, 0 to 1. It is below 1 if
+    /// held-out prompts then rank clearly better. [`UsageVectors::calibrate`] fits it.
     pub fn strength(&self) -> f32 {
         self.strength
     }
 
-    /// What is subtracted from the scores of learned tools, so that tools without history keep their
-    /// place; [`UsageVectors::calibrate`] fits it.
+    /// Returns what is subtracted from the scores of learned tools, so that tools without history
+    /// keep their ranks. [`UsageVectors::calibrate`] fits it.
     pub fn handicap(&self) -> f32 {
         self.handicap
     }
 
-    /// Checks that the usage vectors are of this model.
+    /// Checks that this model made the usage vectors.
     ///
     /// # Errors
-    /// [`Error::OtherModel`] where it may not.
+    /// [`Error::OtherModel`] if another model made them.
     pub fn matches(&self, model: &UsageModel) -> Result<(), Error> {
         if self.model == *model {
             return Ok(());
@@ -166,10 +168,10 @@ impl UsageVectors {
         })
     }
 
-    /// Learns a prompt that these tools served. A tool that is named twice counts once.
+    /// Learns a prompt that these tools served. A tool that occurs twice counts once.
     ///
     /// # Errors
-    /// [`Error::NotUnit`] where the vector is not one of the model's.
+    /// [`Error::NotUnit`] if the vector is not a unit vector of the model's length.
     pub fn learn(
         &mut self,
         prompt: PromptHash,
@@ -194,13 +196,14 @@ impl UsageVectors {
         Ok(())
     }
 
-    /// Forgets everything learned of a tool; false where there was nothing.
+    /// Forgets everything that was learned about a tool. Returns false if there was nothing.
     pub fn forget(&mut self, id: &ToolId) -> bool {
         self.sample.forget(id);
         self.tools.remove(id).is_some()
     }
 
-    /// The new vectors of the tools with history, by row. `own` gives a row's vector without history.
+    /// Returns the new vectors of the tools with history, by row. `own` returns a row's vector
+    /// without history.
     pub fn learned_vectors<'v>(
         &self,
         tools: &[Arc<Tool>],
@@ -209,12 +212,12 @@ impl UsageVectors {
         CatalogHistory::new(self, tools, &own).moves(own, self.strength)
     }
 
-    /// Fits strength and handicap to a catalog. Call it after learning and forgetting.
+    /// Fits strength and handicap to a catalog. Must be called after learning and forgetting.
     pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32] + Sync) {
         (self.strength, self.handicap) = calibration::fit(self, tools, own);
     }
 
-    /// Identifies what was learned: SHA-256 over all of it, in hex.
+    /// Returns a fingerprint of what was learned: the SHA-256 of all of it, in hexadecimal.
     pub fn fingerprint(&self) -> String {
         let bytes = usage_file::encode(self);
         let seal = &bytes[bytes.len() - durable::HASH..];
@@ -224,7 +227,7 @@ impl UsageVectors {
     /// Writes the file atomically, readable by its owner only.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let written = durable::replace(path, Readers::Owner, &usage_file::encode(self));
         written.map_err(|source| Error::Io { path: path.to_owned(), source })
@@ -233,7 +236,7 @@ impl UsageVectors {
     /// Reads and verifies a file.
     ///
     /// # Errors
-    /// Where the file is missing, unreadable or damaged.
+    /// If the file is missing, unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },

@@ -1,8 +1,8 @@
 //! Learns the weights of a selection's signals from outcomes.
 //!
-//! The source document correlates each signal with success. Here it is a logistic regression of the
-//! outcome on the signals of the tool that ran, regularised towards the current weights, without
-//! negative weights, and in small steps.
+//! The source document correlates each signal with success. This module fits a logistic regression
+//! of the outcome on the signals of the tool that ran. It is regularised towards the current
+//! weights, allows no negative weights, and moves in small steps.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,11 @@ use super::logistic::{self, Outcome};
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// The least executions for a change; the number is that of the source document.
+/// The minimum number of executions for a change, as in the source document.
 pub const LEAST_EXECUTIONS: usize = 10;
 
-/// The most executions to learn from, the latest ones. The source document takes 100; more are steadier.
+/// The maximum number of executions to learn from, the latest ones. The source document uses 100;
+/// more give steadier weights.
 pub const MOST_EXECUTIONS: usize = 1_000;
 
 /// The largest change of a weight in one update.
@@ -25,22 +26,22 @@ pub const MOST_STEP: f64 = 0.05;
 /// The largest change of a signal's weight, as a share of the weight.
 const MOST_SHARE: f64 = 0.25;
 
-/// The least gain in log loss per run of new weights: less is chance.
+/// The minimum gain of new weights, in log loss per run. A smaller one may be chance.
 const LEAST_GAIN: f64 = 1e-4;
 
-/// The names of the two parts of the blend.
+/// The names of the semantic and the keyword part.
 const SEMANTIC: &str = "semantic";
 const KEYWORD: &str = "keyword";
 
-/// The weight of each part of a score: meaning (`semantic`) and words (`keyword`), which sum to 1, and
-/// each signal by name.
+/// The weight of each part of a score, by name: `semantic` and `keyword`, which sum to 1, and each
+/// signal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ScoreWeights(BTreeMap<String, f64>);
 
 impl ScoreWeights {
-    /// The share of meaning in the blend, 0 to 1, and the weights of the signals. Weights are clamped to
-    /// 0 to 1; NaN becomes 0.
+    /// Creates weights from the semantic weight and the weights of the signals. The keyword weight
+    /// is 1 minus the semantic weight. Weights are clamped to 0 to 1; NaN becomes 0.
     pub fn new(semantic: f64, signals: impl IntoIterator<Item = (impl Into<String>, f64)>) -> Self {
         let within = |weight: f64| if weight.is_nan() { 0.0 } else { weight.clamp(0.0, 1.0) };
         let signals = signals.into_iter().map(|(name, weight)| (name.into(), within(weight)));
@@ -50,17 +51,17 @@ impl ScoreWeights {
         Self(weights)
     }
 
-    /// The weight of a part; 0 for one without.
+    /// Returns the weight of a part, or 0 if it has none.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
-    /// The share of meaning in the blend; words have the rest.
+    /// Returns the semantic weight. The keyword weight is 1 minus this.
     pub fn semantic(&self) -> f64 {
         self.get(SEMANTIC)
     }
 
-    /// The weights of signals, without the two parts of the blend.
+    /// Returns the weights of the signals, without `semantic` and `keyword`.
     pub fn signals(&self) -> impl Iterator<Item = (&str, f64)> {
         self.iter().filter(|(name, _)| ![SEMANTIC, KEYWORD].contains(name))
     }
@@ -70,7 +71,7 @@ impl ScoreWeights {
     }
 }
 
-/// Why weights stay as they are.
+/// Why an update leaves the weights unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnchangedReason {
@@ -78,11 +79,11 @@ pub enum UnchangedReason {
     TooFew,
     /// All runs succeeded, or all failed.
     OneOutcome,
-    /// The step would not make the outcomes more likely.
+    /// The step would not make the outcomes noticeably more likely.
     NoGain,
 }
 
-/// A proposed change of the weights, until it is applied.
+/// A proposed change of the weights.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WeightUpdate {
     pub old: ScoreWeights,
@@ -91,17 +92,18 @@ pub struct WeightUpdate {
     pub fitted: ScoreWeights,
     /// The number of executions with signals.
     pub executions: usize,
-    /// Log loss per run under the old and the new weights; ln 2 is that of a coin.
+    /// The log loss per run with the old weights. Guessing with equal odds has ln 2.
     pub loss_before: f64,
+    /// The log loss per run with the new weights.
     pub loss_after: f64,
-    /// `None` where `new` is worth applying.
+    /// `None` if `new` is worth applying.
     pub unchanged: Option<UnchangedReason>,
 }
 
 impl WeightUpdate {
-    /// Proposes new weights from a log in order of time and the current weights of all signals. Each
-    /// weight moves within its bound; one with too few executions stays, and a signal that is off stays
-    /// off. Equal logs give equal updates, bit by bit.
+    /// Proposes new weights from a log in order of time and the current weights of all signals.
+    /// Each weight changes at most by its bound. A weight with too few executions stays unchanged,
+    /// and a signal that is off stays off. Equal logs give bit-identical updates.
     pub fn propose(log: &[Execution], old: &ScoreWeights) -> Self {
         let rows: Vec<&Execution> = log.iter().filter(|run| !run.choice.parts.is_empty()).collect();
         let rows = &rows[rows.len().saturating_sub(MOST_EXECUTIONS)..];
@@ -139,7 +141,7 @@ impl WeightUpdate {
         let fitted = logistic::fit(&samples, &prior);
         let fitted: BTreeMap<&str, f64> =
             told.iter().map(|(name, _)| name.as_str()).zip(fitted).collect();
-        // Scale to the blend, in which meaning and words sum to 1.
+        // Scale the weights so that the semantic and the keyword weight sum to 1.
         let unit = match fitted.get(SEMANTIC).zip(fitted.get(KEYWORD)) {
             Some((semantic, keyword)) => semantic + keyword,
             None => slope.value,
@@ -169,10 +171,11 @@ impl WeightUpdate {
         Ok(())
     }
 
-    /// Writes the new weights to the log. An [unchanged](WeightUpdate::unchanged) update does nothing.
+    /// Writes the new weights to the log. Does nothing for an [unchanged](WeightUpdate::unchanged)
+    /// update.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn apply(&self, store: &mut ExecutionStore) -> Result<(), StoreError> {
         if self.unchanged.is_some() {
             return Ok(());
@@ -194,8 +197,8 @@ fn is_informative(rows: &[&Execution], name: &str) -> bool {
         && all.clone().any(|value| all.clone().any(|other| value != other))
 }
 
-/// The centred signals of each execution. A signal that an execution lacks is 0: a selection logs only
-/// signals that have a value.
+/// Returns the outcomes with their centred signals. A signal that an execution lacks is 0, because
+/// a selection logs only signals that have a value.
 fn samples(rows: &[&Execution], signals: &[(String, f64)]) -> Vec<Outcome> {
     let owned: Vec<Execution> = rows.iter().map(|run| (*run).clone()).collect();
     let weights = credibility::weights(&owned);
@@ -219,15 +222,15 @@ fn samples(rows: &[&Execution], signals: &[(String, f64)]) -> Vec<Outcome> {
 mod tests {
     use super::*;
 
-    /// Executions of which `semantic` tells the outcome, with exceptions, and `keyword` does not;
-    /// `phase` tells it too, the other way round.
+    /// Creates executions whose outcome follows `semantic`, with exceptions, and `phase` with the
+    /// opposite sign, but not `keyword`.
     fn log(runs: u32) -> Vec<Execution> {
         let run = |n: u32| {
             let good = f64::from(n % 10) / 10.0;
             let chance = f64::from(n * 7_919 % 100) / 100.0;
             let mut run = Execution::new("t".into(), format!("p{n}"), chance < 0.2 + 0.7 * good);
             run.session = Some(n.to_string());
-            // A tool a day would be bounded: many tools.
+            // The runs are of many tools, because the weight of one tool on one day is bounded.
             run.tool = format!("t{}", n % 50).as_str().into();
             let parts = [("semantic", good), ("keyword", f64::from(n * 31 % 97) / 97.0)];
             let parts = parts.into_iter().chain([("phase", 1.0 - 2.0 * good), ("intent", 0.2)]);
@@ -239,7 +242,7 @@ mod tests {
         (0..runs).map(run).collect()
     }
 
-    /// The weights of all signals, as a configuration has them.
+    /// Returns the weights of all signals, as in a configuration.
     fn configured() -> ScoreWeights {
         let signals = [("phase", 0.1), ("history", 0.1), ("intent", 0.7), ("web", 0.0)];
         ScoreWeights::new(0.5, signals.into_iter().chain([("exclusive", 1.0)]))

@@ -1,4 +1,4 @@
-//! Which tool tends to follow which.
+//! Workflows: which tool tends to follow which.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,30 +8,32 @@ use toolroute_catalog::ToolId;
 use super::Execution;
 use super::credibility::is_conversation;
 
-/// The longest time between two steps of one workflow.
+/// The maximum time between two steps of one workflow, in milliseconds.
 const GAP_MS: i64 = 30 * 60 * 1_000;
 
-/// How often one session counts for the same two tools: a loop in one session is no general habit.
+/// How often one session counts for the same two tools. A loop in one session is not a general
+/// habit.
 const PER_SESSION: u32 = 3;
 
-/// The overall frequencies of tools count as so many steps beside the observed ones.
+/// The weight, in steps, of the overall frequencies of tools relative to the observed steps.
 const PRIOR_STEPS: f64 = 5.0;
 
-/// The least count of a follower: once may be chance.
+/// The minimum count of a follower. A single one may be chance.
 const LEAST_COUNT: u32 = 2;
 
-/// The most followers of a tool.
+/// The maximum number of followers of a tool.
 const MOST_NEXT: usize = 10;
 
 /// A tool that tends to follow another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NextTool {
     pub tool: ToolId,
-    /// The probability that it comes next, 0 to 1.
+    /// The probability, 0 to 1, that this tool comes next.
     pub probability: f64,
-    /// The probability over its overall frequency; above 1.
+    /// The probability divided by the tool's overall frequency: above 1, or 1 for shares of another
+    /// system.
     pub lift: f64,
-    /// How often it followed.
+    /// How often the tool followed.
     pub count: u32,
 }
 
@@ -63,14 +65,14 @@ impl Workflow {
             }
         }
         for next in after.values_mut() {
-            // Stable, so that equal ones stay in the order of their ids.
+            // The sort is stable, so equal probabilities stay in the order of ids.
             next.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             next.truncate(MOST_NEXT);
         }
         Self { after }
     }
 
-    /// From shares that another system counted.
+    /// Creates workflows from shares that another system counted.
     pub(super) fn of_shares(follows: BTreeMap<ToolId, BTreeMap<ToolId, f64>>) -> Self {
         let next = |(tool, probability): (ToolId, f64)| NextTool {
             tool,
@@ -86,18 +88,18 @@ impl Workflow {
         Self { after: after.collect() }
     }
 
-    /// Every tool that others tend to follow, with its followers.
+    /// Returns every tool that others tend to follow, with its followers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&ToolId, &[NextTool])> {
         self.after.iter().map(|(id, next)| (id, next.as_slice()))
     }
 
-    /// The tools that follow a tool more often than they run overall, the most likely first.
+    /// Returns the tools that follow a tool more often than they run overall, most likely first.
     pub fn next_after(&self, tool: &str) -> &[NextTool] {
         self.after.get(tool).map_or(&[], Vec::as_slice)
     }
 }
 
-/// The successful runs of each tool within sessions, bounded per session.
+/// Returns the number of successful runs of each tool within sessions, bounded per session.
 fn runs(log: &[Execution]) -> BTreeMap<ToolId, u32> {
     let mut by_session: HashMap<(&str, &ToolId), u32> = HashMap::new();
     let mut runs = BTreeMap::new();
@@ -113,7 +115,7 @@ fn runs(log: &[Execution]) -> BTreeMap<ToolId, u32> {
     runs
 }
 
-/// How often each tool followed each other, bounded per session.
+/// Returns how often each tool followed each other one, bounded per session.
 fn count(log: &[Execution]) -> BTreeMap<(ToolId, ToolId), u32> {
     let mut last: HashMap<&str, (i64, &ToolId)> = HashMap::new();
     let mut by_session: HashMap<(&str, &ToolId, &ToolId), u32> = HashMap::new();
@@ -139,7 +141,7 @@ fn count(log: &[Execution]) -> BTreeMap<(ToolId, ToolId), u32> {
 mod tests {
     use super::*;
 
-    /// A session of steps a minute apart.
+    /// Creates a session with steps a minute apart.
     fn session(name: &str, tools: &[&str]) -> Vec<Execution> {
         let minutes = (0i64..).map(|minute| minute * 60_000);
         let step = |(tool, at): (&&str, i64)| {

@@ -1,10 +1,11 @@
-//! What a catalog makes of prompts in general: the evidence that a prompt's own is read against.
+//! The background evidence of a catalog: the evidence of ordinary prompts, with which a prompt's
+//! own evidence is compared.
 //!
-//! 500 prompts of all kinds (`data/background.txt`, written for this) are compared with all tools. In a
-//! catalog of general tools many prompts are near some tool; in one of few special tools none is. The
-//! evidence of one prompt means little without that. No labels are needed. A catalog of everyday tools
-//! serves most of the 500, and that is why a low quantile is taken: it stands for prompts that the
-//! catalog does not serve.
+//! 500 prompts of all kinds (`data/background.txt`, written for this purpose) are compared with all
+//! tools. In a catalog of general tools, many prompts are near some tool; in a catalog of a few
+//! special tools, none is. The evidence of a single prompt means little without this comparison. No
+//! labels are needed. A catalog of everyday tools serves most of the 500 prompts, so a low quantile
+//! is used: it represents prompts that the catalog does not serve.
 
 use ndarray::{ArrayView1, ArrayView2, Axis};
 use toolroute_vectors::index::Vectors;
@@ -13,30 +14,33 @@ use super::confidence::evidence_by_meaning;
 
 const PROMPTS: &str = include_str!("data/background.txt");
 
-/// The share of the prompts whose evidence is below the catalog's background. Over the catalogs of
-/// `scripts/calibrate.py`, shares of 0.05 to 0.1 tell most: at 10 % of their own prompts doubted, 0.80 of
-/// the others; 0.25, 0.5 and 0.75 have 0.78, 0.75 and 0.77.
+/// The share of the prompts whose evidence is below the catalog's background evidence. On the
+/// catalogs of `scripts/calibrate.py`, shares of 0.05 to 0.1 separate best: if 10 % of a catalog's
+/// own prompts are doubted, 0.80 of the other prompts are, compared to 0.78, 0.75 and 0.77 with
+/// shares of 0.25, 0.5 and 0.75.
 const SHARE: f32 = 0.1;
 
-/// Few tools say little of what prompts in general have: their background is drawn toward that of the
-/// catalogs of `scripts/calibrate.py`, as if so many tools with the mean of those stood beside them. Else
-/// "tell me a joke" would be sure to fit one of four tools.
+/// The weight, in tools, of the prior [`USUAL`]. A few tools do not determine the evidence of
+/// ordinary prompts reliably, so it is pulled towards the prior. Otherwise "tell me a joke" would
+/// fit one of four tools with high confidence.
 const FEW: f32 = 8.0;
+/// The prior: the mean background evidence of the catalogs of `scripts/calibrate.py`.
 const USUAL: f32 = 0.22;
 
-/// The products of a prompt and a tool at most: over more than 2,000 tools fewer prompts are compared,
-/// so that a start does not wait for it.
+/// The maximum number of dot products of a prompt and a tool. With more than 2,000 tools, fewer
+/// prompts are compared so that startup is not delayed.
 const MOST_PRODUCTS: usize = 1_000_000;
 
-/// The least prompts that are compared.
+/// The minimum number of prompts that are compared.
 const LEAST_PROMPTS: usize = 64;
 
-/// The background prompts, in the order of their vectors.
+/// Returns the background prompts, in the order of their vectors.
 pub fn background_prompts() -> Vec<&'static str> {
     PROMPTS.lines().collect()
 }
 
-/// The evidence, by cosines, below which 10 % of background prompts are in a catalog. 0 without tools.
+/// Returns the evidence, from cosines alone, that 10 % of the background prompts do not reach in a
+/// catalog, adjusted by the prior. 0 without tools or prompts.
 pub fn background_evidence(prompts: &Vectors, tools: &Vectors) -> f32 {
     if tools.is_empty() || prompts.is_empty() {
         return 0.0;
@@ -83,7 +87,8 @@ mod tests {
             _ => [0.0, 1.0],
         };
         let prompts = Vectors::from_rows(&(0..10).map(row).collect::<Vec<_>>()).unwrap();
-        // The first has less; the second has 0.8 as its best cosine and 0.7 in the mean, which makes 1.76.
+        // The first prompt has less evidence. The second has a best cosine of 0.8 and a mean cosine
+        // of 0.7, which gives an evidence of 1.76.
         let drawn = (2.0 * 1.76 + FEW * USUAL) / (2.0 + FEW);
         assert!((background_evidence(&prompts, &tools) - drawn).abs() < 1e-5);
         let none = Vectors::from_rows::<[f32; 2]>(&[]).unwrap();

@@ -1,4 +1,4 @@
-//! A cache of recent answers.
+//! A cache of recent selections.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,14 @@ use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// How long answers are kept, and how many.
+/// The lifetime of entries and the capacity of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheSettings {
-    /// Milliseconds; 0 keeps nothing. The default of 30 s is that of the source documents.
+    /// The lifetime in milliseconds; 0 turns the cache off. The default of 30 s is from the source
+    /// documents.
     pub ttl_ms: u64,
-    /// The most answers; 0 keeps nothing. An answer takes some kilobytes.
+    /// The maximum number of entries; 0 turns the cache off. An entry takes a few kilobytes.
     pub entries: usize,
 }
 
@@ -24,8 +25,8 @@ impl Default for CacheSettings {
     }
 }
 
-/// What an answer depends on besides the request: when a version changes, older answers are no longer
-/// found.
+/// The versions of everything that a selection depends on besides the request. After a version
+/// changes, older entries are no longer found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
     pub catalog: u64,
@@ -33,12 +34,12 @@ pub struct Versions {
     pub usage: u64,
 }
 
-/// The key of a request under given versions; equal keys mean equal answers.
+/// The key of a request at given versions. Equal keys mean equal selections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// A key over the serialised request, so that no field can be left out.
+    /// Computes the key from the serialised request, so that no field can be omitted.
     pub fn new(request: &impl Serialize, versions: Versions) -> Self {
         let request = serde_json::to_vec(request)
             .expect("a request has string keys and finite numbers only. This is a bug.");
@@ -56,7 +57,8 @@ struct Entry<V> {
     stored: Instant,
 }
 
-/// Answers by key, for a limited time and up to a limited number; the least recently used goes first.
+/// A cache of selections by key, with a limited lifetime and capacity. A full cache removes the
+/// least recently used entry.
 pub struct SelectionCache<V> {
     entries: Option<Mutex<LruCache<CacheKey, Entry<V>>>>,
     ttl: Duration,
@@ -71,12 +73,12 @@ impl<V> SelectionCache<V> {
         }
     }
 
-    /// Whether it keeps anything; else a key is not needed.
+    /// Whether the cache stores anything. If not, no key is needed.
     pub fn is_on(&self) -> bool {
         self.entries.is_some()
     }
 
-    /// The answer to a key, unless it is too old at `now`.
+    /// Returns the selection of a key, unless it has expired at `now`.
     pub fn get(&self, key: &CacheKey, now: Instant) -> Option<Arc<V>> {
         let mut entries = self.lock()?;
         let found = entries.get(key)?;
@@ -108,7 +110,7 @@ impl<V> SelectionCache<V> {
     }
 
     fn lock(&self) -> Option<MutexGuard<'_, LruCache<CacheKey, Entry<V>>>> {
-        // A panic while the lock is held cannot leave a list of answers inconsistent.
+        // A panic while the lock is held cannot leave the entries inconsistent.
         Some(self.entries.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,24 +1,25 @@
-//! Ranks for a prompt with several requests, so that each request finds its tool.
+//! Combines the scores of the requests in one prompt, so that each request finds its tool.
 
 use super::retriever::Score;
 
-/// The weight of the best clause beside the whole prompt, where the clauses find different tools. 0.5 to
-/// 0.7 rank alike on the sets of `docs/quality.md`.
+/// The weight of the best clause relative to the whole prompt, if the clauses find different tools.
+/// Weights of 0.5 to 0.7 rank equally well on the sets of `docs/quality.md`.
 const CLAUSES: f32 = 0.65;
 
-/// How many of the best tools of each clause are compared.
+/// The number of best tools of each clause that are compared.
 const COMPARED: usize = 20;
 
 pub(super) fn total((semantic, keyword): &(Score, Score)) -> f32 {
     semantic.contribution() + keyword.contribution()
 }
 
-/// Mixes into the scores of the whole prompt, row by row, those of the clause that scores the row
-/// highest. Each clause is scaled so that its best row scores as high as the whole prompt's best;
-/// otherwise the longest clause would take all places.
+/// Mixes the scores of one clause into each row's scores for the whole prompt: those of the clause
+/// that scores the row highest. Each clause is scaled so that its best row scores as high as the
+/// best row of the whole prompt; otherwise the longest clause would take all ranks.
 ///
-/// Clauses that find the same tools describe one need in two steps ("create a file and write this into
-/// it"). Splitting these loses more than it gains, so clauses count less the more they overlap.
+/// Clauses that find the same tools describe one need in two steps ("create a file and write this
+/// into it"). Splitting these loses more than it gains, so clauses count less the more they
+/// overlap.
 pub(super) fn mix_clauses(whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
     let totals: Vec<Vec<f32>> =
         clauses.iter().map(|clause| clause.iter().map(total).collect()).collect();
@@ -59,7 +60,8 @@ fn highest(scores: impl Iterator<Item = f32>) -> f32 {
     scores.fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// The share of best rows that two clauses have in common, beyond chance, as the mean over all pairs.
+/// Returns the share of best rows that two clauses have in common, beyond chance, as the mean over
+/// all pairs of clauses.
 fn overlap(totals: &[Vec<f32>]) -> f32 {
     let best: Vec<Vec<usize>> = totals.iter().map(|totals| best_rows(totals)).collect();
     let rows = totals.first().map_or(0, Vec::len).max(1) as f32;
@@ -76,7 +78,8 @@ fn overlap(totals: &[Vec<f32>]) -> f32 {
     if pairs > 0.0 { common / pairs } else { 1.0 }
 }
 
-/// The best rows, ascending. Of a small catalog at most a quarter: otherwise all clauses would overlap.
+/// Returns the best rows, ascending: of a small catalog at most a quarter, because otherwise all
+/// clauses would overlap.
 fn best_rows(totals: &[f32]) -> Vec<usize> {
     let count = COMPARED.min(totals.len().div_ceil(4));
     let mut rows: Vec<usize> = (0..totals.len()).collect();
@@ -106,7 +109,7 @@ mod tests {
 
     #[test]
     fn each_of_two_needs_finds_its_tool() {
-        // The whole prompt sees only the first need.
+        // The scores of the whole prompt reflect only the first need.
         let mut whole = scores(&[1.0, 0.1, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4]);
         let first = scores(&[0.9, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]);
         let second = scores(&[0.0, 0.3, 0.05, 0.05, 0.05, 0.05, 0.05, 0.1]);

@@ -1,4 +1,4 @@
-//! How confident a selection is that any tool fits the prompt.
+//! The confidence that at least one tool fits the prompt.
 
 use toolroute_vectors::embedding::Calibration;
 
@@ -6,18 +6,19 @@ use super::fusion::{Fusion, Normalization};
 use super::hybrid::total_without_name;
 use super::retriever::{Candidate, Retrieval, Score};
 
-/// The weight of the blended score beside the cosine. Over eleven catalogs, prompts of other catalogs
-/// are recognised best between 0.3 and 0.8; either part alone does worse.
+/// The weight of the fused score relative to the cosine. Over eleven catalogs, weights of 0.3 to
+/// 0.8 recognise prompts of other catalogs best; each part alone is worse.
 const BLEND: f32 = 0.5;
 
-/// The weight of the catalog's mean cosine beside the best one: a prompt for one tool is near the
-/// others too. Logistic regression over 6, 14 and 19 catalogs gives 1.0, 1.3 and 0.8. With it, at 3 %
-/// wrong refusals, a prototype refused 0.02 more of the prompts that no tool serves in the public sets,
-/// and 0.09 more in our own trial.
+/// The weight of the catalog's mean cosine relative to the best one: a prompt that one tool serves
+/// is near the other tools, too. Logistic regression over 6, 14 and 19 catalogs gives 1.0, 1.3 and
+/// 0.8. At 3 % wrong refusals, a prototype with this term refused 0.02 more of the prompts that no
+/// tool serves in the public sets, and 0.09 more in our own trial.
 const TYPICAL: f32 = 0.8;
 
-/// The evidence that a tool fits, as one number: the best cosine, plus shares of the best blended score
-/// and of the catalog's mean cosine. `None` without candidates or without cosines (keyword strategy).
+/// Returns the evidence that a tool fits: the best cosine, plus weighted shares of the best fused
+/// score and of the catalog's mean cosine. Returns `None` without candidates or without cosines
+/// (keyword strategy).
 pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     let candidates = &found.candidates;
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
@@ -26,12 +27,13 @@ pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     Some(cosine + BLEND * blended + TYPICAL * found.typical)
 }
 
-/// The evidence of a prompt by its cosines alone: the best one and the mean of the catalog.
+/// Returns the evidence from cosines alone: the best one, and the mean over the catalog.
 pub(super) fn evidence_by_meaning(best: f32, typical: f32) -> f32 {
     (1.0 + BLEND) * best + TYPICAL * typical
 }
 
-/// A candidate's score on the scale of the threshold, whatever the answer is ranked by.
+/// Returns a candidate's score on the scale of the threshold, whichever fusion ranks the answer.
+/// `best` is the best cosine.
 pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
     if matches!(fusion, Fusion::Weighted { normalization: Normalization::Absolute, .. }) {
         return total_without_name(candidate);
@@ -42,11 +44,11 @@ pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
         + (1.0 - Fusion::SEMANTIC_WEIGHT) * raw(candidate.keyword) / Fusion::KEYWORD_SCALE
 }
 
-/// The probability that one of `tools` tools fits, 0 to 1: 0.5 at the threshold of the model's
-/// calibration.
+/// Returns the probability, 0 to 1, that one of `tools` tools fits. It is 0.5 at the threshold of
+/// the model's calibration.
 ///
-/// The threshold rises with the size of the catalog, because among many tools one is close to any
-/// prompt, and with `background`, the evidence that prompts in general have in the catalog.
+/// The threshold rises with the number of tools, because a large catalog contains a tool near any
+/// prompt. It also rises with `background`, the evidence of ordinary prompts in this catalog.
 pub fn confidence(evidence: f32, (tools, background): (usize, f32), model: &Calibration) -> f32 {
     let size = model.per_doubling * (tools.max(1) as f32).log2();
     let threshold = model.threshold + size + model.background * background;

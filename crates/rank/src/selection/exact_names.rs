@@ -1,38 +1,39 @@
-//! Finds the tools that a prompt names exactly, whatever their descriptions say.
+//! Finds the tools that a prompt names exactly, whatever their descriptions contain.
 //!
-//! A name counts as the whole prompt, as an identifier among the words, between back-ticks, or within a
-//! script without spaces. Plain words such as "fetch" in a sentence are prose, and are ranked by their
-//! meaning. So are several plain words: large catalogs have tools called "Search by name" or "Weather
-//! forecast", and taking such phrases for names cost 0.013 nDCG@5 on one set (stabletoolbench, keyword
-//! alone).
+//! A name is recognised as the whole prompt, as an identifier among the words, between backticks,
+//! or inside text in a script without spaces. A plain word such as "fetch" in a sentence is prose,
+//! and only its meaning counts. So is a phrase of plain words: large catalogs contain tools called
+//! "Search by name" or "Weather forecast", and recognising such phrases as names lowered nDCG@5 by
+//! 0.013 on one set (stabletoolbench, keyword strategy).
 
 use std::collections::HashMap;
 
 use toolroute_vectors::index::is_unspaced;
 
-/// The names and ids of all tools in lower case, each with its rows. A name that several servers share
-/// has all their rows.
+/// The names and ids of all tools in lower case, each with its rows. A name that several servers
+/// use has the rows of all its tools.
 #[derive(Default)]
 pub(super) struct ExactNames {
     rows: HashMap<String, Vec<u32>>,
-    /// Names of several words, without what separates them: `createissue` for `create_issue`.
+    /// Names of several words, without separators: `createissue` for `create_issue`.
     folded: HashMap<String, Vec<u32>>,
-    /// The bytes of the longest name; longer text need not be looked up.
+    /// The length of the longest name in bytes. Longer texts need no lookup.
     longest: usize,
-    /// The lengths in characters of the names in scripts without spaces.
+    /// The lengths in characters of the names in scripts without spaces, ascending.
     unspaced_chars: Vec<usize>,
 }
 
-/// The longest name in a script without spaces that is found within a prompt, in characters. It bounds
-/// the work for a long prompt.
+/// The maximum length, in characters, of a name in a script without spaces that is found within a
+/// prompt. It bounds the work for a long prompt.
 const UNSPACED_CHARS: usize = 32;
 
-/// The least characters of such a name. Words mostly have two characters, and without spaces a word
-/// cannot be told from a part of one; four characters are a phrase.
+/// The minimum length of such a name in characters. Most words have two characters, and without
+/// spaces a word cannot be distinguished from a part of another; four characters form a phrase.
 const MIN_UNSPACED: usize = 4;
 
 impl ExactNames {
-    /// `names` yields the names and ids with their rows; those of one row must be adjacent.
+    /// Indexes the names. `names` yields names and ids with their rows; the entries of one row must
+    /// be adjacent.
     pub fn new<S: AsRef<str>>(names: impl Iterator<Item = (u32, S)>) -> Self {
         let mut all = Self::default();
         for (row, name) in names {
@@ -51,7 +52,7 @@ impl ExactNames {
         if is_run && lower.chars().filter(|c| is_syllable(*c)).count() >= MIN_UNSPACED {
             self.unspaced_chars.push(chars);
         }
-        // People copy ids, but spell names their own way.
+        // Users copy ids, but vary the spelling of names.
         let is_id = name.contains("__") || name.contains(':');
         if let (false, Some(folded)) = (is_id, folded(name)) {
             enter(&mut self.folded, folded, row);
@@ -59,14 +60,15 @@ impl ExactNames {
         enter(&mut self.rows, lower, row);
     }
 
-    /// The rows of a name in camel case or with `_` whose words the tool joins in another way:
-    /// `createIssue` for `create_issue`. A hyphen does not count, because prose has it (`check-in`).
+    /// Returns the rows of a name in camel case or with `_` whose words the tool joins in another
+    /// way: `createIssue` for `create_issue`. A hyphen does not count, because prose contains
+    /// hyphens (`check-in`).
     fn folded(&self, name: &str) -> Option<&Vec<u32>> {
         let is_sure = name.contains('_') || is_camel_case(name);
         self.folded.get(&folded(name).filter(|_| is_sure)?)
     }
 
-    /// The rows that the prompt names, ascending.
+    /// Returns the rows that the prompt names, ascending.
     pub fn find(&self, prompt: &str) -> Vec<u32> {
         let mut search = Search { names: self, found: Vec::new(), key: String::new() };
         search.take(prompt.trim().trim_matches(is_quote));
@@ -86,18 +88,18 @@ fn enter(names: &mut HashMap<String, Vec<u32>>, name: String, row: u32) {
     }
 }
 
-/// The search of one prompt.
+/// The search through one prompt.
 struct Search<'a> {
     names: &'a ExactNames,
     /// The rows of each name that was found.
     found: Vec<&'a [u32]>,
-    /// A buffer for look-ups.
+    /// A buffer for lookups.
     key: String,
 }
 
 impl Search<'_> {
     fn take(&mut self, name: &str) -> bool {
-        // Lower-casing shrinks a text to no less than a third of its bytes.
+        // Lower-casing keeps at least a third of the bytes of a text.
         if name.is_empty() || name.len() > self.names.longest * 3 {
             return false;
         }
@@ -113,7 +115,8 @@ impl Search<'_> {
         rows.is_some()
     }
 
-    /// Looks up a text, or else the text without the characters around it.
+    /// Looks up a text, or else the text without surrounding punctuation. Returns whether it is a
+    /// name.
     fn identifier(&mut self, text: &str, quoted: bool) -> bool {
         let inner = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
         let bare = inner.trim_matches('_');
@@ -121,8 +124,9 @@ impl Search<'_> {
         is_name(text) || is_name(inner) || is_name(bare)
     }
 
-    /// Finds the longest names in a word: the whole word, then parts between characters that are rare in
-    /// names (`read_file(path)`), then parts between characters that join names (`read_file/ls`).
+    /// Finds the longest names in a word: the whole word, then the parts between characters that
+    /// are rare in names (`read_file(path)`), then the parts between characters that join names
+    /// (`read_file/ls`).
     fn word(&mut self, word: &str) {
         let quoted = word.contains('`');
         if !quoted && !is_identifier(word) {
@@ -167,7 +171,7 @@ impl Search<'_> {
     }
 }
 
-/// A name without what separates its words; `None` for a single word.
+/// Returns a name in lower case without separators; `None` for a single word.
 fn folded(name: &str) -> Option<String> {
     let name = name.trim_matches('_');
     let is_separator = |c| matches!(c, '_' | '-');
@@ -190,8 +194,8 @@ fn is_quote(c: char) -> bool {
     matches!(c, '`' | '"' | '\'' | '“' | '”' | '‘' | '’' | '«' | '»')
 }
 
-/// Whether a text looks like an identifier: with a separator (`read_file`, `fs:read`, `git.log`) or in
-/// camel case (`EvalMath`).
+/// Whether a text looks like an identifier: with a separator (`read_file`, `fs:read`, `git.log`) or
+/// in camel case (`EvalMath`).
 fn is_identifier(text: &str) -> bool {
     let mut previous = '\0';
     let (mut joined, mut named) = (false, false);
@@ -207,7 +211,8 @@ fn is_separator(c: char) -> bool {
     matches!(c, '_' | ':' | '.' | '/' | '-')
 }
 
-/// Within a script without spaces, a name in other letters is delimited by them: `请用read_file读取`.
+/// Whether a character can be part of a name. Letters of a script without spaces cannot, so they
+/// delimit a name in other letters: `请用read_file读取`.
 fn is_name_character(c: char) -> bool {
     is_separator(c) || (c.is_alphanumeric() && !is_unspaced(c))
 }
@@ -216,7 +221,8 @@ fn in_unspaced_run(c: char) -> bool {
     c == '_' || is_unspaced(c)
 }
 
-/// Han and Hangul, where few characters carry much meaning; in kana and Thai single words are as long.
+/// Whether a character is Han or Hangul, where a few characters carry much meaning. In kana and
+/// Thai, a single word has as many characters as a phrase in these scripts.
 fn is_syllable(c: char) -> bool {
     matches!(c,
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}'

@@ -1,4 +1,4 @@
-//! Explains how a score came about, for people and for programs.
+//! Explains how a score was computed, for people and for programs.
 
 use serde::Serialize;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
@@ -13,17 +13,17 @@ use crate::feedback::RowUsage;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     pub name: &'static str,
-    /// Cosine or BM25, as the scorer gave it.
+    /// The value before normalisation, such as the cosine or the BM25 score.
     pub raw: f32,
-    /// After normalisation over the candidates, or the reciprocal rank.
+    /// The value after normalisation, or the reciprocal rank.
     pub normalized: f32,
-    /// The factor on `normalized`.
+    /// The factor by which `normalized` is multiplied.
     pub weight: f32,
-    /// What it adds to the score: the score is the sum of all contributions.
+    /// The amount that this part adds to the score: the score is the sum of all contributions.
     pub contribution: f32,
 }
 
-/// The tiers that a tool declares; absent where it declares none.
+/// The tiers that a tool declares; `None` if undeclared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tiers {
     pub reliability: Option<Reliability>,
@@ -43,13 +43,13 @@ impl Tiers {
     }
 }
 
-/// Why the policy put a tool before one that scores a little more.
+/// Why the policy ranks a tool before one with a slightly higher score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreferenceReason {
     /// The id of the other tool.
     pub over: ToolId,
     pub by: Criterion,
-    /// The declarations of both, in words.
+    /// The declarations of both tools, in words.
     pub because: String,
 }
 
@@ -72,12 +72,13 @@ impl PreferenceReason {
     }
 }
 
-/// Why a tool that scores less stands in an answer: it gives an id that the tool before it requires.
+/// Why an answer contains a tool with a lower score: it provides an id that the tool before it
+/// requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Supply {
     /// The parameter that takes the id.
     pub parameter: String,
-    /// The tool that requires it.
+    /// The tool that requires the id.
     pub to: ToolId,
 }
 
@@ -101,7 +102,7 @@ impl std::fmt::Display for Level {
 }
 
 impl Level {
-    /// The level of a probability: `high` from 0.75, `medium` from 0.4.
+    /// Returns the level of a probability: `high` from 0.75, `medium` from 0.4.
     fn of_probability(sure: f32) -> Self {
         match sure {
             sure if sure >= 0.75 => Self::High,
@@ -110,7 +111,8 @@ impl Level {
         }
     }
 
-    /// The level without a calibration: by the cosine, or by BM25 on the scale of a cosine.
+    /// Returns the level if there is no calibration: by the cosine or by BM25 on the scale of a
+    /// cosine, whichever is higher. A named tool has the level `high`.
     fn of_candidate(candidate: &Candidate) -> Self {
         let semantic = candidate.semantic.map(|score| score.raw);
         let scale = match semantic {
@@ -127,16 +129,16 @@ impl Level {
     }
 }
 
-/// What an explanation needs beyond meaning and words.
+/// What an explanation needs besides the semantic and keyword scores.
 #[derive(Debug, Default)]
 pub struct ExplanationInputs<'a> {
     /// The summands of the score, one per signal.
     pub parts: Vec<Part>,
-    /// What the patterns of the tool's author matched.
+    /// The patterns of the tool's author that match the prompt.
     pub intent: Option<&'a Intent>,
     /// The calibrated probability that a tool of the catalog fits.
     pub confidence: Option<f32>,
-    /// The best score of the prompt.
+    /// The best score of the prompt's candidates.
     pub best: f32,
     pub supply: Option<Supply>,
 }
@@ -145,31 +147,32 @@ pub struct ExplanationInputs<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub parts: Vec<Part>,
-    /// The words of the prompt that the tool's text has, as the prompt spells them.
+    /// The words of the prompt that the tool's text contains, as the prompt spells them.
     pub matched_terms: Vec<String>,
-    /// Whether the prompt names the tool exactly.
+    /// Whether the prompt contains the tool's exact name.
     pub exact_name: bool,
-    /// The patterns of the tool's author that the prompt matches.
+    /// The patterns of the tool's author that match the prompt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub matched_signals: Vec<String>,
-    /// The confidence that the tool is right. It is for people and changes no rank.
+    /// The confidence that the tool is right. It is meant for people and does not change ranks.
     pub level: Level,
-    /// What was learned of the tool from past prompts, where it affected the score.
+    /// What was learned about the tool from past prompts, if it affected the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<RowUsage>,
     pub tiers: Tiers,
-    /// Why it ranks before a tool that scores more.
+    /// Why the tool ranks before one with a higher score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferred: Option<PreferenceReason>,
-    /// Why it is in the answer, where another tool needs it.
+    /// Why the tool is in the answer, if another tool needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supply: Option<Supply>,
-    /// All of it in one line.
+    /// The whole explanation in one line.
     pub why: String,
 }
 
 impl Explanation {
-    /// Explains one candidate; `matched_terms` are those of the prompt.
+    /// Explains one candidate. `matched_terms` contains the words of the prompt that the tool's
+    /// text contains.
     pub fn new(
         candidate: &Candidate,
         matched_terms: Vec<String>,
@@ -209,7 +212,7 @@ impl Explanation {
         }
     }
 
-    /// Adds why the tool ranks before another that scores more.
+    /// Adds why the tool ranks before one with a higher score.
     #[must_use]
     pub fn with_preferred(mut self, preferred: Option<PreferenceReason>) -> Self {
         if let Some(PreferenceReason { over, because, .. }) = &preferred {
@@ -219,7 +222,7 @@ impl Explanation {
         self
     }
 
-    /// Adds what was learned of the tool.
+    /// Adds what was learned about the tool.
     #[must_use]
     pub fn with_usage(mut self, usage: Option<&RowUsage>) -> Self {
         if let Some(usage) = usage {
@@ -236,8 +239,8 @@ fn part(name: &'static str, score: Score) -> Part {
     Part { name, raw, normalized, weight, contribution: score.contribution() }
 }
 
-/// The cosines above which two texts are close and below which they are far, for a sentence encoder
-/// like MiniLM. They choose a word and affect no rank.
+/// The cosines from which two texts are close, and below which they are far, for a sentence encoder
+/// like MiniLM. They choose a word and do not affect ranks.
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
@@ -267,7 +270,7 @@ fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInpu
     reasons.join("; ")
 }
 
-/// A signal in words, such as `intent +0.25`; `None` for a negligible one.
+/// Returns a signal in words, such as `intent +0.25`; `None` for a negligible one.
 fn signal_in_words(part: &Part) -> Option<String> {
     const HARDLY: f32 = 0.005;
     let Part { name, contribution, .. } = part;

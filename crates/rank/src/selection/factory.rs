@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::plain::PlainRetriever;
 use super::{Fusion, HybridRetriever, KeywordRetriever, Retriever, SemanticRetriever, Strategy};
 
-/// One retriever per strategy, in the order keyword, semantic, hybrid; without vectors only keyword.
+/// Returns one retriever per strategy, in the order keyword, semantic, hybrid. Without vectors,
+/// returns only the keyword retriever.
 pub fn retrievers(
     keyword: Arc<KeywordRetriever>,
     semantic: Option<Arc<SemanticRetriever>>,
@@ -22,7 +23,7 @@ pub fn retrievers(
     all
 }
 
-/// Resolves `auto`: hybrid with a model, keyword without. Any other strategy stays as it is.
+/// Resolves `auto`: hybrid with a model, keyword without. Any other strategy is returned unchanged.
 pub fn resolve_strategy(asked: Strategy, has_model: bool) -> Strategy {
     match (asked, has_model) {
         (Strategy::Auto, true) => Strategy::Hybrid,

@@ -1,4 +1,4 @@
-//! Whether the tools of an answer fit its prompt: surely, perhaps, or not at all.
+//! Judges whether the tools of an answer fit its prompt: certainly, possibly, or not at all.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,26 +12,27 @@ use super::fusion::Fusion;
 use super::retriever::Retrieval;
 use crate::query::{Actions, actions_in, order, third_person};
 
-/// The confidence from which an answer fits. `scripts/calibrate.py` chooses the width of a model's
-/// confidence so that this is its upper cut-off.
+/// The confidence from which the verdict is [`Fit::Fits`]. `scripts/calibrate.py` chooses the width
+/// of a model's calibration so that this is the confidence at its upper cut-off.
 pub const SURE: f32 = 0.75;
 
-/// The part of a description that says what a tool does, in characters. What follows tells when not to
-/// use it, and names what others do.
+/// The length, in characters, of the beginning of a description that states what a tool does. The
+/// rest states when not to use it and names the actions of other tools.
 const DESCRIPTION: usize = 400;
 
-/// How far below the best a tool is no longer near. Over nine catalogs, 0.05 to 0.12 find missing
-/// actions in 0.5 % of the prompts that a tool serves; 0.05 finds most in the others.
+/// The maximum distance below the best score at which a tool is near. Over nine catalogs, distances
+/// of 0.05 to 0.12 report a missing action for 0.5 % of the prompts that a tool serves. Of these
+/// distances, 0.05 reports the most missing actions for the other prompts.
 const NEAR: f32 = 0.05;
 
 /// Whether the tools of an answer fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// A tool fits, or nothing can tell: the strategy or the model has no confidence.
+    /// A tool fits, or the fit is unknown because the strategy or the model has no confidence.
     #[default]
     Fits,
-    /// A tool may fit: the answer has the nearest.
+    /// A tool may fit. The answer contains the nearest tools.
     Unsure,
     /// No tool fits.
     None,
@@ -53,15 +54,15 @@ impl fmt::Display for Fit {
     }
 }
 
-/// Why a tool is not sure to fit.
+/// Why the verdict is not [`Fit::Fits`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FitReason {
-    /// The confidence is below what the verdict wants.
+    /// The confidence `found` is below `least`, the minimum for a better verdict.
     Confidence { found: f32, least: f32 },
-    /// The prompt orders an action, and no tool that is near does it.
+    /// The prompt requests an action that no near tool performs.
     MissingAction { verb: String },
-    /// The prompt says what not to do, and orders nothing.
+    /// The prompt says what not to do, and requests nothing.
     Forbids,
 }
 
@@ -83,17 +84,19 @@ impl Serialize for FitReason {
     }
 }
 
-/// What speaks for and against the tools of an answer.
+/// The inputs of [`judge_fit`].
 #[derive(Clone, Debug)]
 pub struct FitInputs {
+    /// The confidence that a tool fits, 0 to 1. `None` if it is unknown: the verdict is
+    /// [`Fit::Fits`].
     pub confidence: Option<f32>,
-    /// Why it does not fit for sure, whatever the confidence is.
+    /// Why the answer is at best [`Fit::Unsure`], whatever the confidence is.
     pub objection: Option<FitReason>,
-    /// The confidence below which no tool fits; with 0 an answer is unsure at worst.
+    /// The confidence below which no tool fits. With 0, the verdict is at worst [`Fit::Unsure`].
     pub least: f32,
 }
 
-/// The verdict, and the reason where it is not [`Fit::Fits`].
+/// Returns the verdict, and the reason if it is not [`Fit::Fits`].
 pub fn judge_fit(inputs: FitInputs) -> (Fit, Option<FitReason>) {
     let FitInputs { confidence, objection, least } = inputs;
     let Some(found) = confidence else { return (Fit::Fits, None) };
@@ -108,7 +111,7 @@ pub fn judge_fit(inputs: FitInputs) -> (Fit, Option<FitReason>) {
     (fit, (fit != Fit::Fits).then_some(reason))
 }
 
-/// The actions that each tool of a catalog does, by its name and its description.
+/// The actions that each tool of a catalog performs, from its name and description, by row.
 pub struct ToolActions(Box<[Actions]>);
 
 impl ToolActions {
@@ -125,8 +128,8 @@ fn actions_of(tool: &Tool) -> Actions {
     actions_in(name.iter().map(String::as_str).chain(words))
 }
 
-/// The verb of an action that a prompt orders and that no near tool does. `actions` is asked for only
-/// where the prompt orders one.
+/// Returns the verb of an action that the prompt requests and no near tool performs. `actions` is
+/// called only if the prompt requests an action.
 pub fn missing_action<'a>(
     prompt: &str,
     found: &Retrieval,

@@ -1,34 +1,37 @@
-//! Fuses the scores of two parts, meaning and words, which have different scales.
+//! Fuses semantic and keyword scores, which have different scales.
 
 use serde::{Deserialize, Serialize};
 
 use super::retriever::{Score, Strategy};
 
-/// How the scores of a part are brought to a common scale.
+/// How the raw scores of a part are normalised to a common scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Normalization {
-    /// The same scale for every prompt: the cosine as it is, BM25 over [`Fusion::KEYWORD_SCALE`].
-    /// A part counts as much as its evidence, so that the blend follows the better informed part.
+    /// The same scale for every prompt: the unmodified cosine, and BM25 divided by
+    /// [`Fusion::KEYWORD_SCALE`]. A part with little evidence adds little, so the part with more
+    /// evidence decides.
     #[default]
     Absolute,
-    /// The lowest of the prompt's candidates becomes 0, the highest 1.
+    /// The lowest score of the prompt's candidates becomes 0, the highest 1.
     MinMax,
-    /// The mean of the prompt's candidates becomes 0, one standard deviation above it 1.
+    /// The mean score of the prompt's candidates becomes 0, one standard deviation above it 1.
     ZScore,
 }
 
-/// How the two parts become one score.
+/// How the semantic and the keyword score become one score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum Fusion {
-    /// `semantic_weight · semantic + (1 − semantic_weight) · keyword`, both brought to one scale.
+    /// `semantic_weight · semantic + (1 − semantic_weight) · keyword`, both normalised to one
+    /// scale.
     Weighted { semantic_weight: f32, normalization: Normalization },
-    /// `1 / (k + rank)` in each part, summed; a part that did not find a row adds nothing.
+    /// Reciprocal rank fusion: the sum of `1 / (k + rank)` over both parts. A part that did not
+    /// find a row adds nothing.
     Rrf { k: f32 },
-    /// `0.7 · semantic + 0.3 · keyword`, both from 0 (the lowest of the candidates) to 1 (the highest), by
-    /// unmodified BM25, and nothing else: no lead, no bonus, no clauses, no corrections of the prompt, no
-    /// signals, no confidence.
+    /// `0.7 · semantic + 0.3 · keyword`, both min-max normalised, with unmodified BM25. Nothing
+    /// else changes the score: no lead of the nearest tool, no bonus, no clauses, no corrections of
+    /// the prompt and no signals. There is no confidence.
     Plain,
 }
 
@@ -42,46 +45,49 @@ impl Default for Fusion {
 }
 
 impl Fusion {
-    /// The share of the semantic part in the default blend: the 70/30 of the source document.
-    /// `toolroute eval` measures others.
+    /// The default semantic weight: the 70/30 split of the source document. `toolroute eval`
+    /// measures other weights.
     pub const SEMANTIC_WEIGHT: f32 = 0.7;
 
-    /// The k of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
+    /// The constant `k` of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
     pub const RRF_K: f32 = 60.0;
 
-    /// The BM25 score by rarity that counts as much as a cosine of 1. Chosen together with
-    /// [`Fusion::RARITY`] and the lead of the nearest on the sets of `docs/quality.md`.
+    /// The rarity-weighted BM25 score that counts as much as a cosine of 1. It was chosen together
+    /// with [`Fusion::RARITY`] and the lead of the nearest tool, on the sets of `docs/quality.md`.
     pub const KEYWORD_SCALE: f32 = 27.0;
 
-    /// The same for unmodified BM25, in the keyword strategy.
+    /// The unmodified BM25 score that counts as much as a cosine of 1, in the keyword strategy.
     pub const PLAIN_KEYWORD_SCALE: f32 = 21.0;
 
-    /// The exponent of a word's rarity, by which the blend multiplies its BM25. Alone, BM25 ranks better
-    /// without it; beside meaning, which covers common words, rare words add the most.
+    /// The exponent of a word's rarity (its inverse document frequency), by which the fusion
+    /// multiplies the word's BM25 score. BM25 alone ranks better without it. Next to the semantic
+    /// score, which covers common words, rare words contribute most.
     pub const RARITY: f32 = 0.2;
 
-    /// What is added to the best cosine. A tool that is the nearest by far is more likely right than its
-    /// cosine says: many common words of the prompt must not outvote it.
+    /// The lead: the amount that is added to the best cosine. A tool that is by far the nearest is
+    /// more likely right than its cosine suggests, and many common words of the prompt must not
+    /// outvote it.
     const LEAD: f32 = 0.12;
 
-    /// How far below the best cosine the lead falls to 1/e.
+    /// The distance below the best cosine at which the lead falls to 1/e.
     const NEAR: f32 = 0.15;
 
-    /// The factor on the semantic weight for a prompt that the encoder cannot read: enough to order tools
-    /// with the same words.
+    /// The factor on the semantic weight if the encoder cannot read the prompt. It is large enough
+    /// to order tools with equal keyword scores.
     const UNREAD: f32 = 0.05 / 0.7;
 
-    /// Whether this is the plain blend, in which only the two parts count.
+    /// Whether this is [`Fusion::Plain`], in which only the two parts count.
     pub fn is_plain(self) -> bool {
         self == Self::Plain
     }
 
-    /// The exponent of a word's rarity in this blend.
+    /// Returns the exponent of a word's rarity in this fusion.
     pub fn rarity(self) -> f32 {
         if self.is_plain() { 0.0 } else { Self::RARITY }
     }
 
-    /// The score that corresponds to a cosine of 1 in a strategy. The policy's band is relative to it.
+    /// Returns the score that corresponds to a cosine of 1 in a strategy. The width of the policy's
+    /// band is relative to it.
     pub fn unit(self, strategy: Strategy) -> f32 {
         match (strategy, self) {
             (Strategy::Keyword, _) => Self::PLAIN_KEYWORD_SCALE,
@@ -90,7 +96,8 @@ impl Fusion {
         }
     }
 
-    /// This blend with another share of meaning; only the weighted blend has one.
+    /// Returns this fusion with another semantic weight, if one is given. Only [`Fusion::Weighted`]
+    /// has such a weight.
     pub(super) fn sharing(self, semantic_share: Option<f32>) -> Self {
         match (self, semantic_share) {
             (Self::Weighted { normalization, .. }, Some(semantic_weight)) => {
@@ -100,8 +107,9 @@ impl Fusion {
         }
     }
 
-    /// The weighted scores of both parts for each candidate. Both slices hold one raw score per candidate.
-    /// `trust` is how much of the prompt the encoder can read, 0 to 1; the plain blend ignores it.
+    /// Returns the weighted semantic and keyword scores of each candidate. Both slices contain one
+    /// raw score per candidate. `trust` is the share of the prompt that the encoder can read, 0 to
+    /// 1; [`Fusion::Plain`] ignores it.
     pub fn apply(self, semantic: &[f32], keyword: &[f32], trust: f32) -> Vec<(Score, Score)> {
         let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
@@ -122,10 +130,12 @@ impl Fusion {
         semantic.into_iter().zip(keyword).collect()
     }
 
-    /// Lifts the candidates near the best cosine, where scores are [absolute](Normalization::Absolute).
-    /// Normalised scores set the best far apart already, and ranks have no distance.
+    /// Adds the lead to the candidates near the best cosine, if scores are
+    /// [absolute](Normalization::Absolute). The other normalisations already separate the best
+    /// candidates, and ranks have no distance.
     ///
-    /// For a prompt with one request, or one clause: with several requests there is no single best tool.
+    /// Use it for a prompt with one request, or for one clause: a prompt with several requests has
+    /// no single best tool.
     pub fn lift_nearest(self, scores: &mut [(Score, Score)]) {
         if let Self::Weighted { normalization: Normalization::Absolute, .. } = self {
             let best = scores.iter().map(|(semantic, _)| semantic.raw).fold(f32::MIN, f32::max);
@@ -135,11 +145,12 @@ impl Fusion {
         }
     }
 
-    /// The most that [`Fusion::least_totals`] may be below the total of a row.
+    /// The maximum amount by which [`Fusion::least_totals`] may underestimate the total of a row.
     pub(super) const FAR_LEAD: f32 = 0.0025;
 
-    /// The total of each row, without the lead of rows far from the nearest: at most [`Fusion::FAR_LEAD`] less than
-    /// it is. `None` where scores depend on those of the other rows.
+    /// Returns the total score of each row without the lead of rows far from the nearest one: a
+    /// lower bound that is at most [`Fusion::FAR_LEAD`] too low. Returns `None` if a row's score
+    /// depends on those of the other rows.
     pub(super) fn least_totals(
         self,
         cosines: &[f32],
@@ -153,7 +164,7 @@ impl Fusion {
         let weight =
             semantic_weight * (Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0));
         let best = cosines.iter().copied().fold(f32::MIN, f32::max);
-        // Four times NEAR below the best the lead is LEAD / e⁴, which is 0.0022.
+        // At 4 · NEAR below the best cosine, the lead is LEAD / e⁴, which is 0.0022.
         let far = best - 4.0 * Self::NEAR;
         let total = |(&cosine, &keyword): (&f32, &f32)| {
             let lead = if cosine > far { Self::lead(cosine, best) } else { 0.0 };
@@ -162,7 +173,7 @@ impl Fusion {
         Some(cosines.iter().zip(keyword).map(total).collect())
     }
 
-    /// What is added to a cosine where the prompt's best is `best`.
+    /// Returns the lead of a cosine if the prompt's best cosine is `best`.
     pub(super) fn lead(cosine: f32, best: f32) -> f32 {
         Self::LEAD * ((cosine - best) / Self::NEAR).exp()
     }
@@ -181,14 +192,14 @@ fn weighted(raw: &[f32], normalization: Normalization, scale: f32, weight: f32) 
     raw.iter().map(score).collect()
 }
 
-/// Below this spread all candidates are equal for a part, and it does not decide.
+/// Below this spread, a part considers all candidates equal and does not affect their order.
 const NO_SPREAD: f32 = 1e-6;
 
 fn min_max(raw: &[f32]) -> (f32, f32) {
     let low = raw.iter().copied().fold(f32::INFINITY, f32::min);
     let high = raw.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if high - low < NO_SPREAD {
-        // All equal: 1 where the part found them, 0 where it found none.
+        // All scores are equal: 1 if the part found the candidates, 0 if it did not.
         return if high > 0.0 { (high - 1.0, 1.0) } else { (low, 1.0) };
     }
     (low, high - low)
@@ -202,7 +213,8 @@ fn z_score(raw: &[f32]) -> (f32, f32) {
     (mean as f32, if deviation < NO_SPREAD { f32::INFINITY } else { deviation })
 }
 
-/// Equal scores share the better rank, so that the order of the catalog does not decide.
+/// Returns `1 / (k + rank)` for the scores above `floor`, and 0 for the others. Equal scores share
+/// the better rank, so that the order of the catalog has no effect.
 fn reciprocal_ranks(raw: &[f32], k: f32, floor: f32, weight: f32) -> Vec<Score> {
     let mut order: Vec<usize> = (0..raw.len()).filter(|&at| raw[at] > floor).collect();
     order.sort_by(|&a, &b| raw[b].total_cmp(&raw[a]));

@@ -1,4 +1,4 @@
-//! The hybrid strategy: meaning and words together.
+//! The hybrid strategy: semantic and keyword scores together.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,31 +16,33 @@ use super::semantic::{NEAREST, SemanticRetriever};
 use super::usage_weighting::{learned_share, shift_to_meaning};
 use super::wording::by_wording;
 
-/// Scores by meaning and by words, and fuses the two.
+/// Scores rows by vectors and by keywords, and fuses the two scores.
 pub struct HybridRetriever {
     semantic: Arc<SemanticRetriever>,
     keyword: Arc<KeywordRetriever>,
     fusion: Fusion,
 }
 
-/// Rows from which those that score far below the answer are left out early. Fewer are ranked in less than 0.1 ms.
+/// The number of rows from which those that score far below the answer are dropped early. Fewer
+/// rows are ranked in less than 0.1 ms.
 pub const TAIL_FROM: usize = 4_096;
 
-/// Number of ranks that are completed. Within them, an answer does not depend on its limit.
+/// The number of first ranks that are completed: a tool in them that requires an id gets a
+/// supplier, a tool that provides it. Within these ranks, an answer does not depend on its limit.
 pub const COMPLETED_RANKS: usize = 5;
 
-/// The minimum score of the supplier, as a share of the score of the tool that needs it: a tool of
-/// the same server that is far from the prompt provides ids of something else. Between 0.3 and 0.7,
-/// four sets of tool retrieval change by at most 0.003 nDCG@5, and a lower share finds more of what
-/// multi-step prompts need (docs/routing.md).
+/// The minimum score of a supplier, as a share of the score of the tool that needs it. A tool of
+/// the same server that is far from the prompt provides ids of something else. On four
+/// tool-retrieval sets, shares of 0.3 to 0.7 change nDCG@5 by at most 0.003, and a lower share
+/// finds more of what multi-step prompts need (`docs/routing.md`).
 pub const LEAST_SUPPLY: f32 = 0.3;
 
-/// Raw scores of both parts for the same rows.
+/// The raw scores of both parts for the same rows.
 struct PartScores {
     rows: Vec<u32>,
     semantic: Vec<f32>,
     keyword: Vec<f32>,
-    /// The mean cosine of all requested rows, scored or not.
+    /// The mean cosine of all requested rows, or of a sample if not all of them were scored.
     typical: f32,
 }
 
@@ -56,7 +58,8 @@ impl HybridRetriever {
     fn both(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<PartScores, Error> {
         let vector = prompt.vector_for(Strategy::Hybrid)?;
         let pool = match prompt.rows {
-            // Over a graph not every row is scored: each part finds its best, and both score the union.
+            // An approximate index does not score every row: each part finds its best rows, and
+            // both parts score the union.
             Rows::All if !self.semantic.is_exact() => Some(self.pool(vector, prompt)?),
             _ => None,
         };
@@ -76,7 +79,7 @@ impl HybridRetriever {
         Ok(PartScores { rows, semantic, keyword, typical })
     }
 
-    /// The fused scores of each clause for the same rows.
+    /// Returns the fused scores of each clause for the same rows.
     fn clauses(
         &self,
         prompt: &Prompt<'_>,
@@ -94,8 +97,8 @@ impl HybridRetriever {
         prompt.clauses.iter().map(score).collect()
     }
 
-    /// The weighted scores of both parts; words weigh less where more was learned. `is_one` says that the
-    /// scores are for one request.
+    /// Returns the weighted scores of both parts. The keyword score counts less if more was
+    /// learned. `is_one` is true if the scores are for one request.
     fn fuse(
         &self,
         rows: Rows<'_>,
@@ -115,8 +118,8 @@ impl HybridRetriever {
         scores
     }
 
-    /// Leaves out rows of a large catalog that score too little to be in the answer, to give an id that a tool of
-    /// it needs, or to change the score of another.
+    /// Drops the rows of a large catalog that score too little to be in the answer, to provide an
+    /// id that a tool in the answer needs, or to change the score of another row.
     fn without_tail(&self, all: PartScores, prompt: &Prompt<'_>, named: &[u32]) -> PartScores {
         let fusion = self.fusion.sharing(prompt.semantic_share);
         let is_scored_alone = prompt.clauses.is_empty() && self.semantic.usage().is_none();
@@ -167,7 +170,7 @@ impl Retriever for HybridRetriever {
         let mut times = StageTimes::default();
         let start = Instant::now();
         let both = self.both(prompt, &mut times)?;
-        // The time to find the pool belongs to the search.
+        // The time to find the pool counts as search time.
         times.search = start.elapsed().saturating_sub(times.keyword);
         let start = Instant::now();
         let named = self.keyword.named(prompt.text());
@@ -194,7 +197,8 @@ impl Retriever for HybridRetriever {
     }
 }
 
-/// The score of a rank, counted from 1; `None` where there are not so many. Reorders the scores.
+/// Returns the score at a rank, counted from 1, or `None` if there are fewer scores. Reorders the
+/// scores.
 fn nth_best(scores: &mut [f32], rank: usize) -> Option<f32> {
     if rank == 0 || rank > scores.len() {
         return None;
@@ -207,19 +211,21 @@ fn mean(cosines: &[f32]) -> f32 {
     cosines.iter().sum::<f32>() / cosines.len().max(1) as f32
 }
 
-/// A candidate's score without the bonus for its name or for its wording.
+/// Returns a candidate's score without the bonuses for its name and its wording.
 pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
     candidate.score - candidate.exact_name - candidate.wording
 }
 
-/// Sums up the parts. A tool that the prompt names ranks above all others.
+/// Creates candidates whose score is the sum of both parts. Tools in `named`, which the prompt
+/// names, get a bonus that ranks them above all others.
 pub(super) fn candidates(
     rows: Vec<u32>,
     scores: Vec<(Score, Score)>,
     named: &[u32],
 ) -> Vec<Candidate> {
     let best = scores.iter().map(total).fold(0.0, f32::max);
-    // A little more than the best score, so that a named tool wins even with no other score.
+    // The bonus is a little more than the best score, so that a named tool wins even without any
+    // other score.
     let bonus = if best > 0.0 { 1.01 * best } else { 1.0 };
     let candidate = |(row, parts): (u32, (Score, Score))| {
         let is_named = !named.is_empty() && named.binary_search(&row).is_ok();

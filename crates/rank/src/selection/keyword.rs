@@ -1,4 +1,4 @@
-//! The keyword strategy: BM25, and names that a prompt spells out.
+//! The keyword strategy: BM25 and exact tool names.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -36,30 +36,31 @@ impl KeywordRetriever {
         Arc::new(Self { bm25, exact: ExactNames::new(names), tools: tools.to_vec() })
     }
 
-    /// The tools, row by row.
+    /// Returns the tools, by row.
     pub(super) fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
     }
 
-    /// BM25 scores of the given rows, in their order, by rarity for the blend ([`Fusion::RARITY`]); 0 for a
-    /// row without a word of the prompt.
+    /// Returns the rarity-weighted BM25 scores ([`Fusion::RARITY`]) of the given rows, in their
+    /// order, for fusion. A row without a word of the prompt scores 0.
     pub(super) fn score_to_blend(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         Ok(self.bm25.score_by_rarity(text, rows, Fusion::RARITY)?)
     }
 
-    /// BM25 scores of the given rows, in their order; 0 for a row without a word of the prompt.
+    /// Returns the BM25 scores of the given rows, in their order. A row without a word of the
+    /// prompt scores 0.
     pub(super) fn score(&self, text: &str, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         Ok(self.bm25.score(text, rows)?)
     }
 
-    /// The best rows by BM25, and the rows that the prompt names.
+    /// Returns the best `limit` rows by BM25 and the rows that the prompt names, which may repeat.
     pub(super) fn best(&self, text: &str, limit: usize) -> Vec<u32> {
         let mut rows: Vec<u32> = self.bm25.search(text, limit).iter().map(|hit| hit.row).collect();
         rows.extend(self.named(text));
         rows
     }
 
-    /// The rows that the prompt names, ascending, without names that it only mentions.
+    /// Returns the rows that the prompt names, ascending. Names that it only mentions do not count.
     pub(super) fn named(&self, text: &str) -> Vec<u32> {
         let found = self.exact.find(text);
         if found.is_empty() {
@@ -71,8 +72,8 @@ impl KeywordRetriever {
         }
     }
 
-    /// The words of the tools as written, in alphabetical order, each with its number of tools. Computed
-    /// lazily.
+    /// Returns the words of the tools as written, in alphabetical order, each with the number of
+    /// tools that contain it. Computed lazily.
     pub fn words(&self) -> &[(Box<str>, u32)] {
         self.bm25.words()
     }
@@ -81,13 +82,14 @@ impl KeywordRetriever {
         match prompt.rows {
             Rows::All => {
                 let mut hits = self.bm25.matches(&prompt.reading.keyword_text());
-                // A name may have no indexed word: `to_do` has only stop words, `+` none.
+                // A name may contain no indexed word: `to_do` consists of stop words, and `+` is
+                // not a word.
                 let mut missing: BTreeSet<u32> = named.iter().copied().collect();
                 hits.iter().for_each(|hit| _ = missing.remove(&hit.row));
                 hits.extend(missing.into_iter().map(|row| Hit { row, score: 0.0 }));
                 Ok(hits)
             }
-            // Given rows are re-ranked, so each stays a candidate, even with a score of 0.
+            // The given rows are re-ranked, so each remains a candidate, even with a score of 0.
             Rows::Only(rows) => {
                 let scores = self.bm25.score(&prompt.reading.keyword_text(), prompt.rows)?;
                 Ok(rows.iter().zip(scores).map(|(&row, score)| Hit { row, score }).collect())
@@ -96,9 +98,9 @@ impl KeywordRetriever {
     }
 }
 
-/// The weights of the fields. One setting for all catalogs, chosen from some 230 by the mean nDCG@5 over
-/// 19 tool-retrieval sets (`scripts/quality.py` prints them): 0.673, and 0.659 without parameter
-/// descriptions and values.
+/// Returns the fields with their weights. All catalogs use the same weights, chosen from about 230
+/// settings by the mean nDCG@5 over 19 tool-retrieval sets (printed by `scripts/quality.py`):
+/// 0.673, compared to 0.659 without parameter descriptions and values.
 fn weighted(fields: &KeywordFields) -> [Field<'_>; 7] {
     let field = |text, weight| Field { text, weight };
     [
@@ -121,7 +123,7 @@ impl Retriever for KeywordRetriever {
         let start = Instant::now();
         let named = self.named(prompt.text());
         let hits = self.hits(prompt, &named)?;
-        // Ranks a named tool above all others, whatever the scale of the scores.
+        // The bonus ranks a named tool above all others, whatever the scale of the scores.
         let bonus = 1.0 + hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let candidate = |hit: Hit| {
             let score = Score { raw: hit.score, normalized: hit.score, weight: 1.0 };
@@ -150,7 +152,7 @@ mod tests {
     use super::*;
     use crate::query::Reading;
 
-    /// The candidates for a prompt as row, score and bonus, best first.
+    /// Returns the candidates for a prompt as (row, score, bonus), best first.
     fn ranked(names: &[&str], text: &str) -> Vec<(u32, f32, f32)> {
         let tools: Vec<Arc<Tool>> =
             names.iter().map(|name| Arc::new(Tool::new(Some("s"), name, "reads it"))).collect();

@@ -1,8 +1,8 @@
-//! Decides which tools fit a prompt: retrieves, fuses, filters, orders and explains.
+//! Decides which tools fit a prompt: retrieval, fusion, filters, order and explanation.
 //!
-//! This room turns a prompt and its vector into candidates, and candidates into an ordered, explained
-//! answer. It must never know how a vector is made, where a catalog is stored, or how a tool is run: the
-//! engine passes in what it needs.
+//! This module turns a prompt and its vector into candidates, and candidates into an ordered,
+//! explained answer. It must never know how a vector is made, where a catalog is stored, or how a
+//! tool is run: the engine passes in what it needs.
 //!
 //! ```
 //! use toolroute_catalog::{Cost, Tool};

@@ -1,8 +1,8 @@
-//! The tools for an obligation, such as `REPORT(query.math)`, by policy alone.
+//! Selects tools for an obligation, such as `REPORT(query.math)`, by policy alone.
 //!
-//! Meaning and words do not count. A tool that declares that it satisfies the obligation's type is a
-//! candidate. Tools whose inputs are available come before others, then reliability, cost, latency and
-//! name decide. Observed runs adjust what a tool declares.
+//! Semantic and keyword scores are not used. A tool is a candidate if it declares that it satisfies
+//! the type of the obligation. Tools whose inputs are available come first; then reliability, cost,
+//! latency and name decide. Observed runs adjust the declared tiers.
 
 use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
@@ -13,15 +13,17 @@ use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId, covers};
 use super::policy::Exclusion;
 use crate::feedback::RunStats;
 
-/// A tool that can discharge an obligation.
+/// A tool that can satisfy an obligation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidacy {
     pub id: ToolId,
-    /// The kinds of data that it consumes and that are not available; empty where it can run.
+    /// The kinds of data that the tool consumes and that are unavailable; empty if it can run.
     pub missing: Vec<String>,
-    /// The tiers that were compared: the declared ones, adjusted by observed runs.
+    /// The declared tier, adjusted by observed runs; medium if undeclared.
     pub reliability: Reliability,
+    /// The declared tier; medium if undeclared.
     pub cost: Cost,
+    /// The declared latency in milliseconds, adjusted by observed runs.
     pub latency_ms: u64,
     #[serde(skip)]
     pub row: u32,
@@ -34,21 +36,22 @@ pub struct Candidacies {
     pub chosen: Option<Candidacy>,
     /// The other tools that could run, in the order in which to try them.
     pub alternatives: Vec<Candidacy>,
-    /// Tools that lack inputs, each with what it lacks.
+    /// The tools that lack inputs, each with the inputs that it lacks.
     pub unsatisfied: Vec<Candidacy>,
-    /// Tools that the policy excludes.
+    /// The tools that the policy excludes, each with the reason.
     pub excluded: Vec<(ToolId, Exclusion)>,
 }
 
 impl Candidacies {
-    /// Whether no tool satisfies the obligation at all.
+    /// Whether no tool satisfies the obligation, not even one that lacks inputs or is excluded.
     pub fn is_empty(&self) -> bool {
         self.chosen.is_none() && self.unsatisfied.is_empty() && self.excluded.is_empty()
     }
 }
 
-/// The tools that satisfy an obligation ([`covers`]) and that `admit` admits, in the order of the policy,
-/// and those that it excludes. `seen` gives the statistics of a row's runs.
+/// Returns the tools that satisfy an obligation ([`covers`]): those that `admit` accepts, in the
+/// order of the policy, and those that it rejects, with the reason. `seen` returns the statistics
+/// of a row's runs.
 pub fn satisfying<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
@@ -69,7 +72,8 @@ pub fn satisfying<'o>(
     (able, excluded)
 }
 
-/// [`satisfying`], divided by whether the tools can run. `have` lists the available kinds of data.
+/// Returns the tools of [`satisfying`], separated by whether they can run. `have` lists the
+/// available kinds of data.
 pub fn candidates_for<'o>(
     tools: &[Arc<Tool>],
     obligation: &str,
@@ -104,7 +108,8 @@ fn candidacy(row: u32, tool: &Tool, seen: Option<&RunStats>) -> Candidacy {
     }
 }
 
-/// Reliability, cost, latency, name: the order of [`super::order::order`] over the effective tiers.
+/// Compares by reliability, cost, latency and name, as [`super::order::order`] does, but with the
+/// effective tiers.
 fn order(a: &Candidacy, b: &Candidacy, tools: &[Arc<Tool>]) -> Ordering {
     let key = |c: &Candidacy| (Reverse(c.reliability), c.cost, c.latency_ms);
     let name = |c: &Candidacy| &tools[c.row as usize].name;

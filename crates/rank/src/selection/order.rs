@@ -7,26 +7,28 @@ use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
 use super::retriever::Candidate;
 
-/// Scores within this distance of each other, on the scale of a cosine, are nearly equal: the policy
-/// decides among such tools.
+/// The distance, on the scale of a cosine, within which two scores count as nearly equal. The
+/// policy decides among such tools.
 pub const POLICY_BAND: f32 = 0.02;
 
-/// The best score from which a band has its full width, on the same scale. Below it, where nothing is
-/// close in meaning, the band narrows in proportion: all scores of a prompt that the encoder cannot read
-/// lie within 0.02.
+/// The best score, on the same scale, from which a band has its full width. Below it no tool is
+/// close in meaning, and the band narrows in proportion, because all scores of a prompt that the
+/// encoder cannot read are within 0.02 of each other.
 const CLOSE: f32 = 0.5;
 
-/// The part of a band by which the signals of a tool must exceed those of another to keep it before the
-/// other: on our own set of signals nDCG@5 falls by 0.05 where the policy overrules them.
+/// The share of a band by which the signals of a tool must exceed those of another so that the
+/// policy does not reverse their order. On the project's own evaluation set for signals, nDCG@5
+/// falls by 0.05 if the policy overrules them.
 const HARDLY: f32 = 0.25;
 
-/// The most tools in one band: more are hardly all equal, and would take long to order.
+/// The maximum number of tools in one band. More tools are unlikely to fit equally well, and
+/// ordering them would take long.
 const MOST_EQUAL: usize = 64;
 
-/// The order of two tools that fit equally well: reliability, cost, latency, then name ascending.
+/// Compares two tools that fit equally well: by reliability, cost, latency, then name ascending.
 ///
-/// The order is that of the source documents; where their sample code takes the highest name and their
-/// text says ascending, the text wins. Undeclared tiers count as medium.
+/// This is the order of the source documents. Their text orders names ascending while their sample
+/// code takes the highest name; this function follows the text. Undeclared tiers count as medium.
 pub fn order(a: &Tool, b: &Tool) -> Ordering {
     let key = |tool: &Tool| {
         let Declared { reliability, cost, latency_ms } = Declared::of(tool);
@@ -37,20 +39,20 @@ pub fn order(a: &Tool, b: &Tool) -> Ordering {
     key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name)).then_with(|| a.id.cmp(&b.id))
 }
 
-/// The width of the band for scores whose best is `best` and for which `unit` corresponds to a cosine of
-/// 1. `band` is on the scale of a cosine.
+/// Returns the width of the band on the scale of the scores. `band` is its width on the scale of a
+/// cosine, `unit` the score that corresponds to a cosine of 1, and `best` the best score.
 pub fn band_of(band: f32, unit: f32, best: f32) -> f32 {
     band * unit * (best / (CLOSE * unit)).clamp(0.0, 1.0)
 }
 
-/// What the policy compares, in the order of the source documents.
+/// A criterion of the policy, in the order of the source documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Criterion {
     Reliability,
     Cost,
     Latency,
-    /// Decides where all three are declared and equal.
+    /// Decides if both tools declare all three tiers and they are equal.
     Name,
 }
 
@@ -65,7 +67,7 @@ impl std::fmt::Display for Criterion {
     }
 }
 
-/// Why the policy put a tool before one of its band that scores more.
+/// Why the policy ranks a tool before one of its band with a higher score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preference {
     /// The row of the other tool.
@@ -78,7 +80,7 @@ pub struct Preference {
 struct Declared {
     reliability: Option<Reliability>,
     cost: Option<Cost>,
-    /// For a tier, its lower end.
+    /// The lower end of the tier if only a tier is declared.
     latency_ms: Option<u64>,
 }
 
@@ -100,8 +102,8 @@ impl Declared {
         self.reliability.is_some() && self.cost.is_some() && self.latency_ms.is_some()
     }
 
-    /// The criterion that decides between this and `other`, and its order: the first that both declare
-    /// with different values.
+    /// Returns the criterion that decides between `self` and `other`, and their order: the first
+    /// criterion that both declare with different values.
     fn compare(self, other: Self) -> Option<(Criterion, Ordering)> {
         let by = |criterion, order: Option<Ordering>| order.map(|order| (criterion, order));
         let all = [
@@ -113,16 +115,16 @@ impl Declared {
     }
 }
 
-/// The order of two values; `None` where one is not declared.
+/// Compares two values; `None` if one is undeclared.
 fn compared<T: Ord>(a: Option<T>, b: Option<T>) -> Option<Ordering> {
     Some(a?.cmp(&b?))
 }
 
 /// The policy's order of a catalog, by row.
 pub struct PolicyOrder {
-    /// The place of every row in [`order`], so that breaking a tie takes one comparison.
+    /// The position of each row in [`order`], so that breaking a tie takes one comparison.
     places: Vec<u32>,
-    /// Empty where no tool declares anything.
+    /// By row; empty if no tool declares a tier.
     declared: Vec<Declared>,
 }
 
@@ -142,12 +144,12 @@ impl PolicyOrder {
         Self { places, declared }
     }
 
-    /// The place of a row in [`order`]; smaller comes first.
+    /// Returns the position of a row in [`order`]; a smaller one comes first.
     pub fn place(&self, row: u32) -> u32 {
         self.places[row as usize]
     }
 
-    /// Whether any tool declares a tier, so that [`PolicyOrder::arrange`] may change an order.
+    /// Whether any tool declares a tier. If not, [`PolicyOrder::arrange`] changes nothing.
     pub fn has_tiers(&self) -> bool {
         !self.declared.is_empty()
     }
@@ -156,16 +158,20 @@ impl PolicyOrder {
         self.declared.get(row as usize).copied().unwrap_or_default()
     }
 
-    /// Orders tools whose scores lie within `band` of each other by what they declare. `sorted` is in the
-    /// order of scores.
+    /// Orders tools whose scores are within `band` of each other by their declared tiers. `sorted`
+    /// is in descending order of score.
     ///
-    /// A band begins at the best tool without a place. Its first tool is the one with the best score,
-    /// unless another goes before it by the policy; then the same for the rest. Where the policy does not
-    /// decide, scores do. Tools with all tiers declared and equal are ordered by name, as the source
-    /// documents say: on four sets whose tools were all given the same tiers, nDCG@5 was 0.001 lower than
-    /// by score. Tools that the signals distinguish keep their order. Tools that declare nothing, that
-    /// `may_move` excludes, or that the prompt's wording moved keep their places, and only named tools go
-    /// before a tool that the prompt names.
+    /// A band starts at the best tool that has no position yet. Its first tool is the one with the
+    /// best score, unless the policy ranks another one before it; the rest follows in the same way.
+    /// If the policy does not decide, the score does.
+    ///
+    /// Tools that declare all tiers with equal values are ordered by name, as the source documents
+    /// require. On four sets in which all tools were given the same tiers, nDCG@5 was 0.001 lower
+    /// than in the order of scores.
+    ///
+    /// Tools that the signals distinguish keep their order. A tool keeps its position if it
+    /// declares nothing, if `may_move` excludes it, or if the prompt's wording moved it. Only named
+    /// tools are ranked before a tool that the prompt names.
     pub fn arrange(&self, sorted: &mut [Candidate], band: f32, may_move: impl Fn(u32) -> bool) {
         let moves = |c: &Candidate| {
             !self.declared(c.row).is_nothing() && c.wording <= 0.0 && may_move(c.row)
@@ -185,7 +191,7 @@ impl PolicyOrder {
         }
     }
 
-    /// Reorders the candidates at `places`.
+    /// Reorders the candidates at `places`, which form one band.
     fn arrange_band(&self, sorted: &mut [Candidate], places: &[usize], hardly: f32) {
         if places.len() < 2 {
             return;
@@ -194,7 +200,7 @@ impl PolicyOrder {
         for &place in places {
             let next = self.next(&waiting, hardly);
             let mut candidate = waiting.remove(next);
-            // The reason names the best of those that score more.
+            // The reason refers to the best of the candidates with a higher score.
             let over = waiting[..next].iter().find_map(|other| {
                 let by = self.goes_before(&candidate, other, hardly)?;
                 Some(Preference { over: other.row, by })
@@ -204,9 +210,9 @@ impl PolicyOrder {
         }
     }
 
-    /// The candidate that comes first: the one with the best score, or one that goes before it, and so on.
-    /// Tiers are compared only where both declare them, so this may form a cycle; no candidate is
-    /// considered twice.
+    /// Returns the index of the candidate that comes first: the one with the best score, or one
+    /// that the policy ranks before it, and so on. Tiers are compared only if both tools declare
+    /// them, so preferences can form a cycle; each candidate is considered at most once.
     fn next(&self, waiting: &[Candidate], hardly: f32) -> usize {
         let mut seen = vec![false; waiting.len()];
         let mut first = 0;
@@ -223,15 +229,15 @@ impl PolicyOrder {
         }
     }
 
-    /// The criterion by which one tool goes before another, if it does. The other's signals may exceed its
-    /// own by at most `hardly`.
+    /// Returns the criterion by which `tool` ranks before `other`, if it does. The signals of
+    /// `other` may exceed those of `tool` by at most `hardly`.
     fn goes_before(&self, tool: &Candidate, other: &Candidate, hardly: f32) -> Option<Criterion> {
         let (one, two) = (self.declared(tool.row), self.declared(other.row));
         if tool.signals() < other.signals() - hardly {
             return None;
         }
         let decides = one.compare(two).or_else(|| {
-            // With equal tiers the place follows the name.
+            // If all tiers are equal, the position follows the name.
             let by_name = self.place(tool.row).cmp(&self.place(other.row));
             (one == two && one.is_complete()).then_some((Criterion::Name, by_name))
         });
@@ -246,7 +252,8 @@ mod tests {
     use super::super::retriever::Score;
     use super::*;
 
-    /// `reliability/cost/latency`, a letter each or `-`: `h/t/5`.
+    /// Creates a tool from `reliability/cost/latency`, such as `h/t/5`: a letter for each tier,
+    /// milliseconds, and `-` for an undeclared value.
     fn tool(name: &str, tiers: &str) -> Tool {
         let mut tool = Tool::new(None, name, "");
         let tiers: Vec<&str> = tiers.split('/').collect();
@@ -266,7 +273,7 @@ mod tests {
         tool
     }
 
-    /// By meaning alone.
+    /// Returns candidates with semantic scores only.
     fn candidates(scores: &[f32]) -> Vec<Candidate> {
         let candidate = |(row, &score)| {
             let semantic = Some(Score { raw: score, normalized: score, weight: 1.0 });
@@ -275,7 +282,7 @@ mod tests {
         (0u32..).zip(scores).map(candidate).collect()
     }
 
-    /// The rows in order after the arrangement of tools with these tiers and scores.
+    /// Returns the rows in their order after arranging tools with these tiers and scores.
     fn arranged(tiers: &[&str], scores: &[f32]) -> Vec<u32> {
         let tools = (0..).zip(tiers).map(|(at, tiers)| tool(&format!("{at:03}"), tiers));
         let tools: Vec<Tool> = tools.collect();
@@ -299,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_band_begins_at_the_best_that_has_no_place() {
-        // Row 2 is near row 1 and not near row 0, which begins the band.
+        // Row 2 is near row 1 but not near row 0, at which the band starts.
         let tiers = ["h/h/9", "h/l/9", "h/t/9"];
         assert_eq!(arranged(&tiers, &[0.60, 0.585, 0.57]), [1, 0, 2]);
     }
@@ -314,7 +321,8 @@ mod tests {
             "latency is what both have"
         );
         assert_eq!(arranged(&["-/h/-", "h/-/-", "-/t/-"], &[0.6, 0.595, 0.59]), [2, 0, 1]);
-        // The first goes before the second, that before the third, and that before the first.
+        // A cycle: the first ranks before the second, which ranks before the third, which ranks
+        // before the first.
         let circle = ["m/-/5", "-/l/9", "h/h/-"];
         assert_eq!(arranged(&circle, &[0.6, 0.595, 0.59]), [1, 2, 0]);
     }

@@ -1,7 +1,8 @@
-//! The plain design: `0.7 · min-max(cosine) + 0.3 · min-max(BM25)` over all tools, and nothing else.
+//! The plain design, which is `0.7 · min-max(cosine) + 0.3 · min-max(BM25)` over all tools, and
+//! nothing else.
 //!
-//! A baseline for the default blend, and for callers who want to verify each score by hand. The semantic
-//! and keyword strategies score by the unmodified cosine or BM25.
+//! It is a baseline for the default fusion, and serves callers who want to verify each score by
+//! hand. Its semantic and keyword strategies use the unmodified cosine or BM25 score.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,13 +20,14 @@ use super::semantic::SemanticRetriever;
 /// One strategy of the plain design.
 pub struct PlainRetriever {
     strategy: Strategy,
-    /// Where the strategy needs it.
+    /// Present if the strategy needs vectors.
     semantic: Option<Arc<SemanticRetriever>>,
     keyword: Arc<KeywordRetriever>,
 }
 
 impl PlainRetriever {
-    /// One retriever per strategy, in the order keyword, semantic, hybrid; without vectors only keyword.
+    /// Returns one retriever per strategy, in the order keyword, semantic, hybrid. Without vectors,
+    /// returns only the keyword retriever.
     pub fn all(
         keyword: &Arc<KeywordRetriever>,
         semantic: Option<&Arc<SemanticRetriever>>,
@@ -50,7 +52,8 @@ impl Retriever for PlainRetriever {
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let mut times = StageTimes::default();
         let start = Instant::now();
-        // Every row, even over a graph: the lowest cosine determines the scale.
+        // Every row is scored, even with an approximate index, because the lowest cosine determines
+        // the scale.
         let semantic = match &self.semantic {
             Some(semantic) => Some(semantic.score(prompt.vector_for(self.strategy)?, prompt.rows)?),
             None => None,
@@ -92,7 +95,7 @@ impl Retriever for PlainRetriever {
     }
 }
 
-/// Candidates by one part alone; `put` stores its score.
+/// Creates candidates from one part alone; `put` stores its score.
 fn one(rows: &[u32], raw: &[f32], put: impl Fn(&mut Candidate, Score)) -> Vec<Candidate> {
     let candidate = |(&row, &raw): (&u32, &f32)| {
         let mut candidate = Candidate { row, score: raw, ..Candidate::default() };

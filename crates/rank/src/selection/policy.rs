@@ -1,4 +1,4 @@
-//! Which tools may be chosen at all.
+//! The policy that decides which tools may be selected.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,22 +10,23 @@ use super::fit::FitReason;
 use crate::feedback::RunStats;
 use crate::query::Stage;
 
-/// What a tool that declares no tier counts as under a filter on that tier.
+/// How a filter on a tier treats a tool that does not declare this tier.
 ///
-/// MCP carries no tiers, so in most catalogs most tools declare none.
+/// MCP has no tiers, so most tools of most catalogs declare none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Undeclared {
-    /// As medium: neither the best nor the worst.
+    /// The tool counts as medium: neither the best nor the worst.
     #[default]
     Medium,
-    /// It passes every filter.
+    /// The tool passes every filter.
     Admit,
-    /// It passes none.
+    /// The tool passes no filter.
     Exclude,
 }
 
-/// A filter on declared tiers and on each server's share of an answer. The default admits every tool.
+/// A filter on declared tiers and on each server's share of an answer. The default admits every
+/// tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -33,25 +34,27 @@ pub struct Policy {
     pub max_cost: Option<Cost>,
     pub max_latency: Option<LatencyTier>,
     pub undeclared: Undeclared,
-    /// The most tools of one server in an answer, where the catalog has several servers and tools of
-    /// another come near: no server can fill an answer with many similar tools. Tools without a server do
-    /// not count.
+    /// The maximum number of tools of one server in an answer, if the catalog has several servers
+    /// and tools of another one are near: no server can fill an answer with many similar tools.
+    /// Tools without a server do not count.
     pub max_per_server: Option<usize>,
-    /// The least share of the best tool's score, 0 to 1, of a tool of another server, where the best tool
-    /// is a clear one. A description written to match every prompt is rarely the best match and takes the
-    /// places after it (docs/security.md). `None` and 0 admit every score.
+    /// The minimum score of a tool of another server, as a share, 0 to 1, of the best tool's score,
+    /// if the best tool is a clear match. A description that is written to match every prompt is
+    /// rarely the best match and takes the ranks after it (`docs/security.md`). `None` and 0 admit
+    /// every score.
     pub near_best: Option<f32>,
-    /// Whether observed reliability and latency adjust what a tool declares, within the bounds of [`RunStats::reliability`] and
-    /// [`RunStats::latency_ms`].
+    /// Whether observed reliability and latency adjust the declared tiers, within the bounds of
+    /// [`RunStats::reliability`] and [`RunStats::latency_ms`].
     pub observed_tiers: bool,
 }
 
-/// The value of [`Policy::near_best`] where anybody may add servers. Measured in docs/security.md,
-/// together with the two scores below.
+/// The value of [`Policy::near_best`] if anyone may add servers. Measured in `docs/security.md`,
+/// together with `VAGUE` and `CLEAR`.
 pub const NEAR_BEST: f32 = 0.9;
 
-/// Up to `VAGUE` the best tool of a prompt is not clear, from `CLEAR` it is. Prompts for tools of several
-/// servers together have a best score of 0.4 to 0.7, prompts for one tool of 0.65 and more.
+/// Up to a best score of `VAGUE`, the best tool is not a clear match; from `CLEAR` on, it is.
+/// Prompts that need tools of several servers have a best score of 0.4 to 0.7, and prompts that
+/// need one tool have 0.65 or more.
 const VAGUE: f32 = 0.4;
 const CLEAR: f32 = 0.7;
 
@@ -71,9 +74,9 @@ pub enum Exclusion {
         found: Option<LatencyTier>,
         most: LatencyTier,
     },
-    /// Neither the request nor its profile enables it.
+    /// Neither the request nor its profile enables the tool.
     NotEnabled,
-    /// The request excludes it by a pattern.
+    /// The request excludes the tool by a pattern.
     ByPattern {
         pattern: String,
     },
@@ -81,7 +84,7 @@ pub enum Exclusion {
     Stage {
         stage: Stage,
     },
-    /// Its server has its most tools in the answer already.
+    /// The answer already contains the maximum number of tools of its server.
     ServerShare {
         server: String,
         most: usize,
@@ -89,24 +92,24 @@ pub enum Exclusion {
     /// A tool of another server fits far better.
     FarFromBest {
         best: ToolId,
-        /// Its score over that of the best.
+        /// The tool's score divided by the best tool's score.
         share: f32,
         least: f32,
     },
-    /// It conflicts with a better tool in the answer.
+    /// The tool conflicts with a better one in the answer.
     Conflict {
         with: ToolId,
     },
-    /// Another tool alone serves what the prompt asks for.
+    /// Another tool declares that it alone serves an intent of the prompt.
     Exclusive {
         intent: String,
         by: ToolId,
     },
-    /// Its circuit breaker, or that of its server, is open: it failed recently.
+    /// The circuit breaker of the tool or of its server is open, because of recent failures.
     BreakerOpen {
         server: Option<String>,
     },
-    /// Its definition exceeds the tokens that are left.
+    /// The definition of the tool exceeds the remaining tokens.
     Budget {
         tokens: usize,
         left: usize,
@@ -171,17 +174,18 @@ impl Serialize for Exclusion {
 }
 
 impl Policy {
-    /// Whether it admits every tool.
+    /// Whether the policy admits every tool.
     pub fn is_open(&self) -> bool {
         let tiers =
             self.min_reliability.is_none() && self.max_cost.is_none() && self.max_latency.is_none();
         tiers && self.max_per_server.is_none() && self.near_best.is_none()
     }
 
-    /// Admits a tool whose score is near enough to the best. Scores are on the scale of a cosine.
+    /// Checks that a tool's score is near enough to the best one. Scores are on the scale of a
+    /// cosine.
     ///
     /// # Errors
-    /// [`Exclusion::FarFromBest`].
+    /// [`Exclusion::FarFromBest`] if it is not.
     pub fn admit_near(
         &self,
         (tool, score): (&Tool, f32),
@@ -198,10 +202,11 @@ impl Policy {
         Err(Exclusion::FarFromBest { best: best.id.clone(), share: score / top, least })
     }
 
-    /// Admits a tool beside those chosen before it, unless its server has its share already.
+    /// Checks that a tool may join those chosen before it.
     ///
     /// # Errors
-    /// [`Exclusion::ServerShare`].
+    /// [`Exclusion::ServerShare`] if they already contain the maximum number of tools of its
+    /// server.
     pub fn admit_beside<'a>(
         &self,
         tool: &Tool,
@@ -215,10 +220,10 @@ impl Policy {
         Err(Exclusion::ServerShare { server: server.clone(), most })
     }
 
-    /// Admits a tool by its tiers. `observed` counts where [`Policy::observed_tiers`] is set.
+    /// Checks the tiers of a tool. `observed` counts only if [`Policy::observed_tiers`] is set.
     ///
     /// # Errors
-    /// The first tier that excludes it, of reliability, cost and latency.
+    /// The first tier that excludes the tool, in the order reliability, cost, latency.
     pub fn admit(&self, tool: &Tool, observed: Option<&RunStats>) -> Result<(), Exclusion> {
         let assume = self.undeclared;
         let observed = observed.filter(|_| self.observed_tiers);
@@ -274,10 +279,10 @@ impl OpenBreakers {
         self.servers.is_empty() && self.tools.is_empty()
     }
 
-    /// Admits a tool, unless its breaker or that of its server is open.
+    /// Checks that neither the breaker of the tool nor that of its server is open.
     ///
     /// # Errors
-    /// [`Exclusion::BreakerOpen`].
+    /// [`Exclusion::BreakerOpen`] if one of them is open.
     pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
         if self.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The trait of retrievers, its input and its output.
+//! The retriever trait, its input and its output.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,23 +12,23 @@ use super::order::Preference;
 use super::signals::Signal;
 use crate::query::Reading;
 
-/// How tools are found, as a user names it.
+/// The retrieval strategy, as a user names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// Hybrid where a model is at hand, keyword where not.
+    /// Hybrid if a model is available, otherwise keyword.
     #[default]
     Auto,
     /// BM25 over names, descriptions and parameters.
     Keyword,
-    /// Cosine between the prompt's vector and each tool's.
+    /// Cosine between the prompt's vector and each tool's vector.
     Semantic,
-    /// Both, fused.
+    /// Semantic and keyword scores, fused.
     Hybrid,
 }
 
 impl Strategy {
-    /// Whether prompts must be embedded for it.
+    /// Whether retrieval needs the prompt's vector. False for `Auto`, which must be resolved first.
     pub fn needs_vector(self) -> bool {
         matches!(self, Self::Semantic | Self::Hybrid)
     }
@@ -88,21 +88,22 @@ pub enum Error {
 #[derive(Clone, Copy)]
 pub struct Prompt<'a> {
     pub reading: &'a Reading,
-    /// The vector of its text; the keyword strategy needs none.
+    /// The vector of the prompt's text. The keyword strategy does not need it.
     pub vector: Option<QueryVector<'a>>,
-    /// The requests of a prompt with several; empty for a prompt with one.
+    /// The requests of a prompt that contains several; empty if it contains one.
     pub clauses: &'a [Clause<'a>],
-    /// How much of the prompt's script the encoder can read, 0 to 1.
+    /// The share of the prompt that the encoder can read, 0 to 1.
     pub trust: f32,
-    /// The learned share of meaning in the weighted blend; `None` uses the blend's own.
+    /// The learned semantic weight of the weighted fusion, 0 to 1. `None` uses the fusion's own.
     pub semantic_share: Option<f32>,
-    /// The rows of the catalog to choose among.
+    /// The catalog rows to choose from.
     pub rows: Rows<'a>,
-    /// How many of them the caller keeps. A retriever returns at least so many where it has them, and may
-    /// return all.
+    /// The number of candidates that the caller keeps. A retriever returns at least this many if it
+    /// has them, and may return all.
     pub limit: usize,
-    /// The width of the policy's band, if scores alone decide about the answer: candidates that are too far from the
-    /// best `limit` to be in it may then be left out.
+    /// The width of the policy's band, on the scale of the scores, if only scores decide which
+    /// candidates are in the answer. A retriever may then omit candidates that score too far below
+    /// the best `limit`. `None` keeps them all.
     pub tail: Option<f32>,
 }
 
@@ -117,9 +118,9 @@ pub struct Clause<'a> {
 /// The vector of a prompt or of a clause.
 #[derive(Clone, Copy)]
 pub struct QueryVector<'a> {
-    /// Of length one.
+    /// A unit vector.
     pub numbers: &'a [f32],
-    /// Its cosines with all rows, where a batch of prompts has them already.
+    /// Its cosines with all rows, if a batch of prompts has already computed them.
     pub cosines: Option<&'a [f32]>,
 }
 
@@ -130,7 +131,7 @@ impl<'a> From<&'a [f32]> for QueryVector<'a> {
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt with one request, over all rows, in a script that the encoder can read.
+    /// Creates a prompt with one request, over all rows, that the encoder can read completely.
     pub fn new(reading: &'a Reading, vector: Option<&'a [f32]>, limit: usize) -> Self {
         Self {
             reading,
@@ -153,53 +154,54 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// One part of a score before it is weighted.
+/// One part of a candidate's score, with its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Cosine or BM25, as the scorer gave it.
+    /// The cosine or BM25 score before normalisation.
     pub raw: f32,
-    /// After normalisation over the candidates, or the reciprocal rank.
+    /// The score after normalisation, or the reciprocal rank.
     pub normalized: f32,
-    /// The factor on `normalized`.
+    /// The factor by which `normalized` is multiplied.
     pub weight: f32,
 }
 
 impl Score {
-    /// What it adds to the candidate's score.
+    /// Returns the amount that this part adds to the candidate's score.
     pub fn contribution(self) -> f32 {
         self.weight * self.normalized
     }
 }
 
-/// A row of the catalog with its score, which is the sum of its parts.
+/// A catalog row with its score, which is the sum of its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Candidate {
     pub row: u32,
     pub score: f32,
     pub semantic: Option<Score>,
     pub keyword: Option<Score>,
-    /// What an exact mention of the tool's name adds; 0 without one.
+    /// The bonus if the prompt contains the tool's exact name; otherwise 0.
     pub exact_name: f32,
-    /// What is added to the neighbour of the best tool that fits the prompt's wording better; else 0.
+    /// The bonus of a tool that fits the prompt's wording better than the best-scoring tool;
+    /// otherwise 0.
     pub wording: f32,
-    /// Why it ranks before a tool that scores more.
+    /// Why the tool ranks before one with a higher score.
     pub preferred: Option<Preference>,
 }
 
 impl Candidate {
-    /// Its score by meaning and words.
+    /// Returns the sum of the semantic and keyword contributions.
     pub fn blend(&self) -> f32 {
         let part = |score: Option<Score>| score.map_or(0.0, Score::contribution);
         part(self.semantic) + part(self.keyword)
     }
 
-    /// What the signals added to its score.
+    /// Returns the amount that the signals added to the score.
     pub fn signals(&self) -> f32 {
         self.score - self.blend() - self.exact_name - self.wording
     }
 }
 
-/// How long each stage took.
+/// The duration of each stage of a retrieval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StageTimes {
     pub search: Duration,
@@ -211,24 +213,27 @@ pub struct StageTimes {
 #[derive(Debug, Default)]
 pub struct Retrieval {
     pub candidates: Vec<Candidate>,
-    /// The mean cosine of all requested rows, candidates or not: how near the prompt is to the catalog as a
-    /// whole. 0 without vectors.
+    /// The mean cosine of all requested rows, whether they are candidates or not. It measures how
+    /// close the prompt is to the catalog as a whole. Only the hybrid strategy computes it;
+    /// otherwise 0.
     pub typical: f32,
     pub times: StageTimes,
 }
 
 /// Finds the rows of a catalog that may fit a prompt.
 ///
-/// Implementations are deterministic: equal prompts give equal candidates, to the bit.
+/// Implementations are deterministic: equal prompts give bit-identical candidates.
 pub trait Retriever: Send + Sync {
     fn strategy(&self) -> Strategy;
 
-    /// Scores the rows that may fit.
+    /// Returns the rows that may fit the prompt, with their scores.
     ///
     /// # Errors
-    /// Where the prompt lacks the vector that the strategy needs, or the vector cannot be used.
+    /// [`Error::NoVector`] if the strategy needs the prompt's vector and the prompt has none;
+    /// [`Error::Index`] if the index rejects the vector or a row.
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error>;
 
-    /// The words of the prompt by which the row was found, for its explanation.
+    /// Returns the words of `text` that the row matches, for its explanation. Empty if the strategy
+    /// does not compare words.
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String>;
 }

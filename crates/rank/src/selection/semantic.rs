@@ -10,17 +10,17 @@ use super::retriever::{
 };
 use crate::feedback::UsageRows;
 
-/// Ranks by the cosine between the prompt's vector and each tool's.
+/// Ranks by the cosine between the prompt's vector and each tool's vector.
 pub struct SemanticRetriever {
     index: Arc<dyn VectorIndex>,
-    /// What was learned of the tools from past prompts.
+    /// What was learned about the tools from past prompts.
     usage: Option<Arc<UsageRows>>,
 }
 
-/// The least rows to request from an approximate index: enough to fuse and to filter.
+/// The minimum number of rows to request from an approximate index: enough for fusion and filters.
 pub const NEAREST: usize = 256;
 
-/// The least size of a sample of a catalog.
+/// The minimum size of a sample of a large catalog.
 const SAMPLE: u32 = 1_000;
 
 impl SemanticRetriever {
@@ -28,7 +28,7 @@ impl SemanticRetriever {
         Self::with_usage(index, None)
     }
 
-    /// A retriever over learned vectors, where `usage` is given.
+    /// Creates a retriever. If `usage` is given, the index contains learned vectors.
     pub fn with_usage(index: Arc<dyn VectorIndex>, usage: Option<Arc<UsageRows>>) -> Arc<Self> {
         Arc::new(Self { index, usage })
     }
@@ -37,7 +37,7 @@ impl SemanticRetriever {
         self.usage.as_deref()
     }
 
-    /// Scores of the given rows, in their order: cosines, adjusted for learned rows.
+    /// Returns the scores of the given rows, in their order: cosines, adjusted for learned rows.
     pub(super) fn score(&self, vector: QueryVector<'_>, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         let mut scores = match (rows, vector.cosines) {
             (Rows::All, Some(cosines)) => cosines.to_vec(),
@@ -52,15 +52,16 @@ impl SemanticRetriever {
         Ok(scores)
     }
 
-    /// Scores of a sample of evenly spaced rows: at least [`SAMPLE`] and less than twice as many of a large
-    /// catalog.
+    /// Returns the scores of evenly spaced rows. For a large catalog these are at least [`SAMPLE`]
+    /// rows and fewer than twice as many; for a small one, all rows.
     pub(super) fn sample(&self, vector: QueryVector<'_>) -> Result<Vec<f32>, Error> {
         let rows = self.index.len() as u32;
         let some: Vec<u32> = (0..rows).step_by((rows / SAMPLE).max(1) as usize).collect();
         self.score(vector, Rows::Only(&some))
     }
 
-    /// The nearest rows, as far as the index finds them.
+    /// Returns the nearest rows that the index finds, at least [`NEAREST`] if the catalog has as
+    /// many.
     pub(super) fn nearest(&self, vector: QueryVector<'_>, limit: usize) -> Result<Vec<Hit>, Error> {
         let mut hits = self.index.search(vector.numbers, limit.max(NEAREST))?;
         if let Some(usage) = &self.usage {

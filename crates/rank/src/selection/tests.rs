@@ -1,4 +1,4 @@
-//! Policy, order and fusion over made-up tools.
+//! Tests policy, order and fusion with made-up tools.
 
 use proptest::prelude::*;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
@@ -25,7 +25,7 @@ fn tier() -> impl Strategy2<LatencyTier> {
     prop::option::of(prop::sample::select(vec![Fast, Medium, Slow, VerySlow]))
 }
 
-/// Ours has the name `Strategy`, so proptest's goes by another here.
+/// Proptest's `Strategy` under another name, because this module has its own type `Strategy`.
 trait Strategy2<T>: proptest::strategy::Strategy<Value = Option<T>> {}
 impl<T, S: proptest::strategy::Strategy<Value = Option<T>>> Strategy2<T> for S {}
 

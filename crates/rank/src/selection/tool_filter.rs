@@ -7,7 +7,7 @@ use super::Error;
 use super::policy::Exclusion;
 use crate::query::Stage;
 
-/// A pattern of ids; without special characters it is an id.
+/// A pattern of ids. Without special characters, it is an id.
 enum Pattern {
     Plain(String),
     Glob(Box<GlobMatcher>),
@@ -34,10 +34,11 @@ impl Pattern {
     }
 }
 
-/// The tools that a request enables and excludes, by patterns of ids such as `git__*`.
+/// The tools that a request enables and excludes: by server, by patterns of ids such as `git__*`,
+/// and by the stage of work.
 #[derive(Default)]
 pub struct ToolFilter {
-    /// Empty stands for all servers.
+    /// Empty if tools of all servers are admitted.
     servers: Vec<String>,
     enabled: Option<Vec<Pattern>>,
     left_out: Vec<(Pattern, String)>,
@@ -45,10 +46,12 @@ pub struct ToolFilter {
 }
 
 impl ToolFilter {
-    /// `enabled` of `None` enables every tool, an empty list none.
+    /// Creates a filter. Without `enabled` every tool is enabled, with an empty list none. Tools
+    /// that match a pattern in `left_out` are excluded. A read-only `stage` admits only read-only
+    /// tools.
     ///
     /// # Errors
-    /// [`Error::BadToolPattern`].
+    /// [`Error::BadToolPattern`] if a pattern is invalid.
     pub fn new(
         enabled: Option<&[String]>,
         left_out: &[String],
@@ -65,13 +68,13 @@ impl ToolFilter {
         })
     }
 
-    /// Restricts the filter to tools of these servers; an empty list is no restriction.
+    /// Restricts the filter to tools of these servers. An empty list does not restrict it.
     pub fn of_servers(mut self, servers: &[String]) -> Self {
         self.servers = servers.to_vec();
         self
     }
 
-    /// Whether it admits every tool.
+    /// Whether the filter admits every tool.
     pub fn is_open(&self) -> bool {
         self.servers.is_empty()
             && self.enabled.is_none()
@@ -79,10 +82,10 @@ impl ToolFilter {
             && self.stage.is_none()
     }
 
-    /// Admits a tool.
+    /// Checks whether a tool is admitted.
     ///
     /// # Errors
-    /// The reason for which the tool is excluded.
+    /// The reason why the tool is excluded.
     pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
         let server = tool.server.as_deref().unwrap_or_default();
         if !self.servers.is_empty() && !self.servers.iter().any(|named| named == server) {

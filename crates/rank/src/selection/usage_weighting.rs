@@ -1,15 +1,15 @@
-//! Shifts weight from words to meaning where much was learned from past prompts.
+//! Shifts weight from the keyword to the semantic score if much was learned from past prompts.
 
 use toolroute_vectors::index::Rows;
 
 use super::retriever::Score;
 use crate::feedback::UsageRows;
 
-/// How many of the nearest tools are examined: as many as an answer has.
+/// The number of nearest tools that are examined: the default length of an answer.
 const EXAMINED: usize = 5;
 
-/// How much was learned near a prompt: the mean share of past prompts in the vectors of the nearest
-/// tools, 0 to 0.9. `semantic` has the scores of `rows`.
+/// Returns how much was learned near a prompt: the mean share, 0 to 0.9, of past prompts in the
+/// vectors of the nearest tools. `semantic` contains the scores of `rows`, in their order.
 pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32]) -> f32 {
     let row = |at: usize| match rows {
         Rows::All => at as u32,
@@ -26,9 +26,9 @@ pub(super) fn learned_share(usage: &UsageRows, rows: Rows<'_>, semantic: &[f32])
     shares.sum::<f32>() / count as f32
 }
 
-/// Moves this share of the words' weight to the meaning. A description only guesses at prompts, so that
-/// words help; learned vectors contain real prompts, and words would blur them (`docs/benchmarks.md`
-/// measures both).
+/// Moves this share of the keyword weight to the semantic weight. A description only approximates
+/// prompts, so keywords help. Learned vectors contain real prompts, and keywords would blur them
+/// (`docs/benchmarks.md` measures both).
 pub(super) fn shift_to_meaning(scores: &mut [(Score, Score)], share: f32) {
     for (semantic, keyword) in scores {
         let taken = keyword.weight * share;

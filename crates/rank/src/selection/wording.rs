@@ -1,10 +1,11 @@
-//! Decides between neighbours that differ in what an encoder hardly sees: singular or plural, the
-//! direction of a conversion, the verb.
+//! Decides between similar tools that differ in what an encoder hardly represents: singular or
+//! plural, the direction of a conversion, or the verb.
 //!
-//! `key_get` and `key_list` have nearly the same vector, and so have "text to speech" and "speech to text",
-//! `policy_create` and `policy_update`. Over the 19 sets of `docs/quality.md`, the plural corrects 11
-//! prompts and spoils none, the direction 10 and one, the verb 10 and none. The singular decides nothing:
-//! with it, people mean the list as often as not.
+//! `key_get` and `key_list` have nearly the same vector. So have "text to speech" and "speech to
+//! text", or `policy_create` and `policy_update`. On the 19 sets of `docs/quality.md`, the plural
+//! corrects 11 prompts and spoils none, the direction corrects 10 and spoils one, and the verb
+//! corrects 10 and spoils none. The singular is not used, because users who write it mean the list
+//! as often as not.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,26 +21,27 @@ const ONE: [&str; 10] = [
     "get", "show", "describe", "details", "detail", "retrieve", "read", "fetch", "view", "inspect",
 ];
 
-/// Verbs of tools that return all of them.
+/// Verbs of tools that return all things of a kind.
 const ALL: [&str; 2] = ["list", "enumerate"];
 
-/// Words of a name other than verb and things.
+/// Words of a name other than its verb and the things that it handles.
 const EMPTY: [&str; 5] = ["all", "by", "id", "the", "a"];
 
-/// Verbs that prompts use for any request, so that they distinguish no tools.
+/// Verbs that prompts use for any request, so they do not distinguish tools.
 const GENERAL: [&str; 19] = [
     "show", "find", "get", "check", "search", "view", "display", "see", "read", "fetch", "list",
     "give", "look", "tell", "use", "make", "help", "run", "ask",
 ];
 
-/// The least share of the best score of a neighbour that lists or is named by the verb: below it, the
-/// tool is for something else.
+/// The minimum score, as a share of the best score, of a tool of the same server that lists things
+/// or is named by the verb. Below it, the tool is for something else.
 const NEIGHBOUR: f32 = 2.0 / 3.0;
 
-/// The same for a tool with the right direction or verb, which need not be a neighbour.
+/// The same for a tool with the requested direction or verb.
 const NEAR: f32 = 0.8;
 
-/// The shape of a tool's name: its things in the singular, and whether the tool returns all of them.
+/// The shape of a tool's name: the things that it handles, in the singular, and whether the tool
+/// returns all of them.
 struct Shape {
     things: Vec<String>,
     gives_all: bool,
@@ -62,7 +64,8 @@ impl Shape {
     }
 }
 
-/// Puts a neighbour that fits the prompt's number, direction or verb better before the best candidate.
+/// Ranks a similar tool before the best candidate if it fits the number, direction or verb of the
+/// prompt better.
 pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
     let best = candidates.iter().max_by(|a, b| by_score(a, b));
     let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
@@ -79,12 +82,13 @@ pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools:
     }
 }
 
-/// By score; among equal scores the first row is the greater one.
+/// Compares by score. Of equal scores, the one with the lower row counts as greater.
 fn by_score(a: &Candidate, b: &Candidate) -> Ordering {
     a.score.total_cmp(&b.score).then(b.row.cmp(&a.row))
 }
 
-/// The listing neighbour, where the best candidate returns one thing and the prompt asks for several.
+/// Returns the index of the tool that lists all things of a kind, if the best candidate returns one
+/// of them and the prompt asks for several.
 fn listing_neighbour(
     prompt: &str,
     best: Candidate,
@@ -104,8 +108,9 @@ fn listing_neighbour(
     })
 }
 
-/// The next candidate that does not convert in the opposite direction, where the best one does: it says
-/// "text to speech", never "speech to text", and the prompt says the latter.
+/// Returns the index of the next candidate that does not convert in the opposite direction, if the
+/// best one does: it contains "text to speech" but not "speech to text", and the prompt contains
+/// the latter.
 fn tool_in_direction(
     reading: &Reading,
     best: Candidate,
@@ -125,7 +130,8 @@ fn tool_in_direction(
     near.into_iter().find(|&at| !is_reversed(&tools[candidates[at].row as usize], asked))
 }
 
-/// The neighbour whose name differs from the best candidate's only in that it has the prompt's verb.
+/// Returns the index of the tool whose name differs from the best candidate's only in that it
+/// contains the prompt's verb.
 fn tool_with_verb(
     reading: &Reading,
     best: Candidate,
@@ -160,9 +166,9 @@ fn tool_with_verb(
     does_it.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
 }
 
-/// The neighbour whose name, apart from its server's, is the verb of the order: `git_commit` for "commit
-/// the staged changes", although `git_diff_staged` has more of its words. Only for a single order that
-/// begins with the verb.
+/// Returns the index of the tool whose name, without that of its server, is the verb of the
+/// request: `git_commit` for "commit the staged changes", although `git_diff_staged` shares more of
+/// its words. Applies only to a single request that starts with the verb.
 fn tool_named_by_verb(
     reading: &Reading,
     best: Candidate,
@@ -187,7 +193,7 @@ fn tool_named_by_verb(
     named.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
 }
 
-/// Whether the tool's text has one of the directions reversed, and none as requested.
+/// Whether the tool's text contains one of the directions reversed, and none as requested.
 fn is_reversed(tool: &Tool, asked: &[Direction]) -> bool {
     let own = directions(&format!("{} . {}", name_words(&tool.name).join(" "), tool.description));
     let reversed = |way: &Direction| own.iter().any(|(from, to)| (to, from) == (&way.0, &way.1));
@@ -198,7 +204,8 @@ fn is_reversed(tool: &Tool, asked: &[Direction]) -> bool {
 mod tests {
     use super::*;
 
-    /// The score of `vault_key_list` beside a `vault_key_get` of 1.0.
+    /// Returns the score of the second of two tools, such as `vault_key_list`, after a first one
+    /// such as `vault_key_get` with a score of 1.0.
     fn listed(prompt: &str, names: [&str; 2], score: f32) -> f32 {
         let tools = names.map(|name| Arc::new(Tool::new(Some("vault"), name, "")));
         let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };

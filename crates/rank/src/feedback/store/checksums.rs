@@ -1,5 +1,5 @@
-//! A checksum for every row, verified when the row is read. It detects damage, not forgery: whoever can
-//! write the file can write the checksums.
+//! A checksum for every row, verified when the row is read. It detects damage, not forgery: anyone
+//! who can write the file can write the checksums.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 use super::rows::Columns;
 use super::weight_log;
 
-/// Version 4 of the log. A process of an older version that has the file open would go on writing rows
-/// without checksums, and the log would then count as damaged; so triggers refuse such rows. This version
-/// writes rows with checksums of 0 (`NULL` where `offered` changes) and seals them in the same
-/// transaction.
+/// The migration to version 4. A process of an older version that has the file open would continue
+/// to write rows without checksums, and the log would then count as damaged; so triggers reject
+/// such rows. This version writes rows with checksums of 0 (`NULL` if `offered` changes) and sets
+/// the checksums in the same transaction.
 pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum INTEGER;
     ALTER TABLE executions ADD COLUMN rest_sum INTEGER;
     ALTER TABLE weights ADD COLUMN sum INTEGER;
@@ -27,7 +27,7 @@ pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum IN
 /// The range of the long columns in a row of [`Columns::select`].
 const LONG: std::ops::Range<usize> = 4..8;
 
-/// Writes the checksums of an execution in the table.
+/// Sets the checksums of an execution in the table.
 pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let sql = Columns::All.select("WHERE id = ?1");
     let sums = |row: &Row<'_>| Ok((facts(row)?, rest(row)?));
@@ -36,7 +36,7 @@ pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(set)?.execute((facts, rest, id)).map(drop)
 }
 
-/// Writes the checksum of a record of weights.
+/// Sets the checksum of a record of weights.
 pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let sql = format!("SELECT {} FROM weights WHERE id = ?1", weight_log::COLUMNS);
     let sum =
@@ -44,7 +44,7 @@ pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result
     connection.execute("UPDATE weights SET sum = ?1 WHERE id = ?2", [sum, id]).map(drop)
 }
 
-/// Writes the checksums of all rows, for a log without any.
+/// Sets the checksums of all rows, for a log without checksums.
 pub(super) fn seal_all(connection: &Connection) -> rusqlite::Result<()> {
     let ids = |sql: &str| -> rusqlite::Result<Vec<i64>> {
         connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
@@ -61,7 +61,7 @@ pub(super) fn seal_all(connection: &Connection) -> rusqlite::Result<()> {
 /// Verifies a row of [`Columns::select`].
 ///
 /// # Errors
-/// Where it is not what was written.
+/// If the row is not what was written.
 pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
     let is_whole = row.get::<_, Option<i64>>("facts_sum")? == Some(facts(row)?)
         && (columns == Columns::Facts
@@ -72,7 +72,7 @@ pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
 /// Verifies a record of weights.
 ///
 /// # Errors
-/// Where it is not what was written.
+/// If the row is not what was written.
 pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
     let sum = of(row, 0..row.as_ref().column_count() - 1)?;
     match row.get::<_, Option<i64>>("sum")? == Some(sum) {
@@ -81,7 +81,7 @@ pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
     }
 }
 
-/// The error of a damaged log.
+/// Returns the error of a damaged log.
 pub(super) fn damage(said: &'static str) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(said.into())
 }
@@ -95,7 +95,7 @@ fn rest(row: &Row<'_>) -> rusqlite::Result<i64> {
     of(row, LONG)
 }
 
-/// Eight bytes of a hash over the types and bytes of some columns.
+/// Returns eight bytes of a hash over the types and values of some columns.
 fn of(row: &Row<'_>, columns: impl Iterator<Item = usize>) -> rusqlite::Result<i64> {
     let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
     let mut hash = Sha256::new();

@@ -21,16 +21,16 @@ pub(super) const INSERT: &str = "INSERT INTO executions
      :request, :place, :tries, :estimated_ms, :estimated_chars, :chars, :truncated, 0,
      0)";
 
-/// How much of each row is read.
+/// Which columns of a row are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Columns {
-    /// Without prompt, feedback text and vector, which are most of the bytes.
+    /// All except prompt, feedback text and vector, which take most of the bytes.
     Facts,
     All,
 }
 
 impl Columns {
-    /// The statement that selects rows; `rest` is what follows the table.
+    /// Returns the statement that selects rows; `rest` is what follows the table.
     pub fn select(self, rest: &str) -> String {
         let long = match self {
             Self::Facts => "NULL AS prompt, NULL AS model, NULL AS vector, NULL AS feedback",
@@ -91,7 +91,7 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// A row of [`Columns::select`].
+/// Converts a row of [`Columns::select`] to an execution, after verifying its checksums.
 pub(super) fn execution(row: &Row<'_>, columns: Columns) -> rusqlite::Result<Execution> {
     checksums::check(row, columns)?;
     let model: Option<String> = row.get("model")?;
@@ -142,7 +142,7 @@ fn called(row: &Row<'_>) -> rusqlite::Result<Option<CallAttempt>> {
     }))
 }
 
-/// A count as SQLite's signed integer.
+/// Converts a count to SQLite's signed integer.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

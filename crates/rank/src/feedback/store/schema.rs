@@ -11,7 +11,8 @@ use toolroute_vectors::durable;
 use super::super::StoreError;
 use super::{checksums, store_error};
 
-/// `TRFB`, in the header of every log: distinguishes it from databases of other programs.
+/// The application id in the header of every log, `TRFB`. It distinguishes a log from databases of
+/// other programs.
 const APPLICATION: i64 = 0x5452_4642;
 
 /// The first bytes of every SQLite file.
@@ -20,7 +21,8 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// How long to wait for another process that holds the file.
 pub(super) const BUSY: Duration = Duration::from_secs(5);
 
-/// One migration per version, in order: number N brings version N to N + 1. Shipped ones never change.
+/// The migrations, one per version: number N, counted from 0, migrates version N to N + 1. Released
+/// migrations never change.
 pub(super) const MIGRATIONS: &[&str] = &[
     "CREATE TABLE executions (
         id INTEGER PRIMARY KEY,
@@ -74,7 +76,7 @@ const SUMS: i64 = 4;
 
 const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Opens a log and migrates it to the current version; creates it where the file is missing or empty.
+/// Opens a log and migrates it to the current version. Creates it if the file is missing or empty.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     make(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -96,7 +98,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Creates the file, readable by its owner only. An existing file must be empty or begin like a
+/// Creates the file, readable by its owner only. An existing file must be empty or start like a
 /// database.
 fn make(path: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::Io {
@@ -129,10 +131,10 @@ fn new_file() -> OpenOptions {
     options
 }
 
-/// Whether it is a database of another program. A new file is empty.
+/// Whether the file is a database of another program. A new file is empty.
 fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
-    // In one transaction: another process may be creating tables and id in a new file, and the tables
-    // alone must not be seen.
+    // Read in one transaction: another process may be creating the tables and the id in a new file,
+    // and the tables must not be visible without the id.
     let reading = connection.unchecked_transaction()?;
     match pragma(&reading, "application_id")? {
         APPLICATION => Ok(false),
@@ -141,11 +143,11 @@ fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// Migrates the schema to a version, all of it or nothing. This runs before the write-ahead log is
-/// turned on, so that the file itself has the application id from the start.
+/// Migrates the schema to a version, completely or not at all. This happens before the write-ahead
+/// log is turned on, so that the file itself contains the application id from the start.
 pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have migrated it meanwhile.
+    // Another process may have migrated the log in the meantime.
     let found = pragma(&transaction, "user_version")?;
     let missing = MIGRATIONS.iter().take(version as usize).skip(found as usize);
     for sql in missing {
@@ -159,7 +161,8 @@ pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Re
     transaction.commit()
 }
 
-/// Settings of every connection: concurrent readers beside one writer, and deleted data is overwritten.
+/// Applies the settings of every connection: readers run concurrently with one writer, and deleted
+/// data is overwritten.
 fn settle(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "normal")?;

@@ -1,4 +1,4 @@
-//! The log on disk: what is kept, what is refused, what is forgotten.
+//! Tests what the log on disk stores, rejects and forgets.
 
 use std::fs;
 
@@ -87,7 +87,7 @@ fn an_execution_comes_back_as_it_was_and_prompts_only_where_they_are_kept() {
     assert!(!holds(&folder, "secret"), "no text of a prompt is in any of the files");
 }
 
-/// Whether any file of the folder holds a text.
+/// Whether any file of the folder contains a text.
 fn holds(folder: &TempDir, text: &str) -> bool {
     let files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     let mut texts = files.map(|path| fs::read(path).unwrap());
@@ -192,7 +192,7 @@ fn damage_is_told_and_not_mended_by_overwriting() {
     let error = read.unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert_eq!(fs::read(&path).unwrap(), bytes);
-    // Ours, but for a column that somebody took away.
+    // A log from which a column was removed.
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder, StoreOptions::default());
     store.connection.execute_batch("ALTER TABLE executions DROP COLUMN feedback").unwrap();
@@ -222,7 +222,7 @@ fn an_older_log_is_brought_up_to_date_and_a_newer_one_refused() {
     assert!(matches!(error, StoreError::Newer { found: 99, expected: 4, .. }), "{error}");
 }
 
-/// However slow the machine's disk is, whoever waits has his turn in the end.
+/// Retries while the log is busy, because the disk of the machine may be slow.
 fn patiently<T>(mut work: impl FnMut() -> Result<T, StoreError>) -> T {
     loop {
         match work() {
@@ -234,7 +234,8 @@ fn patiently<T>(mut work: impl FnMut() -> Result<T, StoreError>) -> T {
 
 #[test]
 fn several_may_open_and_write_one_log_at_once() {
-    // New files: one that is just being made once passed for another program's.
+    // Each folder is new, because a file that was being created was once rejected as that of
+    // another program.
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         std::thread::scope(|scope| {
@@ -348,7 +349,8 @@ fn a_clock_that_jumps_ahead_for_some_commands_erases_nothing() {
         insert_at(&mut store.connection, &[one], &options, at).unwrap().removed
     };
     assert_eq!([insert_at(ahead), insert_at(ahead + 1), insert_at(now())], [0, 0, 0]);
-    // A pause that may be one, and a time that enough executions bear out.
+    // A pause of 200 days is plausible. A time far ahead is accepted once enough executions confirm
+    // it.
     assert_eq!(insert_at(now() + 200 * DAY_MS), 41);
     let mut insert_more = |from: i64| (from..from + 10).map(|n| insert_at(ahead + n)).sum::<u64>();
     assert_eq!([insert_more(10), insert_more(20)], [0, 1]);
@@ -448,7 +450,7 @@ fn invented_sessions_teach_no_more_than_one() {
     let lies: Vec<_> = names.flat_map(|name| (0..20).map(move |n| run(name.clone(), n))).collect();
     store.insert(&lies).unwrap();
     assert_eq!(store.logged_prompts("m").unwrap().queries.len(), 20);
-    // What senders report without naming a session is counted by sender, and nothing is taken from it.
+    // Reports without a session are counted by client, separately from those of named sessions.
     let own: Vec<_> =
         (0..30).map(|n| run(crate::feedback::client_session("10.0.0.1"), n)).collect();
     store.insert(&own).unwrap();

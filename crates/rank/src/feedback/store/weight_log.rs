@@ -1,4 +1,4 @@
-//! The log of learned weights; each record knows the one that it replaced.
+//! The log of learned weights. Each record refers to the record that it replaced.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
@@ -16,14 +16,15 @@ pub struct WeightRecord {
     pub action: String,
     /// `None` stands for the weights of the configuration.
     pub weights: Option<ScoreWeights>,
-    /// The record whose weights applied before; `None` stands for the configuration.
+    /// The record whose weights applied before or, in a revert, apply again. `None` stands for the
+    /// configuration.
     pub parent: Option<i64>,
     pub executions: u64,
     pub loss_before: Option<f64>,
     pub loss_after: Option<f64>,
 }
 
-/// Weights to write, and what they came from.
+/// New weights, and the executions and losses of their fit.
 pub(super) struct NewWeights<'a> {
     pub weights: &'a ScoreWeights,
     pub executions: usize,
@@ -36,19 +37,20 @@ pub(super) const COLUMNS: &str =
     "id, at, action, weights, parent, executions, loss_before, loss_after, sum";
 
 impl ExecutionStore {
-    /// The current weights; `None` where those of the configuration apply.
+    /// Returns the current weights, or `None` if those of the configuration apply.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn current_weights(&self) -> Result<Option<ScoreWeights>, StoreError> {
         let newest = newest(&self.connection).map_err(|error| store_error(&self.path, error))?;
         Ok(newest.and_then(|record| record.weights))
     }
 
-    /// Every change of the weights, oldest first. The number of records serves as a version.
+    /// Returns every change of the weights, oldest first. The number of records serves as a
+    /// version.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// If the file cannot be read.
     pub fn weight_history(&self) -> Result<Vec<WeightRecord>, StoreError> {
         let read = || -> rusqlite::Result<Vec<WeightRecord>> {
             let sql = format!("SELECT {COLUMNS} FROM weights ORDER BY id");
@@ -66,11 +68,12 @@ impl ExecutionStore {
         apply(&mut self.connection, &new).map_err(|error| store_error(&self.path, error))
     }
 
-    /// Reverts the latest weights, and returns the ones before; `None` stands for the configuration. The
-    /// reverted record stays in the log.
+    /// Reverts the latest weights and returns the ones before; `None` stands for the configuration.
+    /// The reverted record remains in the log.
     ///
     /// # Errors
-    /// [`StoreError::NothingToRevert`]; and where the file cannot be written.
+    /// [`StoreError::NothingToRevert`] if no weights are left to revert; an error if the file
+    /// cannot be written.
     pub fn revert_weights(&mut self) -> Result<Option<ScoreWeights>, StoreError> {
         let failed = |error| store_error(&self.path, error);
         let reverted = revert(&mut self.connection).map_err(failed)?;
@@ -102,7 +105,7 @@ fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<WeightRecord> {
     connection.query_row(&format!("SELECT {COLUMNS} FROM weights WHERE id = ?1"), [id], record)
 }
 
-/// The record whose weights apply: for a revert, the record that it returned to.
+/// Returns the record whose weights apply: for a revert, the record to which it returned.
 fn holding(connection: &Connection) -> rusqlite::Result<Option<WeightRecord>> {
     match newest(connection)? {
         Some(reverted) if reverted.action == "revert" => {
@@ -127,7 +130,7 @@ fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<
     transaction.commit()
 }
 
-/// `None` where nothing is left to revert.
+/// Returns the weights that apply after the revert, or `None` if nothing is left to revert.
 fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<ScoreWeights>>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(held) = holding(&transaction)? else { return Ok(None) };

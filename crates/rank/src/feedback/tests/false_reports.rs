@@ -1,6 +1,6 @@
-//! How much false reports can gain, over any honest log.
+//! Bounds how much false reports can gain over any honest log.
 //!
-//! `docs/learning.md` promises the numbers below.
+//! `docs/learning.md` states the numbers below.
 
 use proptest::prelude::*;
 
@@ -9,18 +9,19 @@ use super::super::past_contexts::PastContexts;
 use super::super::run_stats::{RunStats, rates};
 use super::super::{CurrentContext, Execution, Observations, PromptVector};
 
-/// What one source can add to [`Observations::history`] of a tool on one day, where no contexts are
-/// compared.
+/// The maximum that one source can add to [`Observations::history`] of a tool on one day, if no
+/// contexts are compared.
 const ONE_SOURCE: f32 = 1.0 / 15.0;
-/// The same where contexts are compared: five believed successes stand beside ten that the overall
-/// rate counts as, a third, of which half enters a history, and a little more because the overall
-/// rate rises as well.
+/// The same if contexts are compared. Five credible successes are added to the ten runs as which
+/// the overall rate counts. They are a third, of which half enters a history, and a little more
+/// because the overall rate rises as well.
 const ONE_SOURCE_IN_CONTEXT: f32 = 0.17;
 
-/// What any number of sources and days can add to the history of a tool of which nothing is known.
+/// The maximum that any number of sources and days can add to the history of an unknown tool.
 const EVER: f32 = 0.1;
 
-/// Runs of tool `t` and of another by honest sessions over some days, in order of time.
+/// Generates runs of tool `t` and of another one by honest sessions over a few days, in order of
+/// time.
 fn honest() -> impl Strategy<Value = Vec<Execution>> {
     let run = (0..4i64, 0..12u8, any::<bool>(), any::<bool>(), 0..3usize);
     prop::collection::vec(run, 0..120).prop_map(|mut runs| {
@@ -45,7 +46,7 @@ fn execution(
     run
 }
 
-/// So many false successes of tool `t`, put into the log in order of time.
+/// Adds `lies` false successes of tool `t` to the log, which stays in order of time.
 fn with_lies(log: &[Execution], day: i64, lies: usize, sessions: usize) -> Vec<Execution> {
     let mut log = log.to_vec();
     for n in 0..lies {
@@ -60,7 +61,8 @@ fn seen(log: &[Execution], tool: &str) -> RunStats {
     rates(log).remove(tool).unwrap_or_default()
 }
 
-/// What a selection asks of a log, for a prompt like the lies' own and for one that says nothing.
+/// Returns the history of a tool for a prompt like that of the false reports, and for an unknown
+/// context.
 fn history(log: &[Execution], tool: &str) -> [f32; 2] {
     let mut nearby = PastContexts::default();
     log.iter().rev().for_each(|run| nearby.add(run.clone()));
@@ -77,7 +79,8 @@ proptest! {
     fn a_hundred_false_successes_of_one_source_gain_no_more_than_is_promised(
         log in honest(), day in 0..4i64,
     ) {
-        // The honest part ends on the last day, whatever the adversary does.
+        // The honest log ends on the last day, so that false reports do not change the age of its
+        // runs.
         let mut log = log;
         log.push(execution(3, Some("last".into()), (3, 0, false, true, 2)));
         let lied = with_lies(&log, day, 100, 1);

@@ -1,4 +1,4 @@
-//! What the tools of a catalog declare, prepared once per catalog for the signals.
+//! The declarations of a catalog's tools, prepared once per catalog for the signals.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,14 @@ use toolroute_catalog::{ComplexityRange, Cost, LatencyTier, Tool};
 
 use crate::query::{Categories, CategoryWords, Phase, TaskType};
 
-/// The facts of one tool; what is not declared is neutral.
+/// The declarations of one tool. Undeclared ones are neutral.
 #[derive(Default)]
 pub(super) struct ToolFacts {
-    /// One bit per [`Phase`]; 0 where no known phase is declared.
+    /// One bit per [`Phase`]; 0 if no known phase is declared.
     pub phases: u8,
+    /// One bit per [`TaskType`]; 0 if no known type is declared.
     pub task_types: u8,
+    /// Its languages, as indices from [`CatalogFacts::languages`].
     pub languages: Vec<u16>,
     pub complexity: Option<ComplexityRange>,
     pub priority: Option<u8>,
@@ -22,34 +24,39 @@ pub(super) struct ToolFacts {
     pub newcomer: bool,
     /// Its categories, as indices into [`CatalogFacts::categories`].
     pub categories: Vec<usize>,
-    /// The rows after it in a declared order of fallbacks.
+    /// The rows after this tool in a declared order of fallbacks.
     pub below: Vec<u32>,
-    /// The rows that it conflicts with, ascending; both tools of a pair have the other.
+    /// The rows of conflicting tools, ascending. Each tool of a pair lists the other.
     pub conflicts: Vec<u32>,
 }
 
 impl ToolFacts {
-    /// Whether it declares what counts for every prompt: a priority, its fallbacks, or that it is new.
+    /// Whether the tool declares something that counts for every prompt: a priority, fallbacks, or
+    /// that it is a newcomer.
     pub fn always_counts(&self) -> bool {
         self.priority.is_some() || !self.below.is_empty() || self.newcomer
     }
 }
 
-/// The facts of all tools, by row.
+/// The declarations of all tools.
 #[derive(Default)]
 pub(super) struct CatalogFacts {
+    /// By row.
     pub rows: Vec<ToolFacts>,
-    /// The numbers of languages by their lower-case name.
+    /// The index of each language, by its lower-case name.
     pub languages: HashMap<String, u16>,
     /// The categories of all tools, in the order of their indices.
     pub categories: Categories,
+    /// Whether any tool declares a fallback that is in the catalog.
     pub has_hierarchy: bool,
-    /// Whether any tool declares what counts for every prompt, or beside which others.
+    /// Whether any tool declares something that counts for every prompt, a conflict, or that it is
+    /// critical.
     pub any_counts: bool,
+    /// The rows of the critical tools, ascending.
     pub critical: Vec<u32>,
 }
 
-/// Categories and tags of tools for the web.
+/// The categories and tags of tools for the web, in lower case.
 const WEB: [&str; 5] = ["web", "web_search", "search_engine", "internet", "browser"];
 
 impl CatalogFacts {
@@ -108,7 +115,7 @@ impl CatalogFacts {
         }
     }
 
-    /// Adds what the tool declares about others. Ids that the catalog lacks are ignored.
+    /// Adds the tool's declarations about other tools. Ids that are not in the catalog are ignored.
     fn relate(&mut self, at: u32, tool: &Tool, row: &impl Fn(&str) -> Option<u32>) {
         if tool.routing.critical {
             self.critical.push(at);
@@ -129,7 +136,8 @@ impl CatalogFacts {
     }
 }
 
-/// One bit for each known word that is declared, in any case and with `-` or a space for `_`.
+/// Returns one bit for each known word that is declared. Case is ignored, and `-` and space count
+/// as `_`.
 fn bits<'w>(declared: &[String], known: impl Iterator<Item = &'w str>) -> u8 {
     let declared: Vec<String> =
         declared.iter().map(|word| word.to_lowercase().replace(['-', ' '], "_")).collect();

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use regex::{Regex, RegexSet, RegexSetBuilder};
 use toolroute_catalog::{IntentSignal, Tool};
 
-/// The most bytes of all patterns compiled together. Beyond it each is compiled alone.
+/// The maximum size of all patterns compiled together, in bytes. Above it, each pattern is compiled
+/// separately.
 const SET_BYTES: usize = 1 << 26;
 
-/// The most bytes of cached states per thread.
+/// The maximum size of the cached states per thread, in bytes.
 const STATES_BYTES: usize = 1 << 23;
 
 enum Patterns {
@@ -17,25 +18,26 @@ enum Patterns {
     Alone(Vec<Regex>),
 }
 
-/// All patterns, and their tools.
+/// The intent patterns of all tools.
 pub(super) struct Intents {
     patterns: Patterns,
     owners: Vec<(u32, IntentSignal)>,
 }
 
-/// The patterns of one tool that matched.
+/// The intent patterns of one tool that match a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
-    /// The sum of the weights, -1 to 1.
+    /// The sum of the weights of the matching patterns, clamped to -1 to 1.
     pub value: f32,
-    /// The patterns as written.
+    /// The matching patterns, as written.
     pub matched: Vec<String>,
-    /// The intent that only this tool serves, where such a pattern matched.
+    /// The intent that only this tool serves, if a pattern that declares one matches.
     pub exclusive: Option<String>,
 }
 
 impl Intents {
-    /// Patterns that do not compile are ignored; a loaded catalog has none.
+    /// Compiles the patterns of all tools. Invalid patterns are ignored; a loaded catalog contains
+    /// none.
     pub fn new(tools: &[Arc<Tool>]) -> Self {
         let signals = (0u32..).zip(tools).flat_map(|(row, tool)| {
             tool.routing.signals.iter().map(move |signal| (row, signal.clone()))
@@ -55,7 +57,7 @@ impl Intents {
         Self { patterns: Patterns::Alone(alone), owners }
     }
 
-    /// The intents that match a text, by row.
+    /// Returns the intents that match a text, by row.
     pub fn find(&self, text: &str) -> BTreeMap<u32, Intent> {
         let mut found: BTreeMap<u32, Intent> = BTreeMap::new();
         for at in self.matches(text) {

@@ -1,12 +1,14 @@
-//! Signals: everything besides meaning and words that counts for or against a tool.
+//! Signals: everything besides the semantic and keyword scores that raises or lowers a tool's
+//! score.
 //!
 //! ```text
 //! score = blend + exact name + Σ weight · value · scale
 //! ```
 //!
-//! `value` is -1 to 1, and 0 for what is unknown or not declared. `scale` is the best blend of the prompt
-//! for a signal that stands alone, and the tool's own blend for one that only weighs tools that fit.
-//! `docs/context.md` explains each signal.
+//! `blend` is the sum of the semantic and keyword contributions. `value` is -1 to 1, and 0 if it is
+//! unknown or undeclared. `scale` is the best blend of the prompt for a signal that [counts by
+//! itself](Signal::stands_alone), and the tool's own blend for the others. `docs/context.md`
+//! explains each signal.
 
 mod facts;
 mod intent;
@@ -26,25 +28,27 @@ pub use intent::Intent;
 use intent::Intents;
 pub use weights::{SIGNALS, Signal, SignalWeights};
 
-/// The most candidates whose history is looked up.
+/// The maximum number of candidates whose history is looked up.
 const LOOKED_UP: usize = 32;
 
-/// The signals of a catalog's tools; rebuilt when the catalog changes.
+/// The signals of a catalog's tools. They must be rebuilt when the catalog changes.
 pub struct Signals {
     facts: CatalogFacts,
     intents: Intents,
 }
 
-/// What the signals know about a request.
+/// What is known about a request, as input for the signals.
 #[derive(Clone, Copy, Default)]
 pub struct SignalInputs<'a> {
     pub text: &'a str,
     pub features: Option<&'a ContextFeatures>,
-    /// The statistics of each row's runs; shorter than the catalog, or empty, where there are none.
+    /// The statistics of each row's runs. The slice may be shorter than the catalog; the remaining
+    /// rows have no runs.
     pub observed: &'a [Option<RunStats>],
-    /// Rows that tend to follow the tool used last, ascending, each with a share from 0 to 1.
+    /// The rows that tend to follow the tool that was used last, ascending, each with a share, 0 to
+    /// 1.
     pub follows: &'a [(u32, f32)],
-    /// Rows that the caller plans to use, ascending.
+    /// The rows that the caller plans to use, ascending.
     pub planned: &'a [u32],
     pub urgent: bool,
     pub needs_web: bool,
@@ -54,7 +58,7 @@ pub struct SignalInputs<'a> {
 }
 
 impl SignalInputs<'_> {
-    /// Whether the request itself says anything that signals are about.
+    /// Whether the request gives any signal an input, apart from its text.
     fn ask(&self) -> bool {
         let Self { features, follows, planned, urgent, needs_web, cost_aware, .. } = *self;
         features.is_some()
@@ -65,33 +69,34 @@ impl SignalInputs<'_> {
     }
 }
 
-/// The signals of one prompt; explains the score of any of its candidates.
+/// The signals of one prompt. They explain the score of any of its candidates.
 pub struct Assessment<'a> {
     signals: &'a Signals,
     inputs: SignalInputs<'a>,
     weights: SignalWeights,
     intents: BTreeMap<u32, Intent>,
-    /// The history of rows, 0 to 1; 0.5 is neutral.
+    /// The history by row, 0 to 1; 0.5 is neutral.
     history: BTreeMap<u32, f32>,
-    /// The numbers of the context's languages, with their shares, which sum to 1.
+    /// The index of each language of the context, `None` if no tool declares it, with its share.
+    /// The shares sum to 1.
     languages: Vec<(Option<u16>, f32)>,
-    /// The categories of the prompt, with their values.
+    /// The categories of the prompt, with their values, 0 to 1.
     categories: Vec<(usize, f32)>,
-    /// The best blend among the candidates; 1 where nothing was found.
+    /// The best blend among the candidates; 1 if none is positive.
     best: f32,
-    /// The blend over the best, by row; empty without declared orders.
+    /// The blend divided by the best blend, by row; empty if no tool declares fallbacks.
     relevance: Vec<f32>,
 }
 
-/// The probability that a tool fits where the prompt has keywords of its category.
+/// The probability that a tool fits if the prompt contains keywords of its category.
 const CATEGORY_FITS: f32 = 0.8;
 
-/// Values by signal; `None` where a signal has nothing to say of the tool.
+/// The value of each signal; `None` if a signal does not apply to the tool.
 type Values = [Option<f32>; SIGNALS];
 
 impl Signals {
-    /// Reads what the tools declare. `row` finds a tool by any spelling of its id; `words` are the user's
-    /// keywords of categories.
+    /// Collects the declarations of the tools. `row` finds a tool by any spelling of its id;
+    /// `words` contains the user's keywords for categories.
     pub fn new(
         tools: &[Arc<Tool>],
         row: impl Fn(&str) -> Option<u32>,
@@ -100,12 +105,12 @@ impl Signals {
         Arc::new(Self { facts: CatalogFacts::new(tools, row, words), intents: Intents::new(tools) })
     }
 
-    /// The rows of the tools that belong into every answer, ascending.
+    /// Returns the rows of the tools that belong in every answer, ascending.
     pub fn critical(&self) -> &[u32] {
         &self.facts.critical
     }
 
-    /// The rows with a positive intent for a text, ascending.
+    /// Returns the rows with a positive intent for a text, ascending.
     pub fn intended(&self, text: &str, weights: SignalWeights) -> Vec<u32> {
         if !weights.is_on(Signal::Intent) && !weights.is_on(Signal::Exclusive) {
             return Vec::new();
@@ -114,7 +119,8 @@ impl Signals {
         found.filter(|(_, intent)| intent.value > 0.0).map(|(row, _)| row).collect()
     }
 
-    /// Whether no signal changes a score or adds a tool for these inputs, whatever is found.
+    /// Whether no signal changes a score or adds a tool for these inputs, whichever candidates are
+    /// retrieved.
     pub fn are_silent(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> bool {
         let SignalInputs { text, observed, unread, .. } = inputs;
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
@@ -122,12 +128,12 @@ impl Signals {
         !speaks && (!wants_intents || self.intents.find(text).is_empty())
     }
 
-    /// Whether two tools must not be in one answer.
+    /// Whether two tools must not be in the same answer.
     pub fn conflict(&self, a: u32, b: u32) -> bool {
         self.facts.rows[a as usize].conflicts.binary_search(&b).is_ok()
     }
 
-    /// Adds the signals to the candidates' scores.
+    /// Adds the signals to the candidates' scores. `history` returns the history of a row, 0 to 1.
     pub fn assess<'a>(
         &'a self,
         inputs: SignalInputs<'a>,
@@ -156,8 +162,9 @@ impl Signals {
         assessed
     }
 
-    /// The history of the candidates that ran before, by row. Comparing contexts takes time, so only the
-    /// best are looked up: the signal is a share of a tool's own score.
+    /// Returns the history, by row, of the candidates that have run before. Comparing contexts
+    /// takes time, so only the best candidates are looked up: the signal is proportional to a
+    /// tool's own score.
     fn history(
         &self,
         inputs: &SignalInputs<'_>,
@@ -179,7 +186,7 @@ impl Signals {
         ran.into_iter().map(|(_, row)| (row, history(row))).collect()
     }
 
-    /// The rows with a category of the prompt, ascending.
+    /// Returns the rows with a category of the prompt, ascending.
     pub fn filed(
         &self,
         inputs: SignalInputs<'_>,
@@ -194,11 +201,12 @@ impl Signals {
         rows.filter(|(_, facts)| filed(facts, &spoken_of).is_some()).map(|(row, _)| row).collect()
     }
 
-    /// The categories of the prompt, with their values.
+    /// Returns the categories of the prompt, with their values, 0 to 1.
     ///
-    /// Categories find tools where neither meaning nor words do, and count as much as these fail: of 42
-    /// prompts in English one improved with them, and of 26 with such words in another sense several got
-    /// worse (docs/benchmarks.md).
+    /// Categories find tools if neither the semantic nor the keyword score does, so they count in
+    /// proportion to the share of the prompt that the encoder cannot read. In English they hardly
+    /// help: of 42 prompts, one improved with them, and of 26 with such keywords in another sense,
+    /// several got worse (`docs/benchmarks.md`).
     fn categories(
         &self,
         inputs: SignalInputs<'_>,
@@ -220,7 +228,7 @@ impl Signals {
 
     fn languages(&self, features: Option<&ContextFeatures>) -> Vec<(Option<u16>, f32)> {
         let names = features.map_or(&[][..], |features| &features.languages);
-        // The first language has the most code, and each counts twice as much as the next.
+        // The first language has the most code. Each language counts twice as much as the next.
         let whole: f32 = (0..names.len()).map(halved).sum();
         let number = |name: &String| self.facts.languages.get(&name.to_lowercase()).copied();
         names.iter().enumerate().map(|(at, name)| (number(name), halved(at) / whole)).collect()
@@ -267,15 +275,15 @@ impl Assessment<'_> {
         }
     }
 
-    /// Whether the request says anything that signals are about. Without it only the facts of a tool that
-    /// [always count](ToolFacts::always_counts) do, and most tools have none.
+    /// Whether the request gives any signal an input. If not, only the declarations that [always
+    /// count](ToolFacts::always_counts) matter, and most tools have none.
     fn is_asked(&self) -> bool {
         let is_none =
             self.history.is_empty() && self.intents.is_empty() && self.categories.is_empty();
         self.inputs.ask() || !is_none
     }
 
-    /// The sum of the signals of a candidate.
+    /// Returns the sum of a candidate's signals.
     fn sum(&self, candidate: &Candidate) -> f32 {
         let own = candidate.blend().clamp(0.0, self.best);
         let values = self.values(candidate.row);
@@ -290,7 +298,8 @@ impl Assessment<'_> {
         self.weights.get(signal) * if signal.stands_alone() { self.best } else { own }
     }
 
-    /// The summands of a candidate's score by signals: one for each signal that is on and has a value.
+    /// Returns the summands that signals add to a candidate's score: one for each signal that is on
+    /// and has a value.
     pub fn parts(&self, candidate: &Candidate) -> Vec<Part> {
         if self.weights.is_off() {
             return Vec::new();
@@ -300,7 +309,7 @@ impl Assessment<'_> {
         let part = |signal: Signal| {
             let value = values[signal as usize].filter(|_| self.weights.is_on(signal))?;
             let weight = self.weight(signal, own);
-            // The scale of the source documents: 0 to 1, and 0.5 is neutral.
+            // The source documents use a scale of 0 to 1 on which 0.5 is neutral.
             let raw = if signal.stands_alone() { value } else { f32::midpoint(value, 1.0) };
             let (name, contribution) = (signal.as_str(), weight * value);
             Some(Part { name, raw, normalized: value, weight, contribution })
@@ -308,19 +317,19 @@ impl Assessment<'_> {
         Signal::ALL.into_iter().filter_map(part).collect()
     }
 
-    /// The intent of a tool for the prompt.
+    /// Returns the intent of a row, if the prompt matches one of its patterns.
     pub fn intent(&self, row: u32) -> Option<&Intent> {
         self.intents.get(&row)
     }
 
-    /// The tools that alone serve an intent of the prompt.
+    /// Returns the rows that exclusively serve an intent of the prompt, with the intent.
     pub fn exclusive(&self) -> impl Iterator<Item = (u32, &str)> {
         let on = self.weights.is_on(Signal::Exclusive);
         let all = self.intents.iter().filter(move |_| on);
         all.filter_map(|(row, intent)| Some((*row, intent.exclusive.as_deref()?)))
     }
 
-    /// The strongest intent of any tool, 0 to 1.
+    /// Returns the strongest intent of any tool, 0 to 1.
     pub fn strongest_intent(&self) -> f32 {
         if !self.weights.is_on(Signal::Intent) {
             return 0.0;
@@ -328,7 +337,7 @@ impl Assessment<'_> {
         self.intents.values().map(|intent| intent.value).fold(0.0, f32::max)
     }
 
-    /// The confidence that a tool fits by the categories of the prompt, 0 to 1.
+    /// Returns the confidence, 0 to 1, that a tool fits because of the categories of the prompt.
     pub fn sure_of_category(&self) -> f32 {
         let most = self.categories.iter().map(|(_, value)| *value).fold(0.0, f32::max);
         CATEGORY_FITS * most
@@ -370,7 +379,8 @@ impl Assessment<'_> {
         Some(2.0 * share - 1.0)
     }
 
-    /// How well the best of the tools after it fits the prompt.
+    /// Returns how well the best tool after this one, in a declared order of fallbacks, fits the
+    /// prompt.
     fn hierarchy(&self, facts: &ToolFacts) -> Option<f32> {
         let relevance = |row: &u32| self.relevance.get(*row as usize).copied();
         facts.below.iter().filter_map(relevance).reduce(f32::max)
@@ -391,13 +401,13 @@ impl Assessment<'_> {
     }
 }
 
-/// The value of the best category of a tool.
+/// Returns the highest value in `spoken_of` among the tool's categories.
 fn filed(facts: &ToolFacts, spoken_of: &[(usize, f32)]) -> Option<f32> {
     let has = |(number, _): &&(usize, f32)| facts.categories.contains(number);
     spoken_of.iter().filter(has).map(|(_, value)| *value).reduce(f32::max)
 }
 
-/// 1 where the bit is declared, -1 where only others are, `None` where nothing is.
+/// Returns 1 if the bit is declared, -1 if only others are, and `None` if none is.
 fn declared(bits: u8, at: usize) -> Option<f32> {
     (bits != 0).then(|| if bits & (1 << at) != 0 { 1.0 } else { -1.0 })
 }
@@ -410,14 +420,15 @@ fn task_type(facts: &ToolFacts, kind: Option<TaskType>) -> Option<f32> {
     declared(facts.task_types, kind? as usize)
 }
 
-/// 1 within the declared range, and less with the distance to it, down to -1.
+/// Returns 1 within the declared range, and less with the distance to it, down to -1.
 fn complexity(facts: &ToolFacts, complexity: Option<f32>) -> Option<f32> {
     let (found, range) = (complexity?, facts.complexity?);
     let distance = (range.min - found).max(found - range.max).max(0.0);
     Some(2.0 * (1.0 - distance).max(0.0) - 1.0)
 }
 
-/// The value of a cost, 0 to -1. Subtracting from 0 avoids a negative zero, which answers would show.
+/// Returns the value of a cost, 0 to -1. Subtracting from 0 avoids a negative zero, which answers
+/// would show.
 fn dear(cost: Cost) -> f32 {
     0.0 - cost as u8 as f32 / Cost::High as u8 as f32
 }

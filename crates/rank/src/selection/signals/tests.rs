@@ -18,10 +18,11 @@ fn candidate(row: u32, blend: f32) -> Candidate {
     Candidate { row, score: blend, semantic: Some(semantic), keyword: None, ..Candidate::default() }
 }
 
-/// What the past says of the first tools.
+/// The history of the first tools, by row.
 const HISTORY: [f32; 4] = [0.6, 0.4, 0.5, 0.5];
 
-/// What one signal at weight 0.1 adds to each of the tools, all of which fit equally well.
+/// Returns what one signal adds at a weight of 0.1 to the score of each tool. All tools fit equally
+/// well.
 fn added(tools: &[Tool], signal: Signal, inputs: SignalInputs<'_>) -> Vec<f32> {
     let signals = signals(tools);
     let weights = SignalWeights::OFF.with(signal, 0.1).unwrap();
@@ -60,9 +61,9 @@ fn facets_lift_what_fits_and_spare_what_declares_nothing() {
     let inputs = SignalInputs { features: Some(&features), ..SignalInputs::default() };
     assert_eq!(added(&tools, Signal::Phase, inputs), [0.05, -0.05, 0.0, 0.0]);
     assert_eq!(added(&tools, Signal::TaskType, inputs), [0.05, -0.05, 0.0, 0.0]);
-    // Two thirds of the weight of languages is Rust's: 2 · 2/3 − 1.
+    // Rust has two thirds of the weight of the languages: 2 · 2/3 − 1.
     assert_eq!(added(&tools, Signal::Language, inputs), [0.0167, -0.05, 0.0, 0.0]);
-    // SPARC2: 1 − 0.5, the distance to the range; that is neutral.
+    // As in SPARC2, the value is 1 minus the distance to the range, 0.5, which is neutral.
     assert_eq!(added(&tools, Signal::Complexity, inputs), [0.05, 0.0, 0.0, 0.0]);
     assert_eq!(added(&tools, Signal::Phase, SignalInputs::default()), [0.0; 4]);
 }

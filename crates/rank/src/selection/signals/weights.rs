@@ -7,42 +7,44 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::Error;
 
-/// Something besides meaning and words that counts for or against a tool.
+/// A property, other than the semantic and keyword scores, that raises or lowers a tool's score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Signal {
-    /// The tool declares the phase of work.
+    /// The tool declares the current phase of work.
     Phase,
-    /// The tool declares the languages of the context.
+    /// The tool declares the programming languages of the context.
     Language,
-    /// The complexity of the context lies in the range that the tool declares.
+    /// The complexity of the context is in the range that the tool declares.
     Complexity,
-    /// The tool declares the kind of work.
+    /// The tool declares the type of the current task.
     TaskType,
-    /// How often its runs succeeded.
+    /// How often the tool's runs succeeded.
     History,
-    /// Patterns of its author that the prompt matches.
+    /// The prompt matches patterns of the tool's author.
     Intent,
-    /// The prompt needs something from the web, and it is a tool for that.
+    /// The prompt needs something from the web, and the tool is for the web.
     Web,
-    /// Its declared priority.
+    /// The tool's declared priority.
     Priority,
-    /// It comes before a tool that fits, in a declared order of fallbacks.
+    /// The tool comes before one that fits, in a declared order of fallbacks.
     Hierarchy,
-    /// It is slow, and the prompt is urgent.
+    /// The tool is slow, and the prompt is urgent.
     Latency,
-    /// It is expensive, and the caller is cost-aware.
+    /// The tool is expensive, and the caller is cost-aware.
     Cost,
-    /// The prompt has keywords of its category; counts where nothing else can read the prompt.
+    /// The prompt contains keywords of the tool's category. Counts only if the encoder cannot read
+    /// all of the prompt.
     Category,
-    /// It tends to follow the tool used last.
+    /// The tool tends to follow the tool that was used last.
     Workflow,
-    /// The caller plans to use it.
+    /// The caller plans to use the tool.
     Planned,
-    /// Its server listed it recently, later than its other tools.
+    /// The tool's server listed it recently and later than its other tools.
     Newcomer,
-    /// A pattern says that only it serves this prompt. A switch: any weight above 0 is on.
+    /// A pattern declares that only this tool serves the prompt. This is a switch: any weight above
+    /// 0 turns it on.
     Exclusive,
-    /// It is not offered beside a better tool that it conflicts with. A switch, too.
+    /// The tool is excluded if it conflicts with a better one in the answer. This is a switch, too.
     Conflicts,
 }
 
@@ -92,24 +94,26 @@ impl Signal {
         }
     }
 
-    /// Whether it counts by itself. The others only weigh tools that fit: they are a share of the tool's
-    /// own score, and lift no tool without one.
+    /// Whether the signal counts by itself. The others are proportional to the tool's own score:
+    /// they weigh tools that fit, and do not lift a tool without a score.
     pub fn stands_alone(self) -> bool {
         matches!(self, Self::Intent | Self::Web | Self::Category | Self::Workflow | Self::Planned)
     }
 
-    /// The default weight. `docs/benchmarks.md` has the measurements; a signal that did not help on its own
-    /// set is 0.
+    /// Returns the default weight, which is 0 for a signal that did not help on its own set.
+    /// `docs/benchmarks.md` contains the measurements.
     fn default_weight(self) -> f32 {
         match self {
-            // With the built-in encoder these did not help on their own set, or did harm elsewhere.
+            // With the built-in encoder, these did not help on their own set, or lowered the
+            // quality on others.
             Self::Web | Self::Hierarchy | Self::Priority => 0.0,
             _ => self.tried_weight(),
         }
     }
 
-    /// The weight with which it was measured: large enough to reverse an order despite the lead of the
-    /// nearest tool, and small enough to disturb no prompt that the signal is not for.
+    /// Returns the weight at which the signal was measured: large enough to reverse an order
+    /// despite the lead of the nearest tool, and small enough not to affect prompts to which the
+    /// signal does not apply.
     const fn tried_weight(self) -> f32 {
         match self {
             Self::Phase | Self::Language | Self::TaskType => 0.2,
@@ -145,7 +149,7 @@ impl FromStr for Signal {
     }
 }
 
-/// The weight of each signal, 0 to 1, see [`super::Signals`].
+/// The weight of each signal, 0 to 1. See [`super::Signals`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalWeights([f32; SIGNALS]);
 
@@ -156,22 +160,22 @@ impl Default for SignalWeights {
 }
 
 impl SignalWeights {
-    /// The measured weights, including those of signals that did not help.
+    /// Returns the weights at which the signals were measured, including those that did not help.
     pub fn tried() -> Self {
         Self(Signal::ALL.map(Signal::tried_weight))
     }
 
-    /// Meaning and words alone.
+    /// All signals off: only the semantic and keyword scores count.
     pub const OFF: Self = Self([0.0; SIGNALS]);
 
     pub fn get(&self, signal: Signal) -> f32 {
         self.0[signal as usize]
     }
 
-    /// These weights with one changed.
+    /// Returns these weights with one of them changed.
     ///
     /// # Errors
-    /// [`Error::BadSignalWeight`] outside 0 to 1.
+    /// [`Error::BadSignalWeight`] if `weight` is not in 0 to 1.
     pub fn with(mut self, signal: Signal, weight: f32) -> Result<Self, Error> {
         if !(0.0..=1.0).contains(&weight) {
             return Err(Error::BadSignalWeight { signal, found: weight });
@@ -195,7 +199,7 @@ impl Serialize for SignalWeights {
     }
 }
 
-/// Signals that are not named keep their default.
+/// Absent signals keep their default weight.
 impl<'de> Deserialize<'de> for SignalWeights {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;

@@ -1,4 +1,5 @@
-//! A million cases for the policy and the filters, against rules written down a second time.
+//! A million cases for the policy and the filters, compared with a second implementation of the
+//! rules.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::super::*;
 use crate::feedback::RunStats;
 use crate::query::Stage;
 
-/// Xorshift64 (Marsaglia 2003): the same cases everywhere.
+/// Xorshift64 (Marsaglia 2003), so that every run has the same cases.
 struct Dice(u64);
 
 impl Dice {
@@ -54,7 +55,7 @@ const COSTS: [Cost; 4] = [Cost::Tiny, Cost::Low, Cost::Medium, Cost::High];
 const LATENCIES: [LatencyTier; 4] =
     [LatencyTier::Fast, LatencyTier::Medium, LatencyTier::Slow, LatencyTier::VerySlow];
 
-/// The tier's number from the worst to the best, as the source document has them.
+/// Returns the number of a tier, from the worst to the best, as in the source document.
 fn reliability(tier: Reliability) -> i64 {
     match tier {
         Reliability::Low => 1,
@@ -72,7 +73,8 @@ fn cost(tier: Cost) -> i64 {
     }
 }
 
-/// 0 fast to 3 very slow, from milliseconds first.
+/// Returns 0 (fast) to 3 (very slow): from milliseconds if they are declared, otherwise from the
+/// tier.
 fn slowness(tool: &Tool) -> Option<i64> {
     let by_ms = tool.latency_ms.map(|ms| match ms {
         ms if ms < 3_000 => 0,
@@ -83,7 +85,7 @@ fn slowness(tool: &Tool) -> Option<i64> {
     by_ms.or_else(|| tool.declared_latency_tier.map(|tier| tier as i64))
 }
 
-/// Whether the policy's words let a tool pass.
+/// Whether a tool passes a policy, by its documented rules.
 fn passes(policy: &Policy, tool: &Tool) -> bool {
     let one = |found: Option<i64>, medium: i64, good: &dyn Fn(i64) -> bool| match found {
         Some(found) => good(found),
