@@ -1,8 +1,9 @@
-//! Engine, executor, pins and log, put together once for every program that serves for long.
+//! Assembles engine, executor, pins and log, once for every long-running program.
 //!
-//! An [`Assembly`] holds plain values: tools, paths and options. [`Assembly::build`] makes a running
-//! [`Service`] from them, and [`Sources`] makes a new assembly when files have changed. The assembly must
-//! not know where its values come from: it reads no environment and no configuration.
+//! An [`Assembly`] holds plain values: tools, paths and options. [`Assembly::build`] makes a
+//! running [`Service`] from them, and [`Sources`] makes a new assembly when files have changed. The
+//! assembly must not know where its values come from: it reads no environment variables and no
+//! configuration.
 
 mod reload;
 mod screening;
@@ -29,7 +30,7 @@ pub use reload::Sources;
 pub(crate) use reload::{RebuildResult, rebuild};
 pub use screening::{Notes, Screening};
 
-/// What a service is made of. Each value has a default that leaves the part out.
+/// The parts of a service. Each part has a default that leaves it out.
 ///
 /// A program that serves a catalog of its own over HTTP, on a free port:
 ///
@@ -84,36 +85,36 @@ pub use screening::{Notes, Screening};
 /// ```
 #[derive(Clone, Default)]
 pub struct Assembly {
-    /// The tools at the start: those of files, and those that the servers listed last time. Tools of
-    /// `servers` that permissions or pins forbid are taken out.
+    /// The tools at the start: those of files, and those that the servers listed last time. Tools
+    /// of `servers` that permissions or pins forbid are removed.
     pub catalog: Catalog,
-    /// Whether no source of tools was named. Then an empty catalog is no fault: it is ready, and requests that
-    /// need a catalog get [`Error::NoCatalog`].
+    /// Whether no source of tools is configured. Then an empty catalog is not an error: the service
+    /// is ready, and requests that need a catalog get [`Error::NoCatalog`].
     pub without_sources: bool,
-    /// Changes that clients made to the catalog over HTTP in an earlier run.
+    /// The changes that clients made to the catalog over HTTP in an earlier run.
     pub changes: Changes,
     pub config: EngineConfig,
     /// The embedding model. Without one the engine ranks by words alone.
     pub model: Option<Arc<dyn Embedder>>,
     pub vectors: VectorFile,
-    /// The file of usage vectors ([`UsageVectors`]): what was learned from past prompts.
+    /// The file of usage vectors ([`UsageVectors`]), which are learned from past prompts.
     pub usage: Option<PathBuf>,
     /// Whether `usage` may be missing, because this program writes it ([`crate::learn_every`]).
     pub usage_may_be_missing: bool,
     /// The log of executions.
     pub log: Option<(PathBuf, StoreOptions)>,
-    /// The MCP servers and APIs that run the tools. Without them tools are found, but not called.
+    /// The MCP servers and APIs that run the tools. Without them, tools are found but not called.
     pub servers: Option<Upstreams>,
-    /// How tools are called. The permissions count without `servers` too.
+    /// How tools are called. The permissions apply without `servers` too.
     pub executor: ExecutorOptions,
-    /// Holds back definitions that changed. Applies to the tools of `servers`.
+    /// Holds back tools whose definitions changed. Applies to the tools of `servers`.
     pub pins: Option<Pins>,
     pub profiles: Profiles,
     /// The limits of each session's calls.
     pub session_limits: CallLimits,
     /// Whether a failed call is never answered by another tool, not even by a declared fallback.
     pub no_fallback: bool,
-    /// Whether a tool with a near meaning may answer for one that failed, where both only read.
+    /// Whether a tool with a similar meaning may answer for one that failed, if both only read.
     pub fallback_by_meaning: bool,
     pub notes: Notes,
 }
@@ -124,9 +125,9 @@ pub enum VectorFile {
     /// Vectors are computed at each start.
     #[default]
     None,
-    /// A file that the user named: anything else at this path is an error.
+    /// A file that the user named. Anything else at this path is an error.
     Snapshot(PathBuf),
-    /// A file in a cache folder: anything else at this path is moved aside.
+    /// A file in a cache folder. Anything else at this path is moved aside.
     Cache(PathBuf),
 }
 
@@ -139,25 +140,26 @@ impl VectorFile {
     }
 }
 
-/// The servers of a servers file, and what is known of them before they are asked.
+/// The servers of a servers file, and what is known about them before they are asked.
 #[derive(Clone)]
 pub struct Upstreams {
     pub file: ServersFile,
     pub options: McpOptions,
-    /// Names of the servers that [`Service::start`] asks for their tools. The tools of the others are in
-    /// the assembly's catalog.
+    /// Names of the servers that [`Service::start`] asks for their tools. The tools of the others
+    /// are in the assembly's catalog.
     pub stale: Vec<String>,
-    /// By server, how many tools it lists only to clients with sampling, elicitation or roots.
+    /// The number of tools that each server lists only to clients with sampling, elicitation or
+    /// roots.
     pub withheld: BTreeMap<String, usize>,
-    /// Stores each list that a server gives, for the next start.
+    /// Stores each list of tools that a server returns, for the next start.
     pub keep: Option<Keep>,
-    /// Stands for the executor's options in a reload: servers go on running while this text and their
-    /// entries in the file are equal.
+    /// Identifies the executor's options. A reload keeps the servers running if this text and their
+    /// entries in the file are unchanged.
     pub revision: String,
 }
 
 impl Upstreams {
-    /// All servers of a file, none of which was asked before.
+    /// All servers of a file. [`Service::start`] asks each of them for its tools.
     pub fn new(file: ServersFile) -> Self {
         let stale = file.fingerprints.keys().cloned().collect();
         Self {
@@ -171,19 +173,20 @@ impl Upstreams {
     }
 }
 
-/// Stores the tools that a server lists, and returns those to search: with what the user adds to them,
+/// Stores the tools that a server lists. Returns the tools to search, with the user's additions
 /// such as tiers.
 pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 
-/// What [`Service::start`] does first.
+/// The lists of tools that [`Service::start`] requests first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstLists {
     pub stale: Vec<String>,
-    /// Where the vectors of the listed tools are kept.
+    /// The file for the vectors of the listed tools.
     pub vectors: Option<PathBuf>,
 }
 
-/// Tells whether a service can take over a changed catalog, or has to be built anew.
+/// The parts that decide on a reload whether a service can take over a changed catalog or must be
+/// rebuilt.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     model: Option<Arc<dyn Embedder>>,
@@ -203,7 +206,7 @@ impl PartialEq for Parts {
     }
 }
 
-/// What a service takes over from the one in whose place it comes.
+/// The state that a service takes over from the one that it replaces.
 #[derive(Default)]
 struct Inheritance {
     executor: Option<Arc<Executor>>,
@@ -212,19 +215,19 @@ struct Inheritance {
 }
 
 impl Assembly {
-    /// Builds the engine and the service over it. Blocks while tools are embedded. No server is started
-    /// before [`Service::start`] or the first call.
+    /// Builds the engine, and the service on top of it. Blocks while tools are embedded. No server
+    /// is started before [`Service::start`] or the first call.
     ///
     /// # Errors
-    /// What building an engine may raise, an invalid profile, and usage vectors that cannot be read.
+    /// The errors of building an engine, an invalid profile, and unreadable usage vectors.
     pub fn build(self) -> Result<Arc<Service>, Error> {
         self.build_with(Inheritance::default())
     }
 
-    /// The engine alone, for a program that calls no tools.
+    /// Builds only the engine, for a program that calls no tools.
     ///
     /// # Errors
-    /// As [`Assembly::build`].
+    /// Those of [`Assembly::build`].
     pub fn engine(&self) -> Result<Engine, Error> {
         let catalog = self.changes.applied(self.catalog.clone());
         self.engine_over(catalog.map_err(toolroute_rank::engine::Error::from)?)
@@ -297,7 +300,7 @@ impl Assembly {
         Executor::new(opened, self.executor.clone())
     }
 
-    /// The options by which lists of servers are screened.
+    /// The options for screening the lists of servers.
     fn screening_options(&self) -> ServiceOptions {
         let permissions = self.executor.permissions.clone();
         let Some(Upstreams { file, withheld, .. }) = &self.servers else {
@@ -317,7 +320,8 @@ impl Assembly {
         }
     }
 
-    /// The tools that can be found and called, with the changes applied, and what is hidden of each server.
+    /// The tools that can be found and called, with the changes applied, and the hidden tools of
+    /// each server.
     fn screened(&self) -> Result<(Catalog, BTreeMap<String, HiddenTools>), Error> {
         let (mut catalog, mut hidden) = (self.catalog.clone(), BTreeMap::new());
         if let Some(servers) = &self.servers {

@@ -1,8 +1,8 @@
 //! Limits the memory of all request bodies together, and the time that a body may take.
 //!
-//! A body is buffered until it is complete. The limit of a single body is not enough, because a thousand
-//! connections may each send most of one and then nothing more. So all bodies share one budget, and a body
-//! that is too slow is dropped.
+//! A body is buffered until it is complete. A limit for a single body is not enough, because a
+//! thousand connections may each send most of a body and then nothing more. So all bodies share one
+//! budget, and a body that is too slow is dropped.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,17 +18,17 @@ use tokio::time::Instant;
 
 use super::http::ApiError;
 
-/// The default budget in bytes: four of the largest bodies that the proxy reads.
+/// The default budget in bytes: four times the largest body that the proxy reads by default.
 pub const BODY_BUDGET: usize = 256 << 20;
 
-/// How long a body may pause: as long as headers may take.
+/// How long a body may pause: as long as the headers may take.
 const STILL: Duration = Duration::from_secs(30);
 
-/// The least average rate of a body in bytes per second. Without it a body that sends a byte now and then
-/// would hold its connection and its share forever.
+/// The least average rate of a body in bytes per second. Without it, a body that sends a byte now
+/// and then would hold its connection and its share forever.
 const LEAST_RATE: u64 = 64 << 10;
 
-/// The seconds of `Retry-After`.
+/// The value of `Retry-After` in seconds.
 const RETRY_AFTER: u64 = 1;
 
 /// The budget of all bodies of a server. Clones share it.
@@ -82,9 +82,10 @@ impl BodyBudget {
         Share { bodies: self.clone(), bytes: AtomicUsize::new(0) }
     }
 
-    /// The chunks of a body, with time limits: 30 s for each chunk, and for the whole body 30 s and one more
-    /// second for each 64 KiB of its length (of what has come, where the length is unknown). Time in which
-    /// the stream is not polled does not count, because it is not the client's fault.
+    /// The chunks of a body, with time limits: 30 s for each chunk, and for the whole body 30 s
+    /// plus one second for each 64 KiB of its length (of the bytes received so far, if the length
+    /// is unknown). Time in which the stream is not polled does not count, because it is not the
+    /// client's fault.
     pub fn parts(
         &self,
         body: Body,
@@ -146,6 +147,8 @@ pub struct Share {
 }
 
 impl Share {
+    /// Takes bytes from the budget.
+    ///
     /// # Errors
     /// [`BodyFailure::Budget`]; then nothing is taken.
     pub fn take(&self, bytes: usize) -> Result<(), BodyFailure> {
@@ -163,7 +166,8 @@ impl Drop for Share {
     }
 }
 
-/// For [`axum::middleware::from_fn_with_state`]: limits the body that the handlers inside read.
+/// A middleware for [`axum::middleware::from_fn_with_state`] that limits the body which the inner
+/// handlers read.
 pub async fn bounded(
     State(bodies): State<BodyBudget>,
     request: Request,
@@ -187,7 +191,7 @@ pub async fn bounded(
         }))
     });
     let response = next.run(request).await;
-    // The handlers hold the bytes until here.
+    // The handlers hold the bytes until this point.
     drop(share);
     match ended.get() {
         Some(ended) => {

@@ -20,7 +20,7 @@ pub enum Error {
     )]
     HeldBack { id: String, pins: Option<PathBuf> },
 
-    /// The tool may be one of a server whose list is not known yet.
+    /// The tool may belong to a server whose list is not known yet.
     #[error("no tool `{}` is known: the server `{server}` is not available: {because}", cut(.id))]
     NotListed { id: String, server: String, because: String },
 
@@ -70,7 +70,7 @@ pub enum Error {
     #[error("the request was not finished; see the log")]
     Unfinished,
 
-    /// The file of usage vectors is not usable.
+    /// The file of usage vectors is unusable.
     #[error(transparent)]
     Usage(#[from] feedback::Error),
 
@@ -92,7 +92,7 @@ fn listed(known: &[String]) -> String {
     if known.is_empty() { "none: there is none".to_owned() } else { known.join(", ") }
 }
 
-/// An id may be any text. In a message it must stay short and on one line.
+/// An id may be any text. In a message it must be short and on one line.
 fn cut(id: &str) -> String {
     const MOST: usize = 80;
     id.chars().filter(|c| !c.is_control()).take(MOST).collect()

@@ -1,10 +1,13 @@
-//! Removes the tools of a request to a language model that its messages do not need.
+//! Removes tools that the messages of a request to a language model do not need.
 //!
-//! It reads request bodies of OpenAI (chat completions, responses) and Anthropic (messages). Only functions
-//! of the caller are removed. Tools that the provider runs, that the request forces or that the conversation
-//! has used stay, and so does every element that is not understood. All remaining bytes stay as they are,
-//! because the providers' caches and signatures depend on them. A text `prompt` beside the messages is ranked
-//! for in the place of the user's last message.
+//! The filter reads request bodies of OpenAI (chat completions, responses) and Anthropic
+//! (messages). It removes only functions of the caller. Tools that the provider runs, that the
+//! request forces or that the conversation has used stay, and so does every element that the filter
+//! does not understand. All other bytes stay as they are, because the providers' caches and
+//! signatures depend on them.
+//!
+//! A request may contain a text `prompt` beside its messages. The tools are then ranked for it
+//! instead of the user's last message.
 
 mod body;
 mod conversation;
@@ -33,7 +36,7 @@ pub const DEFAULT_KEEP: usize = 10;
 /// The longest list of tools that is ranked. Ranking more would take longer than the model does.
 pub(crate) const MOST_TOOLS: usize = 4_096;
 
-/// The members that may hold the list; OpenAI first called it `functions`.
+/// The members that may contain the list. OpenAI first called it `functions`.
 const LISTS: [&str; 2] = ["tools", "functions"];
 
 /// A body after filtering, with a report.
@@ -55,7 +58,7 @@ pub struct FilterReport {
     /// Why the tools were not ranked, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untouched: Option<SkipReason>,
-    /// The functions that were ranked for, in their order, where [`filter_with_scores`] was asked.
+    /// The score of each function, in their order; only from [`filter_with_scores`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scores: Option<Vec<ToolScore>>,
 }
@@ -64,10 +67,10 @@ pub struct FilterReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolScore {
     pub name: String,
-    /// The score of a selection; `None` where nothing of the tool matches the prompt.
+    /// The score in a selection; `None` if no part of the tool matches the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
-    /// Whether the tool stays.
+    /// Whether the tool is kept.
     pub kept: bool,
 }
 
@@ -84,10 +87,10 @@ pub enum FilterError {
     Engine(#[from] engine::Error),
 }
 
-/// Filters a body: at most `keep` tools stay, in addition to those that must stay.
+/// Filters a body. At most `keep` tools stay, in addition to those that must stay.
 ///
 /// # Errors
-/// A body that is not a JSON object or has two prompts, and the errors of a selection.
+/// The body is not a JSON object or has two prompts, or the selection fails.
 pub fn filter<'a>(
     engine: &Engine,
     body: &'a [u8],
@@ -99,7 +102,7 @@ pub fn filter<'a>(
 /// [`filter`], with the score of each function in the report.
 ///
 /// # Errors
-/// As [`filter`].
+/// Those of [`filter`].
 pub fn filter_with_scores<'a>(
     engine: &Engine,
     body: &'a [u8],
@@ -146,9 +149,9 @@ fn untouched<'a>(body: &'a [u8], tools: usize, because: SkipReason) -> FilteredB
     FilteredBody { body: Cow::Borrowed(body), report }
 }
 
-/// What a request is ranked for.
+/// How the tools of a request are ranked.
 struct CutRequest {
-    /// The text to rank for, where the last message of the user is not.
+    /// The text to rank for, if it is not the last message of the user.
     prompt: Option<String>,
     keep: usize,
     with_scores: bool,
@@ -200,7 +203,8 @@ fn cut(
     let gone = rows.filter_map(|(row, tool)| tool.function().filter(goes).map(|name| (row, name)));
     let (rows, names) = gone.map(|(row, name)| (row, name.to_owned())).unzip();
     let scores = match with_scores {
-        // Apart from the answer, whose limit decides how it is divided among what a prompt asks for.
+        // A separate selection, because the limit of the answer decides how it is divided among the
+        // things that a prompt asks for.
         true => {
             let all = engine.select_among(&key, tools, &request.limit(functions.len()))?;
             Some(scores(&all, &listed, |name| !goes(&name)))
@@ -210,7 +214,7 @@ fn cut(
     Ok(Ok(Cut { rows, names, scores }))
 }
 
-/// The functions of a list with the scores of a selection among all of them.
+/// Each function of the list, with its score in a selection among all of them.
 fn scores(all: &Selection, listed: &[ListElement], stays: impl Fn(&str) -> bool) -> Vec<ToolScore> {
     let found = all.tools.iter().map(|found| (found.tool.name.as_str(), found.score));
     let found: BTreeMap<&str, f32> = found.collect();
@@ -239,13 +243,14 @@ fn key(list: &[&RawValue], listed: &[ListElement]) -> String {
     toolroute_vectors::durable::hex(&hash.finalize())
 }
 
-/// The functions of a list as tools; of two with the same name the first.
+/// The functions of a list as tools. If two have the same name, the first is used.
 fn tools(list: &[&RawValue], listed: &[ListElement]) -> Vec<Tool> {
     let rows = list.iter().zip(listed);
     rows.filter_map(|(raw, tool)| tool.function().map(|name| read(raw, name))).collect()
 }
 
-/// An element as a tool, with its name as id. An element that cannot be read is ranked by its name alone.
+/// Reads an element as a tool, with its name as id. An element that cannot be read is ranked by its
+/// name alone.
 fn read(raw: &RawValue, name: &str) -> Tool {
     let loaded = Catalog::read(&format!("[{}]", raw.get())).ok();
     let tool = loaded.and_then(|loaded| loaded.catalog.iter().next().cloned());

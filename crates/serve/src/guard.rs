@@ -1,8 +1,8 @@
-//! Refuses requests of unknown hosts and pages, checks the token, and limits the load.
+//! Refuses requests for unknown hosts and from other pages, checks the token, and limits the load.
 //!
-//! Every web page that the user has open can reach a server on the loopback address: a page may resolve its
-//! own name to 127.0.0.1 (DNS rebinding) and read the answers. So a request must name a known host, and
-//! requests of pages other than this server's own are refused.
+//! Every web page that the user has open can reach a server on the loopback address: a page may
+//! resolve its own name to 127.0.0.1 (DNS rebinding) and read the answers. So a request must name a
+//! known host, and requests from pages other than this server's own are refused.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,12 +25,14 @@ pub struct Token {
     digest: [u8; 32],
 }
 
-/// The least characters of a token. Shorter ones could be guessed.
+/// The least length of a token in characters. Shorter ones could be guessed.
 const LEAST_TOKEN: usize = 16;
 
 impl Token {
+    /// Creates a token from its text. White space around the text is ignored.
+    ///
     /// # Errors
-    /// Says what is wrong with a token that is too short or not valid in a header.
+    /// A message if the token is too short or not valid in a header.
     pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let found = text.chars().count();
@@ -46,7 +48,8 @@ impl Token {
         Ok(Self { digest: Sha256::digest(text.as_bytes()).into() })
     }
 
-    /// Takes the same time for any text: all bytes of the hashes are compared.
+    /// Whether the text is the token. The comparison takes the same time for any text, because it
+    /// compares all bytes of the hashes.
     pub fn matches(&self, given: &str) -> bool {
         let given: [u8; 32] = Sha256::digest(given.as_bytes()).into();
         self.digest.ct_eq(&given).into()
@@ -61,19 +64,22 @@ pub struct Guard {
     /// The address that the server listens on.
     pub address: Option<IpAddr>,
     pub token: Option<Token>,
-    /// The header of the token, instead of `Authorization`. The proxy needs it: there `Authorization` is for
-    /// the upstream.
+    /// The header of the token, instead of `Authorization`. The proxy needs its own header, because
+    /// `Authorization` is for the upstream.
     pub token_header: Option<&'static str>,
     /// Limits log lines about refused requests, which need no token.
     pub(super) refused: Arc<LogLimit>,
 }
 
-/// Paths that need no token: monitors have none, and the page that asks the user for it must load first.
+/// Whether a path needs no token. Monitors have none, and the page that asks the user for the token
+/// must load first.
 fn is_open(path: &str) -> bool {
     matches!(path, "/" | "/page.css" | "/page.js" | "/healthz" | "/readyz" | "/favicon.ico")
 }
 
 impl Guard {
+    /// Checks the host, the origin and the token of a request.
+    ///
     /// # Errors
     /// 403 for an unknown host or another origin, 401 without the token.
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
@@ -95,7 +101,7 @@ impl Guard {
             return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden_origin", said));
         }
         match &self.token {
-            // With a header of its own the guard is a proxy's, where paths are the upstream's.
+            // A guard with its own header protects a proxy, whose paths belong to the upstream.
             Some(token) if self.token_header.is_some() || !is_open(uri.path()) => {
                 self.check(token, headers)
             }
@@ -122,7 +128,7 @@ impl Guard {
         Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", said))
     }
 
-    /// Whether this server answers to the host. A bare address is safe: it is not resolved.
+    /// Whether this server answers to the host. A bare address is safe, because it is not resolved.
     fn knows(&self, host: &str) -> bool {
         let name = without_port(host);
         if name.eq_ignore_ascii_case("localhost") {
@@ -138,7 +144,8 @@ impl Guard {
     }
 }
 
-/// For [`axum::middleware::from_fn_with_state`]: refuses what [`Guard::admit`] refuses.
+/// A middleware for [`axum::middleware::from_fn_with_state`] that refuses what [`Guard::admit`]
+/// refuses.
 pub async fn admit(
     State(guard): State<Arc<Guard>>,
     request: Request,
@@ -162,7 +169,7 @@ fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<String, ApiError> {
     let of_uri = uri.authority().map(|authority| authority.as_str());
     match (first, of_uri, named.next()) {
         (Some(host), None, None) => Ok(host.to_owned()),
-        // A target in absolute form. Both must be equal, because only one of them is checked.
+        // A target in absolute form. Both hosts must be equal, because only one of them is checked.
         (Some(host), Some(same), None) if host == same => Ok(host.to_owned()),
         (None, Some(host), None) if !headers.contains_key(HOST) => Ok(host.to_owned()),
         _ => {
@@ -198,7 +205,7 @@ fn cut(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
-/// Limits the requests in progress and those that wait.
+/// Limits the requests in progress and the requests that wait.
 pub struct WorkQueue {
     work: Arc<Semaphore>,
     workers: usize,
@@ -206,7 +213,7 @@ pub struct WorkQueue {
     queue: usize,
 }
 
-/// The seconds of `Retry-After`.
+/// The value of `Retry-After` in seconds.
 const RETRY_AFTER: u64 = 1;
 
 impl WorkQueue {
@@ -215,10 +222,10 @@ impl WorkQueue {
         Self { work, workers, waiting: AtomicUsize::new(0), queue }
     }
 
-    /// Waits for a worker, which is taken as long as the permit is held.
+    /// Waits for a worker. The worker is occupied until the permit is dropped.
     ///
     /// # Errors
-    /// 503 where the queue is full: an answer that comes too late is of no use.
+    /// 503 if the queue is full, because a late answer is useless.
     pub async fn enter(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         if let Ok(permit) = self.work.clone().try_acquire_owned() {
             return Ok(permit);
@@ -239,7 +246,7 @@ impl WorkQueue {
     }
 }
 
-/// A place in the queue, released on drop, even where the client disconnects.
+/// A place in the queue. It is released on drop, even if the client disconnects.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {

@@ -50,7 +50,7 @@ pub async fn alive() -> Json<Alive> {
     (status = 200, body = Ready), (status = 503, body = Ready)))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let service = app.service();
-    // Without waiting for a worker: a program under load is still ready.
+    // This does not wait for a worker: a program under load is still ready.
     let checking = tokio::task::spawn_blocking(move || {
         let listed = || match service.is_listed() {
             true => Ok(()),

@@ -1,5 +1,5 @@
-//! The HTTP API: the service for the programs of one user, and endpoints in the formats of other APIs
-//! (OpenAI, Cohere, text-embeddings-inference).
+//! The HTTP API: the service for the programs of one user, and endpoints in the formats of other
+//! APIs (OpenAI, Cohere, text-embeddings-inference).
 //!
 //! ```no_run
 //! use toolroute_serve::http::{App, HttpOptions, serve};
@@ -67,7 +67,7 @@ pub(super) use log_limit::LogLimit;
 /// Answers requests until the shutdown begins, then finishes those that are in progress.
 ///
 /// # Errors
-/// Where the listener has no address.
+/// The listener has no address, or [`router`] fails.
 pub async fn serve(
     listener: TcpListener,
     app: Arc<App>,
@@ -85,10 +85,10 @@ pub async fn serve(
     Ok(())
 }
 
-/// All routes, with the MCP gateway's, inside the layers that each request passes.
+/// All routes, including those of the MCP gateway, inside the layers that each request passes.
 ///
 /// # Errors
-/// As [`crate::mcp_router`].
+/// Those of [`crate::mcp_router`].
 pub fn router(
     app: Arc<App>,
     address: Option<std::net::IpAddr>,
@@ -102,7 +102,8 @@ pub fn router(
         refused: Arc::default(),
     });
     let listed = || middleware::from_fn_with_state(Arc::clone(&app), listed);
-    // Without a time limit: calls take as long as the tools do, and streams of events do not end.
+    // These routes have no time limit: calls take as long as the tools do, and event streams do not
+    // end.
     let long = Router::new()
         .route("/v1/call", post(call::call))
         .route("/v1/run", post(run::run))
@@ -125,7 +126,7 @@ pub fn router(
         .layer(DefaultBodyLimit::max(app.options.max_body))
         .layer(middleware::from_fn_with_state(app.bodies.clone(), bodies::bounded))
         .layer(middleware::from_fn_with_state(guard, guard::admit))
-        // Outside the guard, so that refused requests count too.
+        // This layer is outside the guard, so that refused requests count too.
         .layer(middleware::from_fn_with_state(app, counted))
         .layer(middleware::map_response(with_headers))
         .layer(CatchPanicLayer::custom(panicked));
@@ -163,13 +164,13 @@ fn other_routes() -> Router<Arc<App>> {
         .route("/page.js", get(page_script))
 }
 
-/// Waits for the first lists of servers, during the first seconds of the program.
+/// Waits for the servers' first lists, during the first seconds of the program.
 async fn listed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     app.service().first_lists().await;
     next.run(request).await
 }
 
-/// Answers with 408 after the time limit. Work on the blocking pool still runs to its end.
+/// Answers with 408 after the time limit. Work on the blocking pool still runs until it is done.
 async fn in_time(
     State(most): State<std::time::Duration>,
     request: Request,
@@ -182,7 +183,8 @@ async fn in_time(
     })
 }
 
-/// Counts the request by its route, not by its path: clients could send endless different paths.
+/// Counts the request by its route, not by its path, because clients could send any number of
+/// paths.
 async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let start = Instant::now();
@@ -201,7 +203,8 @@ async fn counted(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     response
 }
 
-/// Answers repeat what the user asked, so they must not be cached, and browsers must not guess their type.
+/// Adds headers: answers repeat what the user asked, so they must not be cached, and browsers must
+/// not guess their type.
 async fn with_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -213,7 +216,7 @@ fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     ApiError::internal(&"a panic; it is told above").into_response()
 }
 
-/// An answer from text that is JSON already.
+/// An answer from text that is already JSON.
 fn json_text(text: impl Into<axum::body::Body>) -> Response {
     let kind = [(axum::http::header::CONTENT_TYPE, "application/json")];
     (kind, text.into()).into_response()
@@ -223,7 +226,8 @@ fn json(value: impl serde::Serialize) -> Response {
     Json(value).into_response()
 }
 
-/// The page runs no script in a tool's text, and loads nothing from elsewhere.
+/// The content security policy of the page: it runs no script from a tool's text, and loads nothing
+/// from other hosts.
 const PAGE_POLICY: &str = "default-src 'self'; img-src data:; style-src 'self'; script-src 'self'; \
                       frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -244,7 +248,7 @@ fn page_file(kind: &'static str, text: &'static str) -> Response {
         (CONTENT_TYPE, kind),
         (CONTENT_SECURITY_POLICY, PAGE_POLICY),
         (REFERRER_POLICY, "no-referrer"),
-        // Checked at each visit: a new version of the program has a new page.
+        // Checked at each visit, because a new version of the program has a new page.
         (CACHE_CONTROL, "no-cache"),
     ];
     (headers, text).into_response()

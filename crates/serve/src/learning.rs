@@ -1,4 +1,4 @@
-//! Learns from the log of executions while a program serves: usage vectors are computed at intervals.
+//! Learns from the log of executions while a program serves: computes usage vectors at intervals.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub struct LearnEvery {
     pub usage: PathBuf,
 }
 
-/// Learns at intervals until the future is dropped. A failure goes to the program's log, and the next round
-/// tries again.
+/// Learns at intervals until the future is dropped. A failure goes to the program's log, and the
+/// next round tries again.
 pub async fn learn_every(present: CurrentService, plan: LearnEvery) {
     loop {
         tokio::time::sleep(plan.every).await;
@@ -36,7 +36,7 @@ pub async fn learn_every(present: CurrentService, plan: LearnEvery) {
     }
 }
 
-/// Learns from the whole log. Returns the numbers of tools and prompts.
+/// Learns from the whole log. Returns the number of tools and the number of prompts that were used.
 fn learn(engine: &Engine, plan: &LearnEvery) -> Result<(usize, usize), Error> {
     engine.recorder().ok_or(NoFeedback)?.flush().map_err(engine::Error::from)?;
     let log = ExecutionStore::open(&plan.log, StoreOptions::default())?;

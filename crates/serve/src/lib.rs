@@ -1,13 +1,15 @@
-//! Serves the engine and the executor to other programs: to agents over MCP, to all others over HTTP.
+//! Serves the engine and the executor to other programs: to agents over MCP, to all others over
+//! HTTP.
 //!
-//! [`Assembly`] puts engine, executor, pins and log together, and builds a [`Service`]: it finds tools,
-//! describes them, calls them, and knows which of the MCP servers that run them are available.
-//! [`Gateway`] offers a service over MCP, [`http`] as an HTTP API. [`proxy`] cuts the tools out of requests
-//! to a language model.
+//! [`Assembly`] puts engine, executor, pins and log together, and builds a [`Service`]. The service
+//! finds, describes and calls tools, and knows which of the MCP servers that run them are
+//! available. [`Gateway`] offers a service over MCP, [`http`] offers it as an HTTP API. [`proxy`]
+//! removes unneeded tools from requests to a language model.
 //!
-//! This crate must not know how tools are ranked or called: it asks the engine and the executor. It reads
-//! no environment and no configuration: each value comes through an [`Assembly`] or the options of a door.
-//! It prints nothing, because over stdio the output is the protocol.
+//! This crate must not know how tools are ranked or called: it asks the engine and the executor. It
+//! reads no environment variables and no configuration: each value comes from an [`Assembly`], or
+//! from the options of the gateway, the API or the proxy. It prints nothing, because over stdio the
+//! output carries the protocol.
 //!
 //! ```
 //! use toolroute_catalog::{Catalog, Tool};

@@ -1,10 +1,12 @@
 //! The gateway: an MCP server that gives an agent the tools of all upstream servers.
 //!
-//! `tools/list` has few tools: `find_tools`, `describe_tool`, `call_tool` and `read_more`, and those that the
-//! profile pins; or instead of the first three the best tools for the profile's query. Each tool that is
-//! found can be called, through `call_tool` or under its own id. The definitions do not change while the
-//! gateway runs, so that prompts stay in a model's cache. `hint.rs` describes in them what can be found, as
-//! known at the start.
+//! `tools/list` has few tools: `find_tools`, `describe_tool`, `call_tool` and `read_more`, and
+//! those that the profile pins. With [`Expose::Selected`], the best tools for the profile's query
+//! replace the first three. Each tool that is found can be called, through `call_tool` or under its
+//! own id.
+//!
+//! The definitions do not change while the gateway runs, so that prompts stay in a model's cache.
+//! They contain a hint on what can be found, as known at the start, which `hint.rs` makes.
 
 mod answer;
 mod arguments;
@@ -42,10 +44,10 @@ pub use hint::catalog_hint;
 pub use http::{CurrentService, McpHttpOptions, mcp_router, serve_mcp};
 pub use listing::SELECTED;
 
-/// How long a shutdown waits until the client has read the last answers.
+/// How long a shutdown waits for the client to read the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// The tools in `tools/list`.
+/// Which tools are in `tools/list`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expose {
@@ -62,8 +64,8 @@ pub struct GatewayOptions {
     pub expose: Expose,
     /// The profile of the clients; `None` is the default profile.
     pub profile: Option<String>,
-    /// By profile (the empty name is the default), the hint in the description of `find_tools`. A missing one
-    /// is made from the catalog when the gateway is.
+    /// The hint in the description of `find_tools`, by profile; the empty name is the default
+    /// profile. A missing hint is made from the catalog when the gateway is created.
     pub hints: BTreeMap<String, String>,
 }
 
@@ -71,13 +73,14 @@ pub struct GatewayOptions {
 #[derive(Clone)]
 pub struct Gateway {
     shared: Arc<GatewayState>,
-    /// The client's conversation: the tools that it was offered, and its calls.
+    /// The client's conversation: the tools that were offered to it, and its calls.
     session: Arc<Session>,
     /// The URIs of the resources that the client subscribed to.
     subscriptions: Arc<Mutex<BTreeSet<String>>>,
-    /// The latest list of tools that the client got.
+    /// The latest list of tools that the client received.
     latest_list: Arc<Mutex<Option<listing::ToolList>>>,
-    /// Receivers of notices, opened when the client initializes or asks to listen, until a task takes them.
+    /// Receivers of notices. They are opened when the client initializes or asks to listen, and
+    /// kept until a task takes them.
     receivers: Arc<Mutex<VecDeque<notifications::NoticeReceiver>>>,
 }
 
@@ -88,7 +91,7 @@ struct GatewayState {
     profile: Option<String>,
     /// `find_tools` with its hint, `describe_tool` and `call_tool`.
     meta: Vec<rmcp::model::Tool>,
-    /// The version of the catalog, and the characters of all its definitions.
+    /// The version of the catalog, and the number of characters of all its definitions.
     baseline: Mutex<Option<(u64, usize)>>,
     /// The version of the catalog, and the tools of `tools/list`.
     listed: Mutex<Option<(u64, listing::ToolList)>>,
@@ -132,14 +135,14 @@ impl Gateway {
     /// Serves one client over stdin and stdout until it closes them or `end` completes.
     ///
     /// # Errors
-    /// [`Error::NoSession`] where the client does not initialize a session.
+    /// [`Error::NoSession`] if the client does not initialize a session.
     pub async fn serve_stdio(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let serving = self.serve(rmcp::transport::io::stdio_pipes());
         tokio::pin!(end);
         let running = tokio::select! {
             begun = serving => match begun {
                 Ok(running) => running,
-                // A client may close stdin before its first message; that is not an error.
+                // A client may close stdin before its first message. That is not an error.
                 Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
                 Err(error) => return Err(Error::NoSession { because: error.to_string() }),
             },
@@ -152,7 +155,8 @@ impl Gateway {
             _ = &mut gone => {}
             () = &mut end => {
                 stop.cancel();
-                // Pending answers are written, but a client that does not read is not awaited.
+                // Pending answers are written, but the program does not wait for a client that does
+                // not read.
                 tokio::time::timeout(LAST_WORDS, gone).await.ok();
             }
         }
@@ -192,7 +196,7 @@ impl ServerHandler for Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        // Not in `on_initialized`, which may run after the client's next request.
+        // Opened here, because `on_initialized` may run after the client's next request.
         self.open_receiver();
         self.negotiate_initialize(&request)
     }
@@ -205,7 +209,8 @@ impl ServerHandler for Gateway {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // Before the client gets the answer, after which it may cause a change at once.
+        // Opened before the client gets the answer, because the client may cause a change right
+        // after it.
         self.open_receiver();
         Some(requested.clone())
     }
@@ -287,11 +292,12 @@ impl ServerHandler for Gateway {
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // Before the server is asked: its first notification may come before its answer.
+        // Inserted before the server is asked, because its first notification may come before its
+        // answer.
         let is_new = self.subscriptions().insert(request.uri.clone());
         let subscribed = self.subscribe_to(&request.uri).await;
         if subscribed.is_ok() {
-            // Again, because a concurrent request that failed may have removed it.
+            // Inserted again, because a concurrent request that failed may have removed it.
             self.subscriptions().insert(request.uri);
         } else if is_new {
             self.subscriptions().remove(&request.uri);
@@ -304,7 +310,7 @@ impl ServerHandler for Gateway {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // The server is not told: other clients may still be subscribed.
+        // Upstream is not unsubscribed, because other clients may still be subscribed.
         self.subscriptions().remove(&request.uri);
         Ok(())
     }

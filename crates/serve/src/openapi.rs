@@ -65,7 +65,7 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
     document.to_string()
 });
 
-/// The bodies that take their prompt under two names.
+/// The bodies that accept their prompt under two names.
 const PROMPT_NAMES: [(&str, &str, &str); 5] = [
     ("SelectBody", "prompt", "query"),
     ("AnalyzeBody", "prompt", "query"),
@@ -74,7 +74,7 @@ const PROMPT_NAMES: [(&str, &str, &str); 5] = [
     ("RerankBody", "query", "prompt"),
 ];
 
-/// Describes that a body takes its prompt under either name.
+/// Documents that a body accepts its prompt under either name.
 fn describe_names(schema: &mut Value, name: &str, other: &str) {
     let mut second = schema["properties"][name].clone();
     second["description"] = format!("The same as `{name}`; beside it, the same text.").into();
@@ -92,7 +92,7 @@ fn describe_names(schema: &mut Value, name: &str, other: &str) {
 fn precise() -> [(&'static str, Value); 4] {
     let text = json!({"type": "string", "minLength": 1});
     let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
-    // Its references are relative to the root of the document.
+    // The references of this schema are relative to the root of the document.
     let place = "#/components/schemas/Obligations/$defs/";
     let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
     let obligations = serde_json::from_str(&obligations).unwrap_or_default();

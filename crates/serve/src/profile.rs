@@ -51,7 +51,8 @@ impl View {
         self.names_server(server) && (self.profile.tools.is_empty() || self.patterns.matches(id))
     }
 
-    /// Whether the profile could admit a tool of the server, for servers whose tools are not known yet.
+    /// Whether the profile could admit a tool of the server, for servers whose tools are not known
+    /// yet.
     pub fn may_admit(&self, server: &str) -> bool {
         let start = format!("{server}__");
         let tools = &self.profile.tools;
@@ -63,10 +64,11 @@ impl View {
         self.profile.servers.is_empty() || self.profile.servers.iter().any(|name| name == server)
     }
 
-    /// Restricts a selection to the tools that the profile admits, and to one server where it is given.
+    /// Restricts a selection to the tools that the profile admits, and to one server if it is
+    /// given.
     ///
-    /// The engine's patterns match ids. So a server becomes the pattern of its ids; where the profile has
-    /// patterns of tools as well, the other servers are excluded instead.
+    /// The engine's patterns match ids, so a server becomes the pattern of its ids. If the profile
+    /// has patterns of tools as well, the other servers are excluded instead.
     pub fn narrow<'t>(
         &self,
         context: &mut Context,
@@ -102,8 +104,8 @@ impl View {
     }
 }
 
-/// Whether the pattern may match a text that starts with `start` and continues. Alternatives (`{a,b}`) are
-/// not read: they may match.
+/// Whether the pattern may match a text that starts with `start` and continues. Alternatives
+/// (`{a,b}`) are not evaluated: they may match.
 fn may_begin(pattern: &str, start: &str) -> bool {
     let may = |pattern: &str| {
         let mut signs = pattern.chars();
@@ -122,8 +124,8 @@ fn may_begin(pattern: &str, start: &str) -> bool {
     may(pattern) || may(&pattern.replacen(':', "__", 1))
 }
 
-/// Patterns that match the ids of the server's tools and no other ids: `server__*`, or each id where the
-/// name of another server starts in the same way.
+/// Patterns that match the ids of the server's tools and no other ids: `server__*`, or each id if
+/// the name of another server starts in the same way.
 fn ids_of<'t>(
     server: &str,
     own: &[&str],
@@ -138,8 +140,8 @@ fn ids_of<'t>(
     tools.map(|tool| exactly(tool.id.as_str())).collect()
 }
 
-/// Whether ids of the server `long` start like those of the server `short`: true for `a__b` and `a`, and
-/// for `a_` and `a`.
+/// Whether ids of the server `long` start like those of the server `short`: true for `a__b` and
+/// `a`, and for `a_` and `a`.
 fn begins_as(long: &str, short: &str) -> bool {
     long.strip_prefix(short).is_some_and(|rest| rest == "_" || rest.starts_with("__"))
 }

@@ -1,9 +1,9 @@
-//! A reverse proxy for the API of a language model. It removes the tools of requests that their messages do
-//! not need, and forwards everything else unchanged. A client only has to set its base URL.
+//! A reverse proxy for the API of a language model. It removes tools that the messages of a request
+//! do not need, and forwards everything else unchanged. A client only has to set its base URL.
 //!
-//! The client's own key is sent to the one upstream that the user named, and nowhere else: redirects are
-//! returned, not followed. Where tools cannot be removed, the request is forwarded with all of them: the
-//! proxy may save tokens, but must never cost an answer.
+//! The client's own key is sent only to the upstream that the user named: redirects are returned,
+//! not followed. If tools cannot be removed, the request is forwarded with all of them: the proxy
+//! may save tokens, but must never cost an answer.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::guard::{Guard, Token, WorkQueue, admit};
 use super::http::{ApiError, Limits, accept};
 
-/// The header of the proxy's own token: `Authorization` is for the upstream.
+/// The header of the proxy's own token, because `Authorization` is for the upstream.
 const TOKEN_HEADER: &str = "x-toolroute-token";
 
 const LIMIT_HEADER: &str = "x-toolroute-limit";
@@ -41,7 +41,8 @@ const OURS: &str = "x-toolroute-";
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the upstream may be silent: a model may think for minutes, but a dead connection is silent too.
+/// How long the upstream may be silent. A model may think for minutes, but a dead connection is
+/// silent too.
 const SILENCE: Duration = Duration::from_secs(900);
 
 /// Headers of a single connection (RFC 9110, 7.6.1), in addition to those that `Connection` names.
@@ -64,11 +65,11 @@ pub struct ProxyOptions {
     pub upstream: String,
     /// The number of tools to keep, in addition to those that must stay.
     pub keep: usize,
-    /// The largest body in bytes that is read. A larger one is forwarded with all tools.
+    /// The largest body in bytes that is read. Larger ones are forwarded with all tools.
     pub max_body: usize,
     /// The number of bodies that are filtered at the same time.
     pub workers: usize,
-    /// The number of bodies that may wait for a worker. More are forwarded with all tools.
+    /// The number of bodies that may wait for a worker. Further ones are forwarded with all tools.
     pub queue: usize,
     /// Host names of the proxy, in addition to the loopback ones.
     pub hosts: Vec<String>,
@@ -82,11 +83,11 @@ impl ProxyOptions {
         Self {
             upstream: upstream.into(),
             keep: DEFAULT_KEEP,
-            // Requests contain images.
+            // Requests may contain images.
             max_body: 64 << 20,
             workers: http.workers,
-            // As many as connections: a request that does not wait goes out with all its tools, and
-            // waiting is short compared with the model's own time.
+            // As many as connections: a request that does not wait is forwarded with all its tools,
+            // and waiting is short compared with the model's own time.
             queue: http.connections.connections,
             hosts: Vec::new(),
             token: None,
@@ -106,8 +107,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// Creates a proxy.
+    ///
     /// # Errors
-    /// Says what is wrong with the upstream's URL, or that the system has no certificates.
+    /// A message if the upstream's URL is invalid or the system has no certificates.
     pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, String> {
         let upstream = upstream(&options.upstream)?;
         toolroute_run::execution::prepare_tls();
@@ -126,7 +129,7 @@ impl Proxy {
     /// Serves until the shutdown begins, then finishes requests in progress.
     ///
     /// # Errors
-    /// Where the listener has no address.
+    /// The listener has no address.
     pub async fn serve(
         self: Arc<Self>,
         listener: TcpListener,
@@ -155,7 +158,8 @@ impl Proxy {
             .with_state(self)
     }
 
-    /// The upstream's URL of a path. A base `…/v1` and a path `/v1/…` are joined with a single `/v1`.
+    /// The upstream's URL for a path. A base `…/v1` and a path `/v1/…` are joined with a single
+    /// `/v1`.
     fn url(&self, uri: &Uri) -> Result<Url, ApiError> {
         let mut url = self.upstream.clone();
         let base = url.path().trim_end_matches('/').to_owned();
@@ -166,7 +170,7 @@ impl Proxy {
         };
         url.set_path(&joined);
         url.set_query(uri.query());
-        // The path must not lead out of the upstream's base, in any spelling that the upstream may read.
+        // The path must not lead out of the upstream's base, however the upstream may parse it.
         if climbs(path) || url.path().matches('/').count() != joined.matches('/').count() {
             let said = "expected a path without `.` and `..`, in whatever spelling";
             return Err(ApiError::bad_request(said));
@@ -174,7 +178,8 @@ impl Proxy {
         Ok(url)
     }
 
-    /// The body to forward, and the result of filtering. `share` must be held until the body is sent.
+    /// The body to forward, and the result of filtering. `share` must be held until the body is
+    /// sent.
     async fn body(
         self: &Arc<Self>,
         parts: &Parts,
@@ -196,7 +201,7 @@ impl Proxy {
                 chunk?.map_err(|_| ApiError::bad_request("the body ended before it was whole"))?;
             read.extend_from_slice(&chunk);
             let has_room = share.take(chunk.len()).is_ok();
-            // A body without a declared length.
+            // A body without a declared length may turn out to be too large.
             if read.len() > self.options.max_body || !has_room {
                 let because = if has_room { SkipReason::TooLarge } else { SkipReason::NoRoom };
                 let read = stream::once(std::future::ready(Ok(Bytes::from(read))));
@@ -238,8 +243,8 @@ impl Proxy {
         }
     }
 
-    /// Counts the result of filtering, and logs the reason where no tool was removed. Each request is logged,
-    /// because a user looks for the reason of one request.
+    /// Counts the result of filtering, and logs the reason if no tool was removed. Each request is
+    /// logged, because a user looks for the reason of one request.
     fn note(&self, tools: &FilterResult) {
         let Some(result) = tools.result() else { return };
         self.engine.metrics().count_proxied(result.map_or_else(SkipReason::label, |()| "cut"));
@@ -295,7 +300,7 @@ enum FilterResult {
 }
 
 impl FilterResult {
-    /// Whether tools were removed, or the reason; `None` where the request is not to a model.
+    /// Whether tools were removed, or the reason; `None` if the request is not to a model.
     fn result(&self) -> Option<Result<(), SkipReason>> {
         match self {
             Self::Elsewhere => None,
@@ -304,7 +309,7 @@ impl FilterResult {
         }
     }
 
-    /// Adds the counts to the headers where the client asked for them, and always the reason.
+    /// Adds the reason to the headers, and the counts if the client asked for them.
     fn add_headers(&self, headers: &mut HeaderMap, is_asked: bool) {
         match self {
             Self::Read(report) if is_asked => super::http::add_counts(headers, report),
@@ -327,7 +332,7 @@ enum BodyHandling {
     Filter,
 }
 
-/// Whether a request is to a model and its body can be read.
+/// Whether a request is to a model, and whether its body can be read.
 fn body_handling(parts: &Parts, most: usize) -> BodyHandling {
     let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let path = parts.uri.path().trim_end_matches('/');
@@ -377,7 +382,7 @@ async fn forward(State(proxy): State<Arc<Proxy>>, request: Request) -> Result<Re
 fn upstream_headers(headers: &HeaderMap, is_read: bool) -> HeaderMap {
     let mut sent = without_hops(headers);
     sent.remove(HOST);
-    // The proxy answers it itself.
+    // The proxy answers `Expect` itself.
     sent.remove(EXPECT);
     if is_read || headers.contains_key(TRANSFER_ENCODING) {
         sent.remove(CONTENT_LENGTH);
@@ -414,7 +419,7 @@ fn unreachable_upstream(error: &reqwest::Error) -> ApiError {
     ApiError::new(status, "upstream", format!("the upstream {what}"))
 }
 
-/// Counts each request by the status of its answer, refused ones too.
+/// Counts each request by the status of its answer, including refused requests.
 async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) -> Response {
     let is_own = request.uri().path().starts_with("/toolroute/");
     let route = if is_own { "own" } else { "upstream" };

@@ -1,8 +1,8 @@
-//! Finding, describing and calling tools for every kind of client, and the state of the MCP servers that
-//! run them (the upstream servers).
+//! Finds, describes and calls tools for every kind of client, and tracks the state of the MCP
+//! servers that run them (the upstream servers).
 //!
-//! The service must not know how a request came in (MCP or HTTP) nor how tools are ranked or called: it
-//! asks the engine and the executor.
+//! The service must not know how a request came in (MCP or HTTP) nor how tools are ranked or
+//! called: it asks the engine and the executor.
 
 mod about;
 mod call;
@@ -40,37 +40,40 @@ pub use sessions::Sessions;
 pub use upstream::{ServerState, Status};
 pub(crate) use visibility::HiddenTools;
 
-/// What [`Assembly`](crate::Assembly) makes a service of, beside its engine.
+/// The parts of a service that [`Assembly`](crate::Assembly) adds to its engine.
 #[derive(Clone, Default)]
 pub(crate) struct ServiceOptions {
-    /// Calls tools. Without one they are only found.
+    /// Calls tools. Without an executor, tools are only found.
     pub executor: Option<Arc<Executor>>,
-    /// The executor's permissions: a tool that may never run is not found either.
+    /// The executor's permissions. A tool that may never run is not found either.
     pub permissions: Permissions,
     pub profiles: Profiles,
     /// Whether a failed call is never answered by another tool, not even by a declared fallback.
     pub no_fallback: bool,
-    /// Whether a tool with a near meaning may answer for one that failed, where both only read.
+    /// Whether a tool with a similar meaning may answer for one that failed, if both only read.
     pub fallback_by_meaning: bool,
     pub keep: Option<Keep>,
     pub screening: Option<Screening>,
-    /// The servers of the file that cannot be started, and why. They are listed all the same.
+    /// The servers of the file that cannot be started, each with the reason. They are still listed.
     pub left_out: BTreeMap<String, LeftOut>,
-    /// By server, how many tools it lists only to clients with sampling, elicitation or roots.
+    /// The number of tools that each server lists only to clients with sampling, elicitation or
+    /// roots.
     pub withheld: BTreeMap<String, usize>,
-    /// By server, the tools of its last known list that are hidden.
+    /// The hidden tools in each server's last known list.
     pub hidden: BTreeMap<String, HiddenTools>,
-    /// The sessions of clients that name one. A service that replaces another takes over its sessions.
+    /// The sessions of clients that name one. A service that replaces another takes over its
+    /// sessions.
     pub sessions: Arc<Sessions>,
-    /// The changes that clients made to the catalog. A service that replaces another takes them over.
+    /// The changes that clients made to the catalog. A service that replaces another takes them
+    /// over.
     pub changes: Arc<Mutex<Changes>>,
     pub parts: Parts,
     pub first_lists: FirstLists,
-    /// Whether no source of tools was named.
+    /// Whether no source of tools is configured.
     pub without_sources: bool,
 }
 
-/// A change that clients may want to know of.
+/// A change that clients may want to be notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -86,7 +89,7 @@ pub enum Notice {
     Server { name: String },
 }
 
-/// The neighbors of the tools that were called.
+/// The neighbors of tools that were called.
 type Near = HashMap<ToolId, Arc<Vec<Neighbor>>>;
 
 /// The number of notices that a slow receiver may lag behind before it misses some.
@@ -99,15 +102,16 @@ pub struct Service {
     views: BTreeMap<String, View>,
     /// The state of each server, by name.
     upstreams: RwLock<BTreeMap<String, ServerState>>,
-    /// By server, the listed tools that no client gets.
+    /// The listed tools of each server that no client gets.
     hidden: RwLock<BTreeMap<String, HiddenTools>>,
-    /// Held during a change of the catalog: each change starts from the result of the one before.
+    /// Held during a change of the catalog, because each change starts from the result of the
+    /// previous one.
     refreshing: tokio::sync::Mutex<()>,
     recent: Mutex<recent::Ring>,
     notices: broadcast::Sender<Notice>,
-    /// The start of the service. Servers have some seconds from then to give their first lists.
+    /// The start of the service. Servers have some seconds after it to return their first lists.
     began: Instant,
-    /// The neighbors of called tools, in one version of the catalog.
+    /// The neighbors of called tools, for one version of the catalog.
     near: Mutex<(u64, Near)>,
 }
 
@@ -116,7 +120,7 @@ impl Service {
     /// [`Service::start`].
     ///
     /// # Errors
-    /// A profile with an invalid pattern.
+    /// A profile has an invalid pattern.
     pub(crate) fn new(engine: Arc<Engine>, options: ServiceOptions) -> Result<Arc<Self>, Error> {
         let view = |(name, profile): (&String, &Profile)| {
             Ok::<_, Error>((name.clone(), View::new(profile.clone())?))
@@ -147,18 +151,20 @@ impl Service {
         self.options.executor.as_ref()
     }
 
-    /// The present catalog.
+    /// The current catalog.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.engine.catalog()
     }
 
-    /// Whether the catalog may be empty, because no source of tools was named.
+    /// Whether the catalog may be empty, because no source of tools is configured.
     pub(crate) fn is_without_sources(&self) -> bool {
         self.options.without_sources
     }
 
+    /// Checks that there is a catalog.
+    ///
     /// # Errors
-    /// [`Error::NoCatalog`] where no source of tools was named and no client has added a tool.
+    /// [`Error::NoCatalog`] if no source of tools is configured and no client has added a tool.
     pub(crate) fn expect_catalog(&self) -> Result<(), Error> {
         match self.options.without_sources && self.engine.catalog().is_empty() {
             true => Err(Error::NoCatalog),
@@ -166,11 +172,12 @@ impl Service {
         }
     }
 
-    /// The tool with this id, `server:tool`, or name if only one tool has it.
+    /// Returns the tool with this id, as `server__tool` or `server:tool`, or with this name if only
+    /// one tool has it.
     ///
     /// # Errors
-    /// [`Error::UnknownTool`] with similar ids; [`Error::HeldBack`] and [`Error::NotListed`], which say why
-    /// the tool is missing; [`Error::NoCatalog`]; [`Error::UnknownProfile`].
+    /// [`Error::UnknownTool`] with similar ids; [`Error::HeldBack`] or [`Error::NotListed`], which
+    /// state why the tool is missing; [`Error::NoCatalog`]; [`Error::UnknownProfile`].
     pub fn describe(&self, id: &str, profile: Option<&str>) -> Result<Arc<Tool>, Error> {
         self.expect_catalog()?;
         let view = self.view(profile)?;
@@ -215,7 +222,7 @@ impl Service {
         Ok(self.view(profile)?.admits(tool))
     }
 
-    /// The changes that clients made to the catalog, which every list of a server gets applied.
+    /// The changes that clients made to the catalog. They are applied to every list of a server.
     pub(crate) fn changes(&self) -> MutexGuard<'_, Changes> {
         self.options.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -224,7 +231,7 @@ impl Service {
         &self.options.changes
     }
 
-    /// No server's list is taken in while the guard is held.
+    /// While the guard is held, no list of a server is taken in.
     pub(crate) async fn pause_lists(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.refreshing.lock().await
     }
@@ -244,7 +251,7 @@ impl Service {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest_first()
     }
 
-    /// Ends all servers that were started, and flushes the engine's log.
+    /// Stops all servers that were started, and flushes the engine's log.
     pub async fn close(&self) {
         if let Some(executor) = &self.options.executor {
             executor.close().await;
@@ -263,11 +270,10 @@ impl Service {
     }
 }
 
-/// Runs work that keeps a processor busy on the runtime's blocking pool, so that connections are served
-/// meanwhile.
+/// Runs CPU-bound work on the runtime's blocking pool, so that connections are served meanwhile.
 ///
 /// # Errors
-/// [`Error::Unfinished`] where the work panics.
+/// [`Error::Unfinished`] if the work panics.
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {

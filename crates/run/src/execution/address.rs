@@ -8,16 +8,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::servers::Remote;
 
-/// What an entry may reach.
+/// Which addresses an entry of the servers file may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// `"allowPrivate": true`.
+    /// Any address: `"allowPrivate": true`.
     Anywhere,
-    /// The user wrote the address into the servers file: this machine and its network as well, but
-    /// no metadata service.
+    /// This machine and its network as well, but no metadata service: the user wrote the address
+    /// into the servers file.
     NoMetadata,
-    /// `"allowPrivate": false`, as `toolroute import` writes it, and addresses that an API
-    /// description names.
+    /// Only public addresses: `"allowPrivate": false`, which `toolroute import` writes, and
+    /// addresses that an API description names.
     PublicOnly,
 }
 
@@ -39,7 +39,7 @@ impl Reach {
         }
     }
 
-    /// Rejects a host that is a forbidden IP address; names are checked when they are resolved.
+    /// Rejects a host that is a forbidden IP address. Names are checked when they are resolved.
     pub fn check_host(self, host: &str) -> Result<(), String> {
         let literal = host.trim_start_matches('[').trim_end_matches(']');
         match literal.parse() {
@@ -48,7 +48,10 @@ impl Reach {
         }
     }
 
-    /// Resolves a name to the addresses that may be called.
+    /// Resolves a name to those of its addresses that may be called.
+    ///
+    /// # Errors
+    /// The name cannot be resolved, or none of its addresses may be called.
     pub fn resolve(self, host: &str) -> Result<Vec<IpAddr>, String> {
         use std::net::ToSocketAddrs as _;
 
@@ -66,7 +69,8 @@ fn refusal(host: &str) -> String {
     )
 }
 
-/// The IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 and 6to4.
+/// Returns the IPv4 address that an IPv6 address embeds (mapped, compatible, NAT64 or 6to4). Other
+/// addresses are returned unchanged.
 fn inner(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let segments = v6.segments();
@@ -82,7 +86,7 @@ fn inner(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether a cloud's metadata service, which hands out credentials, has this address: the
+/// Whether the address belongs to a cloud's metadata service, which hands out credentials: the
 /// link-local range, and the addresses of AWS over IPv6 and of Alibaba.
 fn is_metadata(address: IpAddr) -> bool {
     match address {
@@ -93,7 +97,7 @@ fn is_metadata(address: IpAddr) -> bool {
     }
 }
 
-/// Anything that is not an address of the public internet (IANA's special-purpose registries).
+/// Whether the address is outside the public internet, by IANA's special-purpose registries.
 fn is_private(address: IpAddr) -> bool {
     match inner(address) {
         IpAddr::V4(v4) => {

@@ -11,7 +11,8 @@ use super::invoker::Arguments;
 use super::loop_guard::{CallLimits, LoopGuard};
 use super::report::Report;
 
-/// Threads for connections. Two, so that one server's long answer delays no other's.
+/// Worker threads of the runtime that [`Blocking`] owns. Two, so that a long answer of one server
+/// does not delay another server.
 const THREADS: usize = 2;
 
 /// A callback for events during a call.
@@ -23,7 +24,7 @@ pub struct Blocking {
     executor: Arc<Executor>,
     runtime: Handle,
     on_event: Option<OnEvent>,
-    /// Shared by the calls of all orders.
+    /// Counts the calls of all orders.
     guard: Arc<LoopGuard>,
     /// The runtime, if this object owns it.
     _own: Option<Arc<Runtime>>,
@@ -35,26 +36,27 @@ pub struct Order {
     /// In the order in which they are tried.
     pub candidates: Vec<Candidate>,
     pub arguments: Arguments,
-    /// The same for each repetition of this order and for no other.
+    /// An idempotency key: the same for each repetition of this order, and different for every
+    /// other order.
     pub key: Option<String>,
-    /// A person has agreed to a destructive call.
+    /// Whether a person agreed to destructive calls.
     pub confirmed: bool,
 }
 
 impl Blocking {
-    /// Calls run on the runtime in which this is called.
+    /// Creates an instance whose calls run on the current Tokio runtime.
     ///
     /// # Errors
-    /// [`Error::NoRuntime`] outside of one.
+    /// [`Error::NoRuntime`] outside a runtime.
     pub fn new(executor: Arc<Executor>) -> Result<Self, Error> {
         let runtime = Handle::try_current().map_err(|_| Error::NoRuntime)?;
         Ok(Self { executor, runtime, on_event: None, guard: Arc::default(), _own: None })
     }
 
-    /// Starts threads of its own, for a program without a runtime.
+    /// Creates an instance with a runtime of its own, for a program without one.
     ///
     /// # Errors
-    /// Where the system gives no threads.
+    /// The system cannot start the threads.
     pub fn with_threads(executor: Arc<Executor>) -> std::io::Result<Self> {
         let own = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
         Ok(Self {
@@ -72,7 +74,7 @@ impl Blocking {
         self
     }
 
-    /// Bounds the calls of all orders together.
+    /// Limits the calls of all orders together.
     #[must_use]
     pub fn limited(mut self, limits: CallLimits) -> Self {
         self.guard = Arc::new(LoopGuard::new(limits));
@@ -83,13 +85,13 @@ impl Blocking {
         &self.executor
     }
 
-    /// Ends all servers that were started.
+    /// Stops all servers that were started.
     pub fn close(&self) {
         let executor = Arc::clone(&self.executor);
         self.wait_for(async move { executor.close().await });
     }
 
-    /// Makes a call and blocks until it ends. Returns `None` if the runtime ended first; the outcome
+    /// Makes a call and blocks until it ends. Returns `None` if the runtime ends first; the outcome
     /// is then unknown.
     ///
     /// Must not be called on one of the runtime's own threads, which would wait for itself; use

@@ -18,10 +18,11 @@ use toolroute_catalog::Tool;
 pub struct BreakerOptions {
     /// Consecutive failures that open the breaker of a tool.
     pub tool_failures: u32,
-    /// Consecutive failures that open the breaker of a server. Larger, because one hanging tool does
-    /// not make its server unavailable.
+    /// Consecutive failures that open the breaker of a server. Larger, because one hanging tool
+    /// does not make its server unavailable.
     pub server_failures: u32,
-    /// How long an open breaker blocks calls. Doubles with each failed probe.
+    /// How long an open breaker blocks calls. Doubles with each failed probe, up to
+    /// `open_for_at_most`.
     pub open_for: Duration,
     pub open_for_at_most: Duration,
 }
@@ -99,7 +100,7 @@ impl Breaker {
     fn failed(&mut self, now: Instant, threshold: u32, options: &BreakerOptions) {
         self.failures = self.failures.saturating_add(1);
         self.probe = None;
-        // A call that was sent before the breaker opened tells nothing new.
+        // A call that was sent before the breaker opened adds no information.
         if self.phase(now) == Phase::Open || self.failures < threshold {
             return;
         }
@@ -135,7 +136,7 @@ impl Breakers {
     /// Checks whether a call may be sent now. If a probe is due, this call becomes the probe.
     ///
     /// # Errors
-    /// How long to wait before the next call.
+    /// The time to wait before the next call, if a breaker is open.
     pub fn admit(&self, tool: &Tool, now: Instant) -> Result<(), Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {
@@ -217,7 +218,7 @@ mod tests {
         }
         assert!(breakers.is_open(&search, start));
         assert_eq!(breakers.admit(&search, start), Err(Duration::from_secs(15)));
-        // Another tool of the server is not held to account.
+        // Other tools of the server are not affected.
         assert!(breakers.admit(&tool("fetch"), start).is_ok());
         let later = start + Duration::from_secs(16);
         assert!(breakers.admit(&search, later).is_ok(), "the probe");

@@ -1,4 +1,4 @@
-//! The HTTP client that MCP servers and API operations are called with.
+//! The HTTP client for MCP servers and API operations.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::servers::Remote;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The error of a request without an answer.
+/// The error of a request that got no response.
 pub(super) type HttpError = reqwest::Error;
 
 /// Installs `ring` as the TLS crypto provider, unless the program has installed another.
@@ -20,9 +20,9 @@ pub fn prepare_tls() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }
 
-/// A client that sends the entry's headers to the entry's own host only. Redirects to another host
-/// are not followed, because the headers hold credentials. Forbidden IP addresses are rejected both
-/// in URLs and in the results of name resolution.
+/// Builds a client that sends the entry's headers only to the entry's own host. It does not follow
+/// redirects to another host, because the headers contain credentials. It rejects forbidden IP
+/// addresses both in URLs and in the results of name resolution.
 pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
     prepare_tls();
     let failed = |because: String| Error::HttpClient { because };
@@ -39,7 +39,7 @@ pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
         headers.insert(name, value);
     }
     let client = reqwest::Client::builder();
-    // Without TLS no certificates are read, which a small container may not have.
+    // Plain HTTP needs no certificates, which a small container may not have.
     let client = match remote.url.starts_with("http://") {
         true => client.tls_certs_only([]),
         false => client,
@@ -87,7 +87,7 @@ pub fn names_private_address(url: &str) -> bool {
 }
 
 /// Resolves names as the system does, and keeps the addresses that may be called. It runs for every
-/// connection, so a name that changes its address later is caught.
+/// connection, so that an address that changes later is checked too.
 struct ReachResolver(Reach);
 
 impl reqwest::dns::Resolve for ReachResolver {

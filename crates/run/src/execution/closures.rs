@@ -11,7 +11,7 @@ use toolroute_catalog::Tool;
 type Answering = Pending<'static, Result<Output, String>>;
 type Function = Arc<dyn Fn(Arguments) -> Answering + Send + Sync>;
 
-/// Closures, each the tool of one name.
+/// Tools that are closures, by tool name.
 #[derive(Clone, Default)]
 pub struct Closures {
     functions: HashMap<String, Function>,
@@ -23,7 +23,7 @@ impl Closures {
         Self::default()
     }
 
-    /// Adds a synchronous function. It runs on a thread where it may block.
+    /// Adds a synchronous function. It may block: it runs on the runtime's blocking pool.
     #[must_use]
     pub fn with<F>(self, tool: Tool, function: F) -> Self
     where
@@ -61,7 +61,8 @@ impl Invoker for Closures {
                 let said = format!("no function is registered as `{}`", call.tool.name);
                 return Err(Fault::before(FaultKind::Missing, said));
             };
-            // A function's error is its answer: it ran, and it has no transport that could fail.
+            // An error of the function is an answer with `is_error`, not a fault: the function ran,
+            // and there is no transport that could fail.
             let answered = function(call.arguments.clone()).await;
             Ok(answered.unwrap_or_else(|said| Output { is_error: true, ..Output::text(said) }))
         })

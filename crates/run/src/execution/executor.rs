@@ -29,10 +29,11 @@ use super::report::{Answer, Report};
 use super::timing::Timing;
 use toolroute_catalog::{Tool, ToolId};
 
-/// The longest answer that an agent receives, in characters: about 10,000 tokens.
+/// The default limit of an answer in characters: about 10,000 tokens.
 pub const DEFAULT_MAX_CHARS: usize = 40_000;
 
-/// Bytes of complete answers that are kept, so that the rest of a truncated one can be read.
+/// The memory for complete answers in bytes. They are kept so that the rest of a truncated answer
+/// can be read.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// A callback for raw errors.
@@ -41,7 +42,7 @@ pub type OnFailure = Arc<dyn Fn(&Failure) + Send + Sync>;
 /// A raw error for the log, with secrets removed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Failure {
-    /// The id under which the message to the caller refers to it.
+    /// The id that the message to the caller names.
     pub id: String,
     pub tool: ToolId,
     pub detail: String,
@@ -54,7 +55,7 @@ pub struct ExecutorOptions {
     pub timing: Timing,
     pub breakers: BreakerOptions,
     pub conditions: Conditions,
-    /// The longest answer, in characters.
+    /// The limit of an answer in characters.
     pub max_chars: usize,
     pub kept: Arc<AnswerStore>,
     pub redactor: Redactor,
@@ -77,7 +78,7 @@ impl Default for ExecutorOptions {
     }
 }
 
-/// Something that happens while a request is under way.
+/// An event during a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -93,24 +94,25 @@ pub enum Event {
     FellBack { from: ToolId, to: ToolId },
 }
 
-/// A request to call the first of some candidates, or else another.
+/// A request to call the first of some candidates, or the next ones if it fails.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
-    /// In the order in which they are tried. The first is the one that was asked for.
+    /// In the order in which they are tried. The first is the requested tool.
     pub candidates: &'a [Candidate],
     pub arguments: &'a Arguments,
-    /// The calls before it in the same session.
+    /// Counts the calls of the session and limits them.
     pub guard: &'a LoopGuard,
-    /// A person has agreed to a destructive call.
+    /// Whether a person agreed to destructive calls.
     pub confirmed: bool,
     /// The user's question, for summaries.
     pub question: &'a str,
-    /// The longest answer in tokens, if the context window is nearly full.
+    /// The limit of the answer in tokens, for a context window that is nearly full.
     pub budget_tokens: Option<usize>,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
 
-/// Calls tools. Share it by `Arc`: it holds the connections, and what was learned of the tools.
+/// Calls tools. Share it by `Arc`: it holds the connections, and the measured latencies and answer
+/// lengths of the tools.
 pub struct Executor {
     servers: Servers,
     options: ExecutorOptions,
@@ -138,14 +140,14 @@ impl Executor {
 
     /// Calls the first candidate that can be called and answers, and reports every attempt.
     ///
-    /// It always ends: each candidate has one turn, with a bounded number of tries and a timeout for
-    /// each. Dropping the future cancels the current call.
+    /// It always ends: each candidate has one turn, with a bounded number of tries and a timeout
+    /// for each. Dropping the future cancels the current call.
     pub async fn call(&self, request: &Request<'_>) -> Report {
         self.call_with_key(request, None).await
     }
 
-    /// [`Executor::call`] with a key that is the same for each repetition of this request and for no
-    /// other; it is handed on to the tool.
+    /// Like [`Executor::call`], and passes an idempotency key to the tool. The key is the same for
+    /// each repetition of this request, and different for every other request.
     pub async fn call_with_key(&self, request: &Request<'_>, key: Option<&str>) -> Report {
         let began = Instant::now();
         let (outcome, attempts) = run::Run::new(self, request, key).outcome().await;
@@ -171,28 +173,31 @@ impl Executor {
         self.sizes.estimate(tool)
     }
 
-    /// Learns from a past call, for example one that is read from a file.
+    /// Updates the estimate from a past call, for example one from a log. `latency_ms` is in
+    /// milliseconds; `chars` is the length of the answer in characters.
     pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
         self.sizes.learn(tool, latency_ms, chars);
     }
 
-    /// A text without the secrets that this executor knows.
+    /// Replaces secrets in a text: those that this executor knows, and text that looks like a
+    /// secret.
     pub fn clean(&self, text: &str) -> String {
         self.options.redactor.clean(text)
     }
 
-    /// Returns `most` characters from `offset` on of a truncated answer, by the handle in its
-    /// marker. `None` if nothing is stored under the handle any more.
+    /// Returns at most `most` characters of a stored answer, from character `offset` on. `handle`
+    /// is the one in the marker of the truncated answer. Returns `None` if the answer is no longer
+    /// stored.
     pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
         self.options.kept.get(handle, offset, most)
     }
 
-    /// Ends all servers that were started.
+    /// Stops all servers that were started.
     pub async fn close(&self) {
         self.servers.close().await;
     }
 
-    /// The text of a tool's own error, truncated for an agent and without secrets.
+    /// The error text of a tool, truncated for an agent and without secrets.
     fn said(&self, text: &str) -> String {
         const MOST_CHARS: usize = 2_000;
         let text: String = text.chars().take(MOST_CHARS).collect();
@@ -212,7 +217,7 @@ impl Executor {
         failure.id
     }
 
-    /// A tool's output, truncated to the limits of the request.
+    /// Builds the answer from a tool's output, truncated to the limits of the request.
     fn answer(
         &self,
         request: &Request<'_>,
@@ -238,7 +243,7 @@ impl Executor {
     ) -> (Output, Option<Truncation>) {
         let of_chars = whole.text.chars().count();
         let long_data = whole.data.as_ref().is_some_and(|data| {
-            // The text usually is the data, so its length is known.
+            // Data that equals the text has the text's length, which is known.
             (of_chars > most || *data != whole.text) && data.to_string().chars().count() > most
         });
         if of_chars <= most && !long_data {

@@ -40,10 +40,10 @@ use slot::{Kind, Slot};
 use time::Tense;
 use toolroute_catalog::Tool;
 
-/// A longer prompt, in bytes, is a document and is not read.
+/// The limit of a prompt in bytes. A longer prompt is a document and is not read.
 const MOST_BYTES: usize = 16 << 10;
 
-/// A prompt with more values is a list or a table and is not read.
+/// The limit of the values in a prompt. A prompt with more is a list or a table and is not read.
 const MOST_MENTIONS: usize = 200;
 
 /// Prepares the arguments of a tool from a prompt and the earlier conversation.
@@ -91,7 +91,7 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if !can_have_rest {
         return plain;
     }
-    // The part after a colon is one text only if it contains no other required value.
+    // The part after a colon counts as one text only if it contains no other required value.
     let with_rest = prompt.read(true);
     let is_asked =
         |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
@@ -99,7 +99,7 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     if is_rest { with_rest } else { plain }
 }
 
-/// The mentions of a prompt, unless it is too long.
+/// Finds the values in a prompt. Returns `None` if the prompt is too long or has too many values.
 fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
     let mentions = (prompt.len() <= MOST_BYTES).then(|| mention::scan(prompt, scan));
     mentions.filter(|mentions| mentions.len() <= MOST_MENTIONS)
@@ -177,7 +177,7 @@ impl Prompt<'_> {
         self.result(plan)
     }
 
-    /// Takes no value and asks for every required parameter.
+    /// Takes no value from the prompt, and asks for every required parameter.
     fn unread(&self) -> PreparedArguments {
         let is_asked = |slot: &&Slot| {
             slot.required && !slot.has_default && !self.given.contains_key(&slot.path[0])
@@ -284,7 +284,7 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
     }
 }
 
-/// Whether a tool is about the future ("book", "due"), by the words of its name.
+/// Guesses from the words of its name whether a tool is about the future ("book", "due").
 fn tense(tool: &Tool) -> Tense {
     const AHEAD: &[&str] = &[
         "appointment",
@@ -310,7 +310,8 @@ fn tense(tool: &Tool) -> Tense {
     if is_ahead { Tense::Ahead } else { Tense::Unknown }
 }
 
-/// What the tool's results are called: the plurals in the first sentence of its description.
+/// Nouns for the tool's results: the plurals in the first sentence of its description, in the
+/// singular.
 fn tool_nouns(tool: &Tool) -> Vec<String> {
     let first = tool.description.split(". ").next().unwrap_or_default();
     let plurals = text::words(first)

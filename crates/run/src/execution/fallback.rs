@@ -1,4 +1,5 @@
-//! Fallbacks: which tools are tried when a tool fails, with which arguments, and when none is.
+//! Fallbacks: whether other tools are tried when a tool fails, which ones, and with which
+//! arguments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,17 +11,17 @@ use super::invoker::Arguments;
 use super::params;
 use toolroute_catalog::{Catalog, Facet, Tool};
 
-/// How a tool came to be a candidate.
+/// Why a tool is a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
 pub enum Origin {
     /// The requested tool.
     Asked,
-    /// A request or a catalog declares it as a fallback.
+    /// A request or a catalog declares the tool as a fallback.
     Declared,
-    /// It satisfies a type of obligation that the requested tool satisfies.
+    /// The tool satisfies a type of obligation that the requested tool satisfies.
     SameType,
-    /// It is similar in meaning, and the user allows such fallbacks.
+    /// The tool is similar in meaning, and the user allows such fallbacks.
     ByMeaning,
 }
 
@@ -29,11 +30,12 @@ pub enum Origin {
 pub struct Candidate {
     pub tool: Arc<Tool>,
     pub origin: Origin,
-    /// Its declaration says that it may run even after another tool may have written.
+    /// Whether the tool may run even if an earlier candidate may have written something, as its
+    /// declaration states.
     pub safe_after_write: bool,
 }
 
-/// After which endings of one tool the next is tried.
+/// The endings of one candidate after which the next one is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     pub timeout: bool,
@@ -47,7 +49,7 @@ impl Default for Conditions {
     }
 }
 
-/// A tool near another in meaning.
+/// A tool that is similar in meaning to another.
 #[derive(Clone, Debug)]
 pub struct Neighbor {
     pub tool: Arc<Tool>,
@@ -55,39 +57,41 @@ pub struct Neighbor {
     pub similarity: f32,
 }
 
-/// The least similarity of a fallback by meaning. Below it, tools share a subject and do different
-/// things to it.
+/// The least similarity of a fallback by meaning. Tools below it share a subject, but do different
+/// things with it.
 const MIN_SIMILARITY: f32 = 0.6;
 
 /// Trying more tools would take longer than a user waits.
 const MOST_CANDIDATES: usize = 5;
 
-/// Which tools may stand in for the one that is asked for, beside those that the catalog declares.
+/// The fallbacks for a requested tool, in addition to those that the catalog declares.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StandIns<'a> {
-    /// Named with the request, in the order in which they are tried.
+    /// Fallbacks that the request names, in the order in which they are tried.
     pub named: &'a [Arc<Tool>],
-    /// The most similar tools. Empty unless the user enables them: of two similar databases, one
-    /// must not answer for the other.
+    /// The most similar tools. Empty unless the user enables such fallbacks: of two similar
+    /// databases, one must not answer for the other.
     pub by_meaning: &'a [Neighbor],
 }
 
 impl Candidate {
-    /// The one tool that was asked for.
+    /// The candidate for the requested tool itself.
     pub fn asked(tool: Arc<Tool>) -> Self {
         Self { tool, origin: Origin::Asked, safe_after_write: false }
     }
 
-    /// Whether it is called after another tool answered with an error or an empty answer. A fallback
-    /// by meaning is not: it could return a record of something else.
+    /// Whether the candidate is tried after another tool answered with an error or an empty answer.
+    /// A fallback by meaning is not, because it could return a record of something else.
     pub fn follows_an_answer(&self) -> bool {
         self.origin != Origin::ByMeaning
     }
 }
 
-/// The tool that was asked for and those to try after it: the ones named with the request and the
-/// ones that it declares; where there are none, those that satisfy the same types of obligations;
-/// last the ones that are near in meaning. No tool twice, and five at most.
+/// Returns the requested tool and its fallbacks in the order in which they are tried: first the
+/// fallbacks that the request names, then those that the tool declares. If there are neither, tools
+/// follow that satisfy the same types of obligations. Fallbacks by meaning come last.
+///
+/// No tool appears twice, and there are at most five candidates.
 pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>) -> Vec<Candidate> {
     let mut chain = vec![Candidate::asked(Arc::clone(asked))];
     let mut add = |tool: &Arc<Tool>, origin, safe_after_write| {
@@ -116,8 +120,8 @@ pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>)
     chain
 }
 
-/// The tools that satisfy a type which this one satisfies, do nothing worse and take what it takes,
-/// in the order of the catalog.
+/// The tools that satisfy a type which the requested tool satisfies, have no worse effects and take
+/// the same arguments, in the order of the catalog.
 fn same_type<'a>(
     asked: &'a Tool,
     catalog: &'a Catalog,
@@ -147,7 +151,7 @@ fn takes_the_same(asked: &Tool, other: &Tool) -> bool {
     asked.id != other.id && map_arguments(asked, other, &sample(asked)).is_some()
 }
 
-/// Arguments that stand for "all that the tool requires".
+/// Sample arguments: a value of the right type for each required parameter.
 fn sample(tool: &Tool) -> Arguments {
     let schema = schema(tool);
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -168,11 +172,12 @@ fn schema(tool: &Tool) -> Value {
     tool.input_schema.as_ref().and_then(|schema| schema.to_value()).unwrap_or_default()
 }
 
-/// The arguments for one tool as another takes them; `None` where one that the first requires has
-/// no place in the second, or the second requires one that was not given.
+/// Maps the arguments of one tool to the parameters of another. Returns `None` if an argument that
+/// the first tool requires has no parameter in the second, or if the second requires one that was
+/// not given.
 ///
-/// Parameters of the same name or of names for the same thing belong together. Where a tool
-/// requires one text and one text is left over, that is the one.
+/// Parameters match if their names are equal or mean the same. If the second tool still requires
+/// one text, and one text is left over, these two match as well.
 pub fn map_arguments(from: &Tool, to: &Tool, given: &Arguments) -> Option<Arguments> {
     let (from, to) = (schema(from), schema(to));
     let Some(targets) = to["properties"].as_object() else { return Some(given.clone()) };
@@ -206,7 +211,8 @@ pub fn map_arguments(from: &Tool, to: &Tool, given: &Arguments) -> Option<Argume
     (!lost).then_some(mapped)
 }
 
-/// An alias must not put a number where a list belongs.
+/// Whether the types of two parameters agree, if both are declared. An alias must not put a number
+/// where a list is expected.
 fn same_kind(name: &str, from: &Value, to: &Value) -> bool {
     let kind = |schema: &Value| schema["type"].as_str().map(str::to_owned);
     match (kind(&from["properties"][name]), kind(to)) {

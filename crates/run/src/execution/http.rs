@@ -18,7 +18,7 @@ mod multipart;
 
 const MOST_BODY: usize = 64 << 20;
 
-/// The header that APIs know a repeated request by: the draft of the HTTP API working group.
+/// The header by which APIs recognize a repeated request (a draft of the HTTP API working group).
 const KEY: &str = "idempotency-key";
 
 /// Headers that arguments must not set: they authenticate the client or frame the request.
@@ -40,7 +40,7 @@ pub struct HttpOperations {
 
 impl HttpOperations {
     /// # Errors
-    /// Headers that HTTP does not allow, or a system without certificates.
+    /// The entry's URL or a header is not allowed, or the system has no certificates.
     pub fn new(remote: Remote) -> Result<Self, Error> {
         Ok(Self { client: client::for_remote(&remote)?, remote })
     }
@@ -120,7 +120,7 @@ impl HttpOperations {
 
 /// Adds one segment to the path.
 fn push(url: &mut Url, part: &str) -> Result<(), String> {
-    // A URL parser removes tabs and line ends, and `..` could remain.
+    // A URL parser removes tabs and line ends, which could produce `..`.
     if part.chars().any(char::is_control) {
         return Err("a path argument with a control character".to_owned());
     }
@@ -136,7 +136,7 @@ fn push(url: &mut Url, part: &str) -> Result<(), String> {
     if is_one { Ok(()) } else { Err("a path argument that is no one segment".to_owned()) }
 }
 
-/// Whether an address, as a server will read it, is below another.
+/// Whether `url`, as a server will parse it, is below `base`.
 fn is_below(base: &Url, url: &Url) -> bool {
     let Ok(read) = Url::parse(url.as_str()) else { return false };
     let root = base.path().trim_end_matches('/');
@@ -150,7 +150,7 @@ fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))
 }
 
-/// The given arguments of the operation, once for each place that takes them.
+/// The arguments that were given for the operation, once for each place that takes them.
 fn given<'a>(
     operation: &'a Operation,
     arguments: &'a Arguments,
@@ -160,7 +160,7 @@ fn given<'a>(
     operation.arguments.iter().filter_map(value).filter(|(_, value)| !value.is_null())
 }
 
-/// A part of the path with its `{names}` filled in.
+/// A segment of the path with its `{names}` filled in.
 fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<String, String> {
     let mut filled = part.to_owned();
     for (argument, value) in given(operation, arguments) {
@@ -179,8 +179,8 @@ fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<St
     Ok(filled)
 }
 
-/// OpenAPI's default style `form`: a list is repeated, or joined by commas where it does not
-/// explode.
+/// Adds an argument to the query in OpenAPI's default style `form`: a list becomes one pair for
+/// each element, or one value joined by commas if it is not exploded.
 fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
     if argument.deep && value.is_object() {
         return add_deep(url, argument.sent_name(), value, 0);
@@ -198,8 +198,9 @@ fn add_pairs(url: &mut Url, argument: &OperationArgument, value: &Value) {
     }
 }
 
-/// OpenAPI's style `deepObject`: `a[b]=1&a[c][d]=2`. It does not define nested lists and objects;
-/// they are written as most servers read them, with lists as repeated pairs.
+/// Adds an argument to the query in OpenAPI's style `deepObject`: `a[b]=1&a[c][d]=2`. OpenAPI does
+/// not define nested lists and objects. They are written as most servers read them, with lists as
+/// repeated pairs.
 fn add_deep(url: &mut Url, name: &str, value: &Value, depth: usize) {
     const DEEPEST: usize = 8;
     match value {
@@ -215,7 +216,7 @@ fn add_deep(url: &mut Url, name: &str, value: &Value, depth: usize) {
     }
 }
 
-/// A value as it stands in a path, a query or a header.
+/// Formats a value for a path, a query or a header.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -391,7 +392,7 @@ mod tests {
         assert!(sent(json!({})).is_err());
     }
 
-    /// What is sent to an operation with a body of this type: the type, and the body.
+    /// The content type and the body that are sent to an operation with a body of this media type.
     fn body_of(media_type: &str, required: bool, arguments: Value) -> Result<[String; 2], Fault> {
         let mut operation = operation();
         operation.path = "/notes".to_owned();

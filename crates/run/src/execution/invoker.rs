@@ -31,7 +31,7 @@ pub enum Changed {
     Resource {
         uri: String,
     },
-    /// The server was dropped, and is not called for a while.
+    /// The server was dropped, and calls to it fail for a while.
     Dropped {
         because: String,
     },
@@ -56,34 +56,35 @@ pub struct Progress {
 pub struct Call<'a> {
     pub tool: &'a Tool,
     pub arguments: &'a Arguments,
-    /// An idempotency key, the same for each repetition of this call and for no other.
+    /// An idempotency key: the same for each repetition of this call, and different for every other
+    /// call.
     pub key: Option<&'a str>,
     pub on_progress: OnProgress<'a>,
 }
 
 /// Runs the tools of one server, program or library.
 ///
-/// Dropping a future cancels what it does: a caller's timeout needs no other way. An invoker is
-/// shared by all calls, and must not let a call that hangs delay another.
+/// Dropping a returned future cancels its work, which is how callers enforce timeouts. All calls
+/// share an invoker, so a call that hangs must not delay another.
 pub trait Invoker: Send + Sync {
-    /// Runs a tool once. What the tool itself says went wrong is an [`Output`] with `is_error`.
+    /// Runs a tool once. An error that the tool itself reports is an [`Output`] with `is_error`.
     ///
     /// # Errors
-    /// Why there is no answer of the tool.
+    /// A [`Fault`] if the tool gave no answer.
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>>;
 
     /// Connects, starts or checks what the next call needs, without calling a tool.
     ///
     /// # Errors
-    /// Why the server is unavailable.
+    /// The server is unavailable.
     fn prepare(&self) -> Pending<'_, Result<(), Fault>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// The tools that the server says it has.
+    /// Lists the tools of the server.
     ///
     /// # Errors
-    /// Why it did not say.
+    /// The server did not list its tools.
     fn tools(&self) -> Pending<'_, Result<Vec<Tool>, Fault>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
@@ -96,7 +97,8 @@ pub trait Invoker: Send + Sync {
     /// Sends an MCP request that is not a tool call, such as `resources/read`.
     ///
     /// # Errors
-    /// [`FaultKind::Missing`] where the server has no such thing; else why there is no answer.
+    /// [`FaultKind::Missing`] if the server does not support the method; otherwise the reason why
+    /// there is no answer.
     fn ask<'a>(&'a self, method: &'a str, _params: Value) -> Pending<'a, Result<Value, Fault>> {
         let said = format!("no {method} here");
         Box::pin(std::future::ready(Err(Fault::before(FaultKind::Missing, said))))
@@ -105,7 +107,7 @@ pub trait Invoker: Send + Sync {
     /// Sets the callback for changes that the server announces; it replaces an earlier one.
     fn watch(&self, _told: OnChange) {}
 
-    /// Ends what it started. A later call starts it again.
+    /// Stops everything that the invoker started. A later call starts it again.
     fn close(&self) -> Pending<'_, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -118,24 +120,24 @@ pub struct Output {
     /// The answer as a value, if the tool gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// Pictures, sound and files, as the tool sent them.
+    /// Images, audio and files, as the tool sent them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// The tool says of itself that it failed.
+    /// Whether the tool reports that it failed.
     pub is_error: bool,
-    /// The MCP content blocks of the answer, if they hold more than text and attachments; for
-    /// callers that pass an answer on. Empty if the answer was truncated.
+    /// The MCP content blocks of the answer, if they contain more than text and attachments.
+    /// Callers that pass an answer on need them. Empty if the answer was truncated.
     #[serde(skip)]
     pub blocks: Vec<Value>,
 }
 
-/// A part of an answer that is no text.
+/// A part of an answer that is not text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attachment {
     /// `image`, `audio` or `resource`.
     pub kind: &'static str,
     pub mime_type: String,
-    /// Base64.
+    /// The content in Base64.
     pub data: String,
 }
 
@@ -144,7 +146,8 @@ impl Output {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// An answer that is a value; a text stands for itself, anything else as JSON.
+    /// Creates an answer from a value. The text is the string itself, or the JSON of any other
+    /// value.
     pub fn data(data: Value) -> Self {
         let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
         Self { text, data: Some(data), ..Self::default() }
@@ -171,13 +174,13 @@ impl Output {
 pub enum FaultKind {
     /// The server could not be started or connected to.
     Unreachable,
-    /// The connection broke, or what came over it was not understood.
+    /// The connection broke, or a message over it was invalid.
     Broken,
-    /// No answer in time.
+    /// The server did not answer in time.
     Timeout,
-    /// The server asks to come back later.
+    /// The server asks the client to try again later.
     Busy,
-    /// The server understood the call and would not run it.
+    /// The server understood the call and refused it.
     Refused,
     /// The server has no such tool.
     Missing,
@@ -215,11 +218,13 @@ impl fmt::Display for FaultKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// Whether the call may have reached the tool. A write that may have is never repeated.
+    /// Whether the call may have reached the tool. A write that may have reached it is never
+    /// repeated.
     pub reached: bool,
-    /// The details, in the words of the component that failed. For the log, never for an answer.
+    /// The details, in the words of the component that failed. They are for the log, never for an
+    /// answer.
     pub detail: String,
-    /// A description that an answer may contain; otherwise the description of the kind.
+    /// A description that an answer may contain. Without one, the description of `kind` is used.
     pub told: Option<String>,
 }
 

@@ -1,9 +1,9 @@
-//! JSON with comments, trailing commas and a byte-order mark, as configuration files have it.
+//! JSON with comments, trailing commas and a byte-order mark, as in configuration files.
 
 use serde_json::Value;
 
-/// Replaces comments, trailing commas and a byte-order mark by spaces. The result is JSON, and its
-/// values keep their byte offsets.
+/// Replaces comments, trailing commas and a byte-order mark with spaces. The result is JSON, and
+/// its values keep their byte offsets.
 pub fn blank(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if text.starts_with('\u{feff}') {
@@ -16,7 +16,7 @@ pub fn blank(text: &str) -> String {
             (b'/', Some(b'/')) => {
                 fill(&mut bytes, at, |rest| find(rest, b"\n").unwrap_or(rest.len()))
             }
-            // The end is searched after the opening sign: `/*/` has no end.
+            // The end is searched after the opening `/*`: the comment `/*/` has no end.
             (b'/', Some(b'*')) => fill(&mut bytes, at, |rest| {
                 find(&rest[2..], b"*/").map_or(rest.len(), |end| end + 4)
             }),
@@ -49,7 +49,7 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     (at + 1).min(bytes.len())
 }
 
-/// Replaces a comment by spaces, except for its line ends.
+/// Replaces a comment with spaces, except for its line ends.
 fn fill(bytes: &mut [u8], at: usize, length: impl Fn(&[u8]) -> usize) -> usize {
     let end = at + length(&bytes[at..]);
     bytes[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
@@ -60,10 +60,10 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// The value of a text with comments.
+/// Parses JSON with comments.
 ///
 /// # Errors
-/// The syntax error, with its place in the text.
+/// The syntax error, with its position in the text.
 pub fn value(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(&blank(text))
 }

@@ -15,14 +15,14 @@ use toolroute_catalog::{Cost, Tool};
 /// session and are off by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLimits {
-    /// How often the same call with the same arguments is made, unless another call may have changed
-    /// something in between.
+    /// How often the same call with the same arguments may be made, unless another call may have
+    /// changed something in between.
     pub same_call: u32,
     /// How often a cycle of calls may repeat.
     pub same_cycle: u32,
-    /// Calls in all.
+    /// The limit of all calls.
     pub calls: Option<u32>,
-    /// Their total cost, in units of the cheapest tier (`cost_units`).
+    /// The limit of their total cost, in units of the cheapest tier (`cost_units`).
     pub cost: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ impl Default for CallLimits {
     }
 }
 
-/// The cost of a call of a tier: each tier costs about three times the one below it.
+/// The cost of a call by its tier. Each tier costs about three times as much as the one below it.
 pub fn cost_units(cost: Option<Cost>) -> u32 {
     match cost {
         Some(Cost::Tiny) => 1,
@@ -42,7 +42,7 @@ pub fn cost_units(cost: Option<Cost>) -> u32 {
     }
 }
 
-/// Why a call is not made.
+/// The limit that refuses a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "limit", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -52,7 +52,7 @@ pub enum Exceeded {
         times: u32,
         answered: u32,
     },
-    /// The last calls repeat: a cycle of `length` calls came `times` times.
+    /// The last calls repeat: a cycle of `length` calls was made `times` times.
     Cycle {
         length: usize,
         times: u32,
@@ -85,7 +85,8 @@ impl std::fmt::Display for Exceeded {
     }
 }
 
-/// The calls of one session so far, shared by everything that works for the session.
+/// Counts the calls of one session and enforces its limits. Everything that works for the session
+/// shares it.
 #[derive(Debug)]
 pub struct LoopGuard {
     limits: CallLimits,
@@ -101,11 +102,11 @@ pub struct CallKey(u64);
 struct CallCounts {
     calls: u32,
     cost: u32,
-    /// Repetitions by call, since another call may have changed something.
+    /// Repetitions by call, counted since another call may last have changed something.
     repeated: LruCache<CallKey, Repetition>,
     /// The latest calls, oldest first.
     latest: Vec<CallKey>,
-    /// The calls of a refused cycle, until a call outside the cycle comes.
+    /// The calls of a refused cycle, until a call outside the cycle is made.
     circling: Vec<CallKey>,
 }
 
@@ -115,7 +116,7 @@ struct Repetition {
     answered: u32,
 }
 
-/// The calls of a session, as they are stored between two programs.
+/// The calls of a session in a form that can be stored between two runs of a program.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallHistory {
@@ -126,10 +127,10 @@ pub struct CallHistory {
     latest: Vec<CallKey>,
 }
 
-/// The longest cycle that is looked for.
+/// The longest cycle that is detected, in calls.
 const LONGEST_CYCLE: usize = 8;
 
-/// Calls whose repetitions are counted; the least recently used are forgotten.
+/// The number of calls whose repetitions are counted. The least recently used are forgotten.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero. This is a bug.");
 
 impl LoopGuard {
@@ -137,7 +138,7 @@ impl LoopGuard {
         Self::restore(limits, CallHistory::default())
     }
 
-    /// A guard that continues with the calls of an earlier program.
+    /// Creates a guard that continues from a stored history.
     pub fn restore(limits: CallLimits, history: CallHistory) -> Self {
         let CallHistory { calls, cost, repeated: kept, latest } = history;
         let mut repeated = LruCache::new(REMEMBERED);
@@ -148,7 +149,7 @@ impl LoopGuard {
         Self { limits, made: Mutex::new(made) }
     }
 
-    /// What [`LoopGuard::restore`] takes.
+    /// Returns the history, which [`LoopGuard::restore`] takes.
     pub fn history(&self) -> CallHistory {
         let made = self.made();
         CallHistory {
@@ -163,10 +164,10 @@ impl LoopGuard {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call that a caller asks for.
+    /// Counts a requested call.
     ///
     /// # Errors
-    /// Why it is not to be made.
+    /// The limit that refuses the call.
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let mut made = self.made();
         let key = key(tool, arguments);
@@ -192,7 +193,7 @@ impl LoopGuard {
         Ok(key)
     }
 
-    /// Removes a call that was not sent: it needs a confirmation, or no server has the tool.
+    /// Removes a call that was not sent, because it needs a confirmation or no server has the tool.
     pub fn unmade(&self, key: CallKey) {
         let mut made = self.made();
         if made.latest.last() == Some(&key) {
@@ -203,8 +204,8 @@ impl LoopGuard {
         }
     }
 
-    /// Notes that a call may have changed something, which is a reason to repeat other calls: tests
-    /// run again after each edit.
+    /// Records that a call may have changed something, which is a reason to repeat other calls:
+    /// tests are run again after each edit.
     pub fn changed(&self, key: CallKey) {
         let mut made = self.made();
         let own = made.repeated.pop(&key);
@@ -212,7 +213,7 @@ impl LoopGuard {
         own.map(|own| made.repeated.put(key, own));
     }
 
-    /// Notes that a call was answered.
+    /// Records that a call was answered.
     pub fn answered(&self, key: CallKey) {
         if let Some(repeated) = self.made().repeated.get_mut(&key) {
             repeated.answered += 1;
@@ -251,7 +252,7 @@ impl Default for LoopGuard {
     }
 }
 
-/// The length of the shortest cycle that came `times` times before the last call.
+/// The length of the shortest cycle that is repeated `times` times before the last call.
 fn cycle(calls: &[CallKey], times: usize) -> Option<usize> {
     let repeats = |length: usize| {
         let needed = length * times + 1;
@@ -312,11 +313,11 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    /// Of so many calls in turn of these tools, the first that is refused.
+    /// Calls the tools in turn, and returns the number of the first refused call with its reason.
     fn refused(guard: &LoopGuard, names: &[&str]) -> Option<(usize, Exceeded)> {
         let tools: Vec<Tool> = names.iter().map(|name| Tool::new(None, name, "")).collect();
         (0..30).find_map(|nth| {
-            // Each of them may change something.
+            // Each call may change something.
             let asked = guard.ask(&tools[nth % tools.len()], &Arguments::new());
             asked.map(|key| guard.changed(key)).err().map(|exceeded| (nth + 1, exceeded))
         })

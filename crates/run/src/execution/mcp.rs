@@ -1,8 +1,8 @@
 //! MCP servers: one connection for each, shared by all calls and opened when first needed.
 //!
 //! A server that dies is restarted, at first immediately and later after a growing pause, during
-//! which calls fail immediately. After an abandoned call the server is pinged, and killed if it does
-//! not reply.
+//! which calls fail immediately. After an abandoned call the server is pinged, and it is killed if
+//! it does not reply.
 
 mod connection;
 mod intake;
@@ -30,22 +30,23 @@ use toolroute_catalog::Tool;
 /// How connections are made and kept.
 #[derive(Clone, Debug)]
 pub struct McpOptions {
-    /// The time until a program's first answer. `npx`, `uvx` and `docker` may have to download it,
-    /// and start over if they are interrupted.
+    /// The time limit for a program's first answer. `npx`, `uvx` and `docker` may have to download
+    /// the program, and start over if they are interrupted.
     pub start_timeout: Duration,
-    /// The time for an answer to requests other than calls: a handshake over HTTP, lists.
+    /// The time limit for answers to requests other than calls: a handshake over HTTP, lists.
     pub answer_timeout: Duration,
-    /// After so long without a message the server is pinged before the next call.
+    /// The time without a message after which the server is pinged before the next call.
     pub idle_before_check: Duration,
-    /// The time for an answer to such a ping.
+    /// The time limit for the answer to such a ping.
     pub check_timeout: Duration,
     /// The time for a server to exit before it is killed.
     pub close_grace: Duration,
     /// The longest pause between two starts.
     pub longest_pause: Duration,
     pub process: ProcessOptions,
-    /// Announces all client capabilities (sampling, elicitation, roots), which are then refused. Only
-    /// for finding out which tools a server lists with them, not for calls.
+    /// Whether to announce all client capabilities (sampling, elicitation, roots), whose requests
+    /// are then refused. This is only for finding out which tools a server lists to such clients,
+    /// not for calls.
     pub says_it_offers_all: bool,
 }
 
@@ -72,7 +73,7 @@ enum Reach {
 }
 
 impl Reach {
-    /// A redactor for the secrets that the server is given.
+    /// A redactor for the secrets that are passed to the server.
     fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
         redactor.hide(match self {
@@ -93,14 +94,14 @@ struct ServerState {
     name: String,
     reach: Reach,
     options: McpOptions,
-    /// A server may tell on stderr what it was given.
+    /// Removes secrets from log lines, because a server may write them to stderr.
     redactor: Redactor,
     state: Arc<Mutex<State>>,
     born: Instant,
-    /// Milliseconds since `born` at which the server was last heard of.
+    /// The arrival of the server's latest message, in milliseconds since `born`.
     heard: AtomicU64,
     watcher: Watcher,
-    /// Set when the server is closed, which stops waiting for its start.
+    /// Set when the server is closed, so that nothing waits for its start any longer.
     closing: watch::Sender<bool>,
 }
 
@@ -114,14 +115,14 @@ struct State {
     dropped: Option<String>,
 }
 
-/// Restarts without a pause: a server that a call has killed twice, at first and when it was retried,
-/// is available for the next tool immediately.
+/// The number of restarts without a pause. Two, so that a server that one call has killed twice (at
+/// first and when it was retried) is available for the next tool immediately.
 const FREE_STARTS: u32 = 2;
 
 /// The pause before the next restart; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long a server stays paused after it sent too much.
+/// How long a server stays paused after it was dropped because it sent too much.
 const DROPPED_PAUSE: Duration = Duration::from_secs(300);
 
 impl McpServer {
@@ -370,7 +371,7 @@ impl ServerState {
     }
 }
 
-/// Pauses the server for long, because it would flood the connection again.
+/// Pauses the server for [`DROPPED_PAUSE`], because it would flood the connection again.
 fn leave_alone(state: &mut State, because: &str) {
     state.dropped = Some(because.to_owned());
     state.not_before = Some(Instant::now() + DROPPED_PAUSE);

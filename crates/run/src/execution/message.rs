@@ -1,4 +1,4 @@
-//! The message to the caller if no tool answered.
+//! The message to the caller when no tool answered.
 //!
 //! It contains no text from a server except tool names: an error may quote paths, keys and code, or
 //! try to mislead the model that reads it.
@@ -16,7 +16,7 @@ use super::report::{Attempt, Ending, Hint, Skip};
 use super::timing::display_name;
 use toolroute_catalog::Tool;
 
-/// In the order of [`KINDS`].
+/// The patterns in the order of [`KINDS`].
 static WORDS: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new([
         r"(?i)not found|no such|does not exist|doesn't exist|unknown|enoent|\b404\b",
@@ -44,7 +44,7 @@ pub(super) fn confirmation(tool: &Tool) -> String {
     format!("{} may change or delete something; it runs once you agree", display_name(tool))
 }
 
-/// A message about the attempts and what to do next.
+/// A message about the attempts and about what to do next.
 pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt]) -> String {
     let name = |attempt: &Attempt| {
         let tool = tools.iter().find(|tool| tool.id == attempt.tool);

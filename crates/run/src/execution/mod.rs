@@ -5,9 +5,9 @@
 //! applies timeouts, retries, circuit breakers and fallbacks, and truncates long answers. Each
 //! request yields one answer or one message, and a record of every attempt.
 //!
-//! It must never know how tools are found, ranked or learned about: the ranking asks it which
-//! breakers are open, and the learning receives the attempts. It reads no environment variables,
-//! and writes files only into a folder that the caller gives for long answers.
+//! This module must not know how tools are found, ranked or learned about: the ranking asks it
+//! which breakers are open, and the learning receives the attempts. It reads no environment
+//! variables, and writes files only into a folder that the caller provides for long answers.
 //!
 //! ```
 //! use std::sync::Arc;

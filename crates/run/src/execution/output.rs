@@ -1,7 +1,8 @@
 //! Truncation of long answers.
 //!
-//! A truncated answer keeps its shape: JSON parses, a table keeps its header, a text ends with a
-//! sentence. A marker says what is missing and under which handle the whole answer is stored.
+//! A truncated answer keeps its shape: JSON can be parsed, a table keeps its header, and a text
+//! ends with a sentence. A marker states what is missing and under which handle the whole answer is
+//! stored.
 
 mod json;
 mod size;
@@ -29,7 +30,7 @@ pub enum Shape {
     Text,
 }
 
-/// The shape of a text.
+/// Detects the shape of a text.
 pub fn shape(text: &str) -> Shape {
     let start = text.trim_start();
     if start.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -42,29 +43,30 @@ pub fn shape(text: &str) -> Shape {
     }
 }
 
-/// What was left out of an answer.
+/// How an answer was truncated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Truncation {
     pub shape: Shape,
-    /// Characters of the whole.
+    /// The length of the whole answer in characters.
     pub of_chars: usize,
-    /// A summary stands in its place, not its beginning.
+    /// Whether the answer is a summary instead of the beginning of the text.
     pub summarized: bool,
     /// The handle of the stored whole answer; `None` if it could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
-    /// The whole value if it was truncated, because a truncated one may not fit the tool's output
-    /// schema. For callers that pass answers on.
+    /// The whole value if it was truncated, because a truncated one may not match the tool's output
+    /// schema. It is for callers that pass answers on.
     #[serde(skip)]
     pub whole_data: Option<Value>,
 }
 
-/// The smallest limit, which leaves room for the marker.
+/// The smallest limit in characters, which leaves room for the marker.
 pub const LEAST_CHARS: usize = 200;
 
-/// At most `most` characters of the text, the marker among them.
+/// Truncates a text to at most `most` characters, including the marker. The result has the shape of
+/// the whole text.
 ///
-/// Never less than `LEAST_CHARS`. The result has the shape of the whole.
+/// A limit below [`LEAST_CHARS`] counts as [`LEAST_CHARS`].
 pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
     let most = most.max(LEAST_CHARS);
     let chars = text.chars().count();
@@ -78,19 +80,19 @@ pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
     }
 }
 
-/// A value of at most so many characters as JSON.
+/// Truncates a value to at most `most` characters of JSON.
 pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -> Value {
     json::truncate_value(value, most.max(LEAST_CHARS), handle)
 }
 
-/// The marker in the place of missing text.
+/// The marker that replaces missing text.
 fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
     let rest =
         handle.map_or(String::new(), |handle| format!("; the rest is under handle {handle}"));
     format!("[truncated: {shown} of {chars} characters{rest}]")
 }
 
-/// The text up to so many characters.
+/// The first `most` characters of a text.
 fn first_chars(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => &text[..end],

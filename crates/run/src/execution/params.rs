@@ -50,13 +50,13 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// An input that the tool needs and was not given.
+/// A required input that was not given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Missing {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What the schema says of its type.
+    /// The type that the schema declares.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Value>,
 }
@@ -65,9 +65,9 @@ pub struct Missing {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Clarification {
     pub missing: Vec<Missing>,
-    /// The arguments that do not fit the schema: where, and why.
+    /// The arguments that do not fit the schema, each with the reason.
     pub unfit: Vec<String>,
-    /// Arguments that the schema takes; null where none were found.
+    /// Example arguments that fit the schema; null if none were found.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub example: Value,
 }
@@ -99,12 +99,12 @@ pub struct Prepared {
     pub unchecked: bool,
 }
 
-/// Arguments under the names that a schema has.
+/// Renames arguments to the names in the schema.
 pub(super) fn rename_given(given: &Arguments, root: &Value) -> Arguments {
     names::rename(given, root, &mut Vec::new())
 }
 
-/// Checks arguments against schemas, which it compiles once each.
+/// Checks arguments against schemas. Each schema is compiled once.
 #[derive(Default)]
 pub struct Parameters {
     compiled: Mutex<HashMap<String, CompiledSchema>>,
@@ -158,7 +158,7 @@ impl Parameters {
     /// Checks that the arguments can be validated against the schema in bounded time.
     ///
     /// # Errors
-    /// [`TooLarge`].
+    /// [`TooLarge`] if the validation could take too long.
     pub fn admit(&self, tool: &Tool, given: &Arguments) -> Result<(), TooLarge> {
         let Some(schema) = &tool.input_schema else { return Ok(()) };
         let compiled = self.compiled(tool.id.as_str(), schema);
@@ -235,7 +235,7 @@ impl Checker {
     }
 }
 
-/// Whether a value fits a schema, formats among it.
+/// Whether a value fits a schema, including its formats.
 #[cfg(test)]
 pub(super) fn is_valid(schema: &Value, value: &Value) -> bool {
     Checker::new(schema).0.is_some_and(|(validator, ..)| validator.is_valid(value))
@@ -316,7 +316,7 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
     errors.take(MOST).collect()
 }
 
-/// A value as a report shows it, truncated if it is long.
+/// A value for a report, truncated if it is long.
 fn shown(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();

@@ -15,10 +15,10 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// `server:tool` may be written for `server__tool`.
+    /// Compiles patterns. `server:tool` is accepted for `server__tool`.
     ///
     /// # Errors
-    /// A pattern that cannot be read.
+    /// A pattern is invalid.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let mut builder = GlobSetBuilder::new();
         let failed = |pattern: &str, error: &globset::Error| Error::Pattern {
@@ -52,11 +52,11 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// Offers of a server only the tools that match `only`, if there is one, and none that match
+    /// Restricts a server to the tools that match `only`, if it is given, and that do not match
     /// `without`.
     ///
     /// # Errors
-    /// A pattern that cannot be read.
+    /// A pattern is invalid.
     pub fn narrow(
         &mut self,
         server: &str,
@@ -69,7 +69,7 @@ impl Offers {
         Ok(())
     }
 
-    /// Whether the tool is one of those that its server offers.
+    /// Whether the tool's server offers it.
     pub fn admits(&self, tool: &Tool) -> bool {
         let server = tool.server.as_deref().unwrap_or_default();
         let Some((only, without)) = self.by_server.get(server) else { return true };
@@ -78,31 +78,32 @@ impl Offers {
     }
 }
 
-/// Which tools a person must agree to, each time.
+/// Which calls need the agreement of a person, each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confirm {
     Never,
-    /// Tools that declare to be destructive, and undeclared ones whose names suggest it.
+    /// Tools that declare that they are destructive, and tools without a declaration whose names
+    /// suggest it.
     #[default]
     Destructive,
-    /// All tools that do not declare to be read-only.
+    /// All tools that do not declare that they only read.
     Writes,
 }
 
-/// Which tools may run. By default all may, and destructive ones need a confirmation.
+/// Which tools may run. By default all of them may, and destructive ones need a confirmation.
 ///
 /// A tool's hints come from its author. They can only add restrictions, except in read-only mode,
-/// where a tool must declare that it only reads. That mode trusts the servers; `allow` limits which
-/// of them.
+/// where a tool must declare that it only reads. That mode trusts the servers' declarations;
+/// `allow` limits which servers.
 #[derive(Clone, Debug, Default)]
 pub struct Permissions {
-    /// If not empty, only these run.
+    /// If not empty, only matching tools may run.
     pub allow: Patterns,
-    /// These never run.
+    /// Matching tools never run.
     pub deny: Patterns,
     /// The tools that each server's entry offers.
     pub offers: Offers,
-    /// Only tools that say they only read.
+    /// Whether only tools that declare that they only read may run.
     pub read_only: bool,
     pub confirm: Confirm,
 }
@@ -112,10 +113,10 @@ pub struct Permissions {
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Allowed,
-    /// A person has to agree first.
+    /// A person must agree first.
     NeedsConfirmation,
     NotAllowed,
-    /// It may change something, in read-only mode.
+    /// The tool may change something, and read-only mode is on.
     NotReadOnly,
 }
 
@@ -125,7 +126,7 @@ impl Permissions {
         self.judge(tool, true) == Verdict::Allowed
     }
 
-    /// Whether the tool may run; `confirmed` says that a person agreed.
+    /// Whether the tool may run. `confirmed` states whether a person agreed.
     pub fn judge(&self, tool: &Tool, confirmed: bool) -> Verdict {
         let id = tool.id.as_str();
         if !self.offers.admits(tool) {

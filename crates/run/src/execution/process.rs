@@ -1,9 +1,10 @@
 //! Programs that run once for each call: JSON in, JSON out.
 //!
-//! The program gets `{"tool": "name", "arguments": {…}}` on stdin, with the call's `key` where it has
-//! one; stdin is then closed, and it writes one JSON value to stdout; anything that is no JSON is taken as text. An exit status other than 0
-//! means that the tool failed; what it wrote on stderr goes to the log. A call's program is killed
-//! with all that it started when the call is given up.
+//! The program receives `{"tool": "name", "arguments": {…}}` on stdin, with the call's `key` if it
+//! has one, and stdin is then closed. The program writes one JSON value to stdout; output that is
+//! not JSON is taken as text. An exit status other than 0 means that the tool failed, and its
+//! stderr goes to the log. If a call is cancelled, the program and all processes that it started
+//! are killed.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,11 +14,11 @@ use super::servers::{Program, tool_of};
 use super::spawn::{self, ProcessOptions, RunningProgram};
 use toolroute_catalog::Tool;
 
-/// Bounds the output of a program that never stops writing.
+/// Limits in bytes for a program that never stops writing.
 const MOST_OUTPUT: u64 = 64 << 20;
 const MOST_ERRORS: u64 = 64 << 10;
 
-/// A program and the tools that it has.
+/// A program and its tools.
 pub struct ProcessTools {
     program: Program,
     tools: Vec<Tool>,
@@ -25,7 +26,7 @@ pub struct ProcessTools {
 }
 
 impl ProcessTools {
-    /// `tools` as MCP's `tools/list` would have them.
+    /// Creates an invoker. `tools` have the format of MCP's `tools/list`.
     pub fn new(name: &str, (program, tools): (Program, &[Value]), options: ProcessOptions) -> Self {
         let tools = tools.iter().filter_map(|tool| tool_of(name, tool)).collect();
         Self { program, tools, options }

@@ -1,5 +1,5 @@
-//! Checks a program before it is started: the system's error "no such file" does not say whether the
-//! program, its folder or its interpreter is missing.
+//! Checks a program before it is started: the system's error "no such file" does not say whether
+//! the program, its folder or its interpreter is missing.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,11 +10,11 @@ use super::servers::Program;
 use super::spawn::ProcessOptions;
 
 impl Program {
-    /// What keeps the program from being started: its folder is not there, or nothing of its name is
-    /// on the `PATH` that it gets.
+    /// Checks that the program can be started: its folder exists, and the command is found on the
+    /// `PATH` that the program gets.
     ///
     /// # Errors
-    /// A few words that name the folder or the program.
+    /// A short text that names the missing folder or program.
     pub fn check(&self, options: &ProcessOptions) -> Result<(), String> {
         if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
             return Err(format!("folder not found: {}", cwd.display()));

@@ -1,4 +1,5 @@
-//! Removes secrets from logs: the values that a server is given, and text that looks like a secret.
+//! Removes secrets from logs: the values that are passed to a server, and text that looks like a
+//! secret.
 
 use std::sync::LazyLock;
 
@@ -8,14 +9,14 @@ use super::servers::{Entry, Program, Remote};
 
 const HIDDEN: &str = "[secret]";
 
-/// Shorter values are not hidden, because they occur in ordinary text.
+/// The least length in bytes of a value that is hidden. Shorter values occur in ordinary text.
 const SHORTEST: usize = 6;
 
-/// The least length of a key in an address.
+/// The least length in bytes of a key in a URL.
 const SHORTEST_KEY: usize = 12;
 
-/// Names under which secrets are written in files, headers, flags and query strings. They count wherever
-/// a name has them, whatever stands between their letters.
+/// Words that mark a name as that of a secret, in files, headers, flags and query strings. They
+/// match anywhere in a name, whatever separators it contains.
 const NAMES: [&str; 13] = [
     "token",
     "secret",
@@ -32,14 +33,15 @@ const NAMES: [&str; 13] = [
     "authkey",
 ];
 
-/// Shorter names, which AUTHOR and KEYBOARD_LAYOUT contain too: they must be a whole word of a name.
+/// Words that must be a whole word of a name, because AUTHOR and KEYBOARD_LAYOUT contain them too.
 const WORDS: [&str; 4] = ["key", "keys", "auth", "oauth"];
 
-/// Shorter names, which many words contain: a name must end with them.
+/// Words that must end a name, because many words contain them.
 const LAST_NAMES: [&str; 4] = ["pass", "pwd", "pat", "dsn"];
 
-/// What secrets look like where nobody said that they are some: a value after a name of [`NAMES`],
-/// the word after `Bearer`, the password of an address, and keys with the prefixes of well-known services.
+/// Patterns of secrets that are not known: a value after a name like those in [`NAMES`], the word
+/// after `Bearer` or `Basic`, the password in a URL, and keys with the prefixes of well-known
+/// services.
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?ix)
@@ -54,18 +56,19 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// Whether a value of this name is a secret.
+/// Whether a value with this name is a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let joined = words(name).concat();
     NAMES.iter().any(|known| joined.contains(known))
         || LAST_NAMES.iter().any(|last| joined.ends_with(last) && joined.len() > last.len())
         || words(name).iter().any(|word| {
-            // As in KEY2.
+            // A number at the end does not count, as in KEY2.
             WORDS.contains(&word.trim_end_matches(|c: char| c.is_ascii_digit()))
         })
 }
 
-/// The words of a name in lower case: `X-API-Key`, `API_KEY`, `apiKey` and `APIKey` have two or three.
+/// Splits a name into words in lower case: `API_KEY`, `apiKey` and `APIKey` have two words,
+/// `X-API-Key` has three.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let letters: Vec<char> = name.chars().collect();
@@ -87,8 +90,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// What an entry of a servers file gives its server that may be a secret: values of `env` and
-/// `headers`, what follows a flag that says key, and what an address says beside where it leads.
+/// The values of an entry that may be secrets: values of `env` and `headers`, arguments after a
+/// flag with a secret's name, and the parts of a URL that `of_address` finds.
 pub(super) fn secrets_of(entry: &Entry) -> Vec<String> {
     match entry {
         Entry::Stdio(program) | Entry::Process(program, _) => of_program(program),
@@ -125,7 +128,7 @@ pub(super) fn of_remote(remote: &Remote) -> Vec<String> {
     found
 }
 
-/// A value, and the words of it: of `Bearer abc` the second is the secret.
+/// Adds a value, and its last word: the second word of `Bearer abc` is the secret.
 fn of_value(name: &str, value: &str, found: &mut Vec<String>) {
     of_address(value, found);
     if is_secret_name(name) || !is_harmless(value) {
@@ -134,8 +137,8 @@ fn of_value(name: &str, value: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether a value under a name that does not say secret is none: a number, a word, a path, or the
-/// address of a place that asks for nothing. An error that quotes one must stay readable.
+/// Whether a value is harmless if its name is not that of a secret: a number, a word, a path, or a
+/// URL without credentials and query. An error that quotes such a value must stay readable.
 fn is_harmless(value: &str) -> bool {
     const LONGEST_WORD: usize = 16;
     let is_word = value.len() <= LONGEST_WORD
@@ -147,8 +150,8 @@ fn is_harmless(value: &str) -> bool {
     is_word || is_number || is_path || is_address
 }
 
-/// What of an address may be a secret: the user and the password, the values of its query, and parts
-/// of its path that are no words.
+/// Adds the parts of a URL that may be secrets: the user and the password, the values of the query,
+/// and segments of the path that look like keys.
 fn of_address(text: &str, found: &mut Vec<String>) {
     let Some((_, rest)) = text.split_once("://") else { return };
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -164,7 +167,8 @@ fn of_address(text: &str, found: &mut Vec<String>) {
     found.extend(path.split('/').filter(is_key).chain(values).map(str::to_owned));
 }
 
-/// A text with its `%XX` as the characters that they stand for, where it has any.
+/// Decodes the `%XX` escapes of a text. Returns `None` if there are none, or if the result is not
+/// UTF-8.
 fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -185,7 +189,7 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|plain| plain != text)
 }
 
-/// Replaces secrets by `[secret]`: known values, and text that looks like a secret.
+/// Replaces secrets with `[secret]`: known values, and text that looks like a secret.
 #[derive(Clone, Default)]
 pub struct Redactor {
     values: Vec<String>,
@@ -205,7 +209,7 @@ impl Redactor {
         self.hide(other.values.iter().cloned());
     }
 
-    /// The text without secrets.
+    /// Replaces the secrets in a text.
     pub fn clean(&self, text: &str) -> String {
         let mut found = self.known(text);
         found.extend(SHAPES.captures_iter(text).map(|shape| {
@@ -217,13 +221,13 @@ impl Redactor {
         without(text, found)
     }
 
-    /// The text without the known values, for our own texts, which contain no other secrets.
+    /// Replaces only the known values, for texts of this program, which contain no other secrets.
     pub fn clean_known(&self, text: &str) -> String {
         without(text, self.known(text))
     }
 
-    /// The byte ranges of known values. All are searched in the original text, because hiding one
-    /// could destroy a part of another.
+    /// The byte ranges of known values. All values are searched in the original text, because
+    /// hiding one could destroy a part of another.
     fn known(&self, text: &str) -> Vec<(usize, usize)> {
         let known = self.values.iter().flat_map(|value| text.match_indices(value.as_str()));
         known.map(|(start, value)| (start, start + value.len())).collect()
@@ -234,7 +238,7 @@ fn without(text: &str, mut found: Vec<(usize, usize)>) -> String {
     found.sort_unstable();
     let (mut clean, mut done) = (String::with_capacity(text.len()), 0);
     for (start, end) in found {
-        // One that begins within another is hidden with it.
+        // A range that begins within another is hidden with it.
         if start >= done {
             clean.push_str(&text[done..start]);
             clean.push_str(HIDDEN);

@@ -28,9 +28,9 @@ impl Servers {
         Self::default()
     }
 
-    /// The servers of a file. Each is started when it is first needed.
+    /// Creates the servers of a file. Each is started when it is first needed.
     ///
-    /// Also returns the problems: an unusable entry is left out.
+    /// Also returns the problems. An unusable entry is left out.
     #[cfg(feature = "mcp")]
     pub fn open(file: &ServersFile, options: &McpOptions) -> (Self, Vec<String>) {
         let mut servers = Self::new();
@@ -44,12 +44,12 @@ impl Servers {
         (servers, problems)
     }
 
-    /// Adds a server, or takes the place of the one of that name.
+    /// Adds a server. It replaces a server of the same name.
     pub fn insert(&mut self, name: &str, invoker: Arc<dyn Invoker>) {
         self.by_name.insert(name.to_owned(), invoker);
     }
 
-    /// [`Servers::insert`], for building.
+    /// Like [`Servers::insert`], for method chaining.
     #[must_use]
     pub fn with(mut self, name: &str, invoker: impl Invoker + 'static) -> Self {
         self.insert(name, Arc::new(invoker));
@@ -60,17 +60,17 @@ impl Servers {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// The server of a name.
+    /// The server with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Invoker>> {
         self.by_name.get(name)
     }
 
-    /// The server of a tool.
+    /// The server of this tool.
     pub fn of(&self, tool: &Tool) -> Option<&Arc<dyn Invoker>> {
         self.by_name.get(tool.server.as_deref().unwrap_or_default())
     }
 
-    /// Asks the named servers concurrently for their tools; each answers or fails by itself.
+    /// Asks the named servers concurrently for their tools. Each answers or fails independently.
     ///
     /// A tool whose id belongs to another server is left out, even if that server has no such tool
     /// yet: an id must not change its meaning between selection and call.
@@ -83,7 +83,7 @@ impl Servers {
         }
         let mut listed = Listed::new();
         while let Some(answered) = asked.join_next().await {
-            // The panic of a task is logged already; its server counts as silent.
+            // The panic of a task is already logged. Its server is missing in the result.
             listed.extend(answered.ok());
         }
         for (server, tools) in &mut listed {
@@ -94,9 +94,9 @@ impl Servers {
         listed
     }
 
-    /// Whether the tool's id is its server's: of two servers whose names an id begins with, it is that
-    /// of the longer name. Names of servers are the user's, those of tools are not: so no server can
-    /// take an id from another.
+    /// Whether the tool's id belongs to its server. If an id begins with the names of two servers,
+    /// it belongs to the one with the longer name. The user chooses the names of servers, and
+    /// servers those of tools, so no server can take an id from another.
     pub fn is_own(&self, server: &str, tool: &Tool) -> bool {
         let id = tool.id.as_str();
         let begins =
@@ -113,7 +113,7 @@ impl Servers {
         false
     }
 
-    /// Ends what was started, all at the same time.
+    /// Stops all servers that were started, concurrently.
     pub async fn close(&self) {
         let mut closing = tokio::task::JoinSet::new();
         for invoker in self.by_name.values().map(Arc::clone) {

@@ -17,9 +17,9 @@ pub struct Report {
     #[serde(flatten)]
     pub outcome: Outcome,
     pub attempts: Vec<Attempt>,
-    /// The duration of the whole request, with all attempts and pauses.
+    /// The duration of the whole request in milliseconds, with all attempts and pauses.
     pub took_ms: f64,
-    /// Tools similar to the requested one, if that was unavailable. None of them was called.
+    /// Tools similar to the requested one, if it was unavailable. None of them was called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<ToolId>,
 }
@@ -43,7 +43,7 @@ impl Report {
         matches!(self.outcome, Outcome::Failed { .. }) && self.attempts.iter().any(is_out_of_reach)
     }
 
-    /// Adds tools that the caller may call instead, also to the message.
+    /// Adds tools that the caller may call instead. They are also named in the message.
     pub fn name_nearest(&mut self, nearest: Vec<ToolId>) {
         if let (Outcome::Failed { message }, false) = (&mut self.outcome, nearest.is_empty()) {
             let ids: Vec<&str> = nearest.iter().map(ToolId::as_str).collect();
@@ -63,11 +63,11 @@ impl Report {
 pub enum Outcome {
     /// A tool answered.
     Answered(Box<Answer>),
-    /// Something must be asked first. Nothing was called.
+    /// The caller must supply something first. Nothing was called.
     Clarify { tool: ToolId, clarification: Box<Clarification>, message: String },
     /// A person must agree first. Nothing was called.
     Confirm { tool: ToolId, message: String },
-    /// No tool answered. The message says what was tried and what to do, in plain words.
+    /// No tool answered. The message states what was tried and what to do, in plain words.
     Failed { message: String },
 }
 
@@ -92,12 +92,12 @@ pub struct Answer {
     pub output: Output,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<Truncation>,
-    /// What was changed about the arguments.
+    /// How the arguments were changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }
 
-/// One candidate's turn.
+/// The attempt to call one candidate, with all its tries.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attempt {
     pub tool: ToolId,
@@ -109,16 +109,16 @@ pub struct Attempt {
     pub tries: u32,
     /// Whether any of the tries may have reached the tool.
     pub reached: bool,
-    /// Of the last try alone.
+    /// The duration of the last try in milliseconds.
     pub took_ms: f64,
     pub estimate: Estimate,
-    /// Characters of the whole answer.
+    /// The length of the whole answer in characters.
     pub chars: usize,
     /// The error text of the tool or its server, without secrets, for an agent that corrects its
     /// call. Never shown to a person.
     #[serde(skip)]
     pub said: Option<String>,
-    /// The whole error answer of the tool, for the same purpose and without secrets.
+    /// The whole error answer of the tool, without secrets, for the same purpose.
     #[serde(skip)]
     pub own: Option<Box<Answer>>,
     /// The ids of the raw errors in the log.
@@ -126,7 +126,7 @@ pub struct Attempt {
     pub error_ids: Vec<String>,
 }
 
-/// How a candidate's turn ended.
+/// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "ending", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -134,7 +134,7 @@ pub enum Ending {
     Answered,
     /// The answer was empty.
     Empty,
-    /// It says of itself that it failed.
+    /// The tool reports that it failed.
     ToolError {
         hint: Hint,
     },
@@ -158,7 +158,7 @@ pub enum Skip {
     BreakerOpen {
         for_ms: u64,
     },
-    /// The arguments cannot be made to fit it.
+    /// The arguments cannot be adapted to the tool's schema.
     Parameters,
     /// The arguments cannot be checked in bounded time.
     Unchecked {
@@ -170,11 +170,11 @@ pub enum Skip {
     Limit {
         exceeded: Exceeded,
     },
-    /// A write elsewhere may have happened already.
+    /// An earlier candidate may have written something already.
     WriteElsewhere,
 }
 
-/// The likely cause of a tool's own error, from its words.
+/// The likely cause of a tool's own error, judged by its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

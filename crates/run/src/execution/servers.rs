@@ -60,7 +60,7 @@ pub struct ServersFile {
     pub entries: BTreeMap<String, Entry>,
     /// The entries that cannot be opened, by name, and why.
     pub left_out: BTreeMap<String, LeftOut>,
-    /// The problems of entries that were left out and of tools that will be, a sentence each.
+    /// The problems of left-out entries and of tools that will be left out, one sentence each.
     pub problems: Vec<String>,
     /// A hash of each entry's text in the file, which detects changed entries.
     pub fingerprints: BTreeMap<String, String>,
@@ -78,9 +78,9 @@ pub struct ServersFile {
 pub enum LeftOut {
     /// The file disables it.
     Disabled,
-    /// Environment variables that it names and that are not set.
+    /// It names environment variables that are not set.
     Needs(Vec<String>),
-    /// What is wrong with it.
+    /// It is invalid, for this reason.
     Wrong(String),
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// Gives the value of an environment variable.
+/// Returns the value of an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 #[derive(Deserialize)]
@@ -114,25 +114,25 @@ struct RawEntry {
     tools: Vec<Value>,
     #[serde(rename = "allowPrivate")]
     allow_private: Option<bool>,
-    /// Names of tools, with `*` for any part: as Gemini CLI and Codex have them.
+    /// Names of tools, with `*` as a wildcard, as in Gemini CLI and Codex.
     #[serde(rename = "includeTools", alias = "enabled_tools")]
     include_tools: Option<Vec<String>>,
     #[serde(rename = "excludeTools", alias = "disabled_tools")]
     exclude_tools: Vec<String>,
-    /// Call hints for all its tools.
+    /// Call hints for all tools of the server.
     #[serde(rename = "callHints", alias = "call_hints")]
     call_hints: CallHints,
-    /// Call hints for some tools, by name with `*` as a wildcard.
+    /// Call hints for some tools, by name, with `*` as a wildcard.
     #[serde(rename = "toolHints", alias = "tool_hints")]
     tool_hints: BTreeMap<String, CallHints>,
-    /// Milliseconds, as Gemini CLI has it.
+    /// The timeout in milliseconds, as in Gemini CLI.
     timeout: Option<u64>,
-    /// As Codex has it.
+    /// The timeout in seconds, as in Codex.
     tool_timeout_sec: Option<f64>,
 }
 
 impl ServersFile {
-    /// [`ServersFile::left_out`] without secrets, to be shown.
+    /// [`ServersFile::left_out`] without secrets, for display.
     pub fn shown_left_out(&self) -> BTreeMap<String, LeftOut> {
         let clean = |because: &LeftOut| match because {
             LeftOut::Wrong(said) => LeftOut::Wrong(self.redactor.clean(said)),
@@ -141,11 +141,11 @@ impl ServersFile {
         self.left_out.iter().map(|(name, because)| (name.clone(), clean(because))).collect()
     }
 
-    /// Reads `{"mcpServers": {…}}`, or `{"servers": {…}}` as VS Code has it, with comments and trailing
-    /// commas as editors take them.
+    /// Parses `{"mcpServers": {…}}`, or `{"servers": {…}}` as in VS Code. Comments and trailing
+    /// commas are allowed, as in editors.
     ///
     /// # Errors
-    /// No JSON, or neither member is there.
+    /// The text is not JSON, or it has neither member.
     pub fn parse(text: &str, variables: Variables<'_>) -> Result<Self, Error> {
         let said = |found: String| Error::ServersFile { found };
         let root = jsonc::value(text).map_err(|error| said(error.to_string()))?;
@@ -206,7 +206,7 @@ impl ServersFile {
 }
 
 impl ServersFile {
-    /// Takes in what an entry says of calls.
+    /// Adds the call hints of an entry.
     fn hint(&mut self, name: &str, entry: &Value) -> Result<(), String> {
         let raw = RawEntry::deserialize(entry).map_err(|error| error.to_string())?;
         let mut of_all = raw.call_hints;
@@ -217,7 +217,7 @@ impl ServersFile {
         )]
         let seconds = raw.tool_timeout_sec.map(|seconds| (seconds.max(0.0) * 1_000.0) as u64);
         of_all.timeout_ms = of_all.timeout_ms.or(raw.timeout).or(seconds);
-        // The narrower first: names, then the longer patterns.
+        // More specific patterns come first: names, then longer patterns.
         let mut all: Vec<(String, CallHints)> = raw.tool_hints.into_iter().collect();
         all.sort_by_key(|(pattern, _)| (pattern.contains(['*', '?', '[']), Reverse(pattern.len())));
         let all = all.into_iter().chain([("*".to_owned(), of_all)]);
@@ -357,7 +357,7 @@ impl Expand<'_> {
     }
 }
 
-/// A servers file of one entry, for tests and for programs that have no file.
+/// A servers file with these entries, for tests and for programs that have no file.
 impl FromIterator<(String, Entry)> for ServersFile {
     fn from_iter<I: IntoIterator<Item = (String, Entry)>>(entries: I) -> Self {
         Self { entries: entries.into_iter().collect(), ..Self::default() }

@@ -1,10 +1,11 @@
 //! Starts programs so that none outlives this process.
 //!
 //! Each program runs in a process group of its own, which is killed when its lease is dropped. To
-//! cover a kill of this process, the group's first member is a small shell that waits for the end of
-//! a pipe whose other end only this process holds. The system closes the pipe however this process
-//! ends, and the shell then kills its group. The group exists before the program starts, so there is
-//! no moment without protection. This needs no signal handler, and no code between fork and exec.
+//! cover a kill of this process, the group's first member is a small shell that waits for the end
+//! of a pipe whose other end only this process holds. The system closes the pipe however this
+//! process ends, and the shell then kills its group. The group exists before the program starts, so
+//! there is no moment without protection. This needs no signal handler, and no code between fork
+//! and exec.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,8 +18,8 @@ use super::servers::Program;
 /// Options for all programs that are started.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessOptions {
-    /// Variables that every program gets besides those of its entry. Other variables of this process
-    /// are not passed on.
+    /// Variables that every program gets besides those of its entry. Other variables of this
+    /// process are not passed on.
     pub base_env: BTreeMap<String, String>,
 }
 
@@ -54,12 +55,13 @@ pub(super) struct RunningProgram {
     pub lease: GroupLease,
 }
 
-/// Starts an entry's program, with a clean environment and a process group of its own.
+/// Starts an entry's program, with only the variables of its entry and the base ones, in a process
+/// group of its own.
 pub(super) fn start(program: &Program, options: &ProcessOptions) -> io::Result<RunningProgram> {
     start_in(GroupLease::take(), program, options)
 }
 
-// Other systems have no process groups.
+// Only Unix has process groups, so `lease` does not change elsewhere.
 #[cfg_attr(not(unix), allow(unused_mut))]
 fn start_in(
     mut lease: GroupLease,
@@ -111,8 +113,8 @@ impl GroupLease {
         Self::led_by(SHELL)
     }
 
-    /// Without the shell the program creates its own group, which ends with the lease but survives a
-    /// kill of this process.
+    /// Starts the shell that leads the group. Without it the program creates its own group, which
+    /// ends with the lease but survives a kill of this process.
     fn led_by(shell: &str) -> Self {
         static WARNED: std::sync::Once = std::sync::Once::new();
         match Self::lead(shell) {
@@ -132,7 +134,7 @@ impl GroupLease {
     fn lead(shell: &str) -> io::Result<std::process::Child> {
         use std::os::unix::process::CommandExt as _;
 
-        // Without a working folder and variables, so that it keeps none in use.
+        // In the root folder and without variables, so that the shell keeps no other folder in use.
         let mut command = std::process::Command::new(shell);
         command
             .args(["-c", GUARD, "toolroute-guard"])
@@ -201,7 +203,7 @@ mod tests {
             while alive(group) < 4 {
                 tokio::task::yield_now().await;
             }
-            // What the system does where we are killed.
+            // The system does the same when this process is killed.
             if ends_with_us {
                 drop(lease.leader.as_mut().unwrap().stdin.take())
             } else {

@@ -7,11 +7,12 @@ use backon::{BackoffBuilder as _, ExponentialBuilder};
 use super::permission::Patterns;
 use toolroute_catalog::{CallHints, LatencyTier, Retry, Tool};
 
-/// The default of the orchestration design that this room implements: 60 s, and 5 min for research.
+/// The defaults of the orchestration design that this module implements: 60 s, and 5 min for
+/// research.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 const RESEARCH_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Long enough for three research tools in sequence.
+/// The default limit of one request: long enough for three research tools in sequence.
 pub const LONGEST_REQUEST: Duration = Duration::from_secs(900);
 
 /// Words in a tool's name, categories or tags that mark it as research.
@@ -21,14 +22,14 @@ const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"
 #[derive(Clone, Debug)]
 pub struct Timing {
     pub default_timeout: Duration,
-    /// For tools that do research, or declare to be slow.
+    /// The timeout for tools that do research or declare that they are slow.
     pub research_timeout: Duration,
     /// The user's call hints by patterns of tool ids. The first match wins over what the tool
     /// declares.
     pub hints: Vec<(Patterns, CallHints)>,
     /// How long a tool runs before the user is informed.
     pub feedback_delay: Duration,
-    /// The same for a tool that is known to be slow.
+    /// The same delay for a tool that is known to be slow.
     pub slow_feedback_delay: Duration,
     pub retries: Retries,
     /// The longest duration of one request with all its tools and tries, even if a tool keeps
@@ -51,13 +52,14 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// The call hints for this tool, those of the user before those of its author.
+    /// The call hints for this tool: those of the user, then those of the tool's author.
     fn hints_of<'a>(&'a self, tool: &'a Tool) -> impl Iterator<Item = &'a CallHints> {
         let of_user = self.hints.iter().filter(|(tools, _)| tools.matches(tool.id.as_str()));
         of_user.map(|(_, hints)| hints).chain([&tool.routing.call_hints])
     }
 
-    /// The timeout of a call of this tool, counted from its start or from its latest progress message.
+    /// The timeout of a call of this tool, counted from its start or from its latest progress
+    /// message.
     pub fn timeout(&self, tool: &Tool) -> Duration {
         match self.hints_of(tool).find_map(|hints| hints.timeout_ms) {
             Some(ms) => Duration::from_millis(ms),
@@ -109,7 +111,7 @@ fn is_research(tool: &Tool) -> bool {
 /// When a call is retried after a transport failure. Only reads and idempotent tools are retried.
 #[derive(Clone, Debug)]
 pub struct Retries {
-    /// Retries after the first try; 0 for none.
+    /// The number of retries after the first try; 0 for none.
     pub most: usize,
     pub first_pause: Duration,
     pub longest_pause: Duration,

@@ -1,4 +1,4 @@
-//! Replaces catalog and configuration while requests are answered.
+//! Replaces the catalog and the configuration while requests are answered.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use super::{Assembly, Inheritance};
 use crate::error::with_causes;
 use crate::service::Service;
 
-/// The files that an assembly comes from. The program that knows them implements it.
+/// The files that an assembly is read from. Implemented by the program that knows them.
 pub trait Sources: Send + Sync {
-    /// Reads the sources again. Where the model is the same as before, the assembly must hold the same
-    /// `Arc`; with another one the engine is built again.
+    /// Reads the sources again. If the model is the same as before, the assembly must hold the same
+    /// `Arc`; with another one, the engine is rebuilt.
     ///
     /// # Errors
-    /// What is wrong with the sources, in a sentence. Then the present service stays as it is.
+    /// What is wrong with the sources, as one sentence. The current service then stays as it is.
     fn read(&self) -> Result<Assembly, String>;
 
-    /// A number that changes when the sources do; `None` where they are not to be watched. Called often.
+    /// A number that changes when the sources change; `None` if they are not watched. Called often.
     fn stamp(&self) -> Option<u64> {
         None
     }
 
-    /// Is called with each service that a reload builds.
+    /// Called with each service that a reload builds.
     fn built(&self, _service: &Service) {}
 }
 
 /// What a reload did.
 pub(crate) enum RebuildResult {
-    /// The present service has this number of tools that were added, changed or removed.
+    /// The current service stays; this number of its tools were added, changed or removed.
     InPlace { changed: usize },
-    /// A new service replaces the present one.
+    /// A new service replaces the current one.
     Service(Arc<Service>),
 }
 
-/// Takes in an assembly: by changing the catalog of the present service where nothing else differs, else
-/// by building a new service. Blocks, and must be called on a thread of a runtime's blocking pool.
+/// Applies an assembly: changes the catalog of the current service if nothing else differs, or
+/// builds a new service. Blocks, and must be called on a thread of a runtime's blocking pool.
 ///
 /// # Errors
-/// What is wrong with the assembly. Then the present service is as before.
+/// What is wrong with the assembly. The current service is then unchanged.
 pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<RebuildResult, String> {
     let screened = assembly.screened().map_err(|error| with_causes(&error))?;
     let parts = assembly.parts();
@@ -50,7 +50,7 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
         Handle::current().spawn(present.ask_first(assembly.first_lists()));
         return Ok(RebuildResult::InPlace { changed });
     }
-    // Running servers are kept where their entries and the options of their calls are the same.
+    // Running servers are kept if their entries and the options of their calls are unchanged.
     let executor = present.executor().filter(|_| parts.servers == present.parts().servers).cloned();
     let inheritance = Inheritance {
         executor,
@@ -60,12 +60,12 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
     let next = assembly.build_over(screened, inheritance).map_err(|error| with_causes(&error))?;
     let runtime = Handle::current();
     runtime.spawn(next.start());
-    // The present service answers meanwhile.
+    // The current service answers until then.
     runtime.block_on(next.first_lists());
     Ok(RebuildResult::Service(next))
 }
 
-/// Makes the engine's catalog equal to `wanted`; returns how many tools that touches.
+/// Makes the engine's catalog equal to `wanted`. Returns the number of tools that differ.
 fn replace_catalog(engine: &Engine, wanted: &Catalog) -> Result<usize, String> {
     let changes = differences(&engine.catalog(), wanted);
     let count = changes.len();

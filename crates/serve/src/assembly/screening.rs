@@ -1,4 +1,4 @@
-//! Checks the lists of servers against pins, and tells the user what is held back.
+//! Checks the lists of servers against pins, and reports to the user which tools are held back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use toolroute_catalog::Tool;
 use toolroute_rank::engine::HeldTool;
 use toolroute_run::pins::{Mode, Pins};
 
-/// Pins, and what they know the servers by.
+/// Pins, and the fingerprints by which they identify the servers.
 #[derive(Clone)]
 pub struct Screening {
     pub pins: Pins,
-    /// By server, the fingerprint of its entry in the servers file: under another entry, the same name is
-    /// another server.
+    /// The fingerprint of each server's entry in the servers file, by server. A different entry
+    /// with the same name is a different server.
     pub fingerprints: BTreeMap<String, String>,
     pub notes: Notes,
 }
 
 impl Screening {
-    /// The tools of a server's list that may be used, and those that are held back. The user is told of
-    /// the second. Where pins cannot be checked, all tools are held back.
+    /// Splits a server's list into the tools that may be used and those that are held back, and
+    /// reports the latter to the user. If pins cannot be checked, all tools are held back.
     pub(crate) fn screen(&self, server: &str, tools: Vec<Tool>) -> (Vec<Tool>, Vec<HeldTool>) {
         let fingerprint = self.fingerprints.get(server).map_or("", String::as_str);
         let screened = self.pins.screen(server, fingerprint, tools);
@@ -29,13 +29,15 @@ impl Screening {
         (screened.accepted, held.collect())
     }
 
-    /// Whether a person must approve a tool of a server before anything else of the server is shown.
+    /// Whether a person must approve a tool of a server before anything else of the server is
+    /// shown.
     pub(crate) fn needs_approval(&self) -> bool {
         self.pins.mode() == Mode::Strict
     }
 }
 
-/// Takes lines for the user, such as warnings of pins. The default writes them to the program's log.
+/// Receives lines for the user, such as warnings about pins. The default writes them to the
+/// program's log.
 #[derive(Clone)]
 pub struct Notes(Arc<dyn Fn(&str) + Send + Sync>);
 

@@ -1,4 +1,4 @@
-//! The positions of a body's members, so that some can be removed and no other byte changes.
+//! The positions of a body's members, so that some can be removed without changing any other byte.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,7 +18,7 @@ impl<'a> Outline<'a> {
         serde_json::from_str(text)
     }
 
-    /// The member with this name, if there is exactly one: readers differ in which of two they take.
+    /// The member with this name, if there is exactly one: parsers differ in which of two they use.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         let mut found = self.members.iter().filter(|(key, _)| key == name);
         let (_, first) = found.next()?;
@@ -55,8 +55,8 @@ impl<'de> Visitor<'de> for Members {
     }
 }
 
-/// The text without the given elements of a list. Each takes one comma with it, and the white space around
-/// the comma.
+/// The text without the given elements of a list. With each element, one comma and the white space
+/// around it are removed.
 pub fn without(text: &str, list: &[&RawValue], rows: &BTreeSet<usize>) -> String {
     let spans: Vec<Range<usize>> = list.iter().map(|raw| span(text, raw.get())).collect();
     let (Some(first), Some(last)) = (spans.first(), spans.last()) else { return text.to_owned() };
@@ -65,7 +65,7 @@ pub fn without(text: &str, list: &[&RawValue], rows: &BTreeSet<usize>) -> String
     let mut any = false;
     for (row, span) in spans.iter().enumerate().filter(|(row, _)| !rows.contains(row)) {
         if any {
-            // The text between this element and the one before, which may be removed.
+            // The text between this element and the previous one, which may be removed.
             cut.push_str(&text[spans[row - 1].end..span.start]);
         }
         cut.push_str(&text[span.clone()]);
@@ -81,7 +81,7 @@ fn span(text: &str, part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
-/// The place of the error, without the text, which may be secret.
+/// The position of the error, without the text, which may be secret.
 pub fn place_of(error: &serde_json::Error) -> String {
     format!("found something else at line {}, column {}", error.line(), error.column())
 }

@@ -8,14 +8,15 @@ use toolroute_rank::engine::{Speaker, Turn};
 use super::FilterError;
 use super::body::{Outline, place_of};
 
-/// The characters of a message that are read: its beginning, and its end, where the question often is.
+/// How many characters of a message are read: its beginning, and its end, where the question often
+/// is.
 const MOST_BEGINNING: usize = 6_000;
 const MOST_END: usize = 2_000;
 
-/// The number of turns before the prompt that the engine gets.
+/// The number of turns before the prompt that the engine receives.
 const MOST_HISTORY: usize = 12;
 
-/// The messages of a request to a language model, as tools are ranked for them.
+/// The messages of a request to a language model, for which its tools are ranked.
 #[derive(Debug, Default)]
 pub struct Conversation {
     turns: Vec<Turn>,
@@ -63,8 +64,8 @@ impl Conversation {
         self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
     }
 
-    /// The turns before a prompt that the request gives beside them. Where the last of them is the prompt
-    /// itself, it is not one of these.
+    /// The turns before a prompt that the request contains beside its messages, oldest first. If
+    /// the last turn is the prompt itself, it is left out.
     pub(super) fn before(&self, prompt: &str) -> Vec<Turn> {
         let is_prompt = |turn: &Turn| turn.role == Speaker::User && turn.text == prompt;
         let end = self.turns.len() - usize::from(self.turns.last().is_some_and(is_prompt));
@@ -80,7 +81,7 @@ impl Conversation {
         self.turns.iter().rposition(|turn| turn.role == Speaker::User)
     }
 
-    /// A message, or an item of OpenAI's responses.
+    /// Reads a message, or an item of OpenAI's responses.
     fn item(&mut self, item: &Value) {
         let kind = item["type"].as_str().unwrap_or("message");
         if kind.ends_with("_call") {
@@ -108,7 +109,7 @@ impl Conversation {
         self.say(speaker, &text);
     }
 
-    /// The text of a message that consists of parts.
+    /// Reads the parts of a message, and returns their text.
     fn parts(&mut self, parts: &[Value]) -> String {
         let mut said = String::new();
         for part in parts {
@@ -148,7 +149,7 @@ impl Conversation {
         }
     }
 
-    /// Collects the names in a choice, at any depth.
+    /// Collects the names in a tool choice, at any depth.
     fn names(&mut self, choice: &Value) {
         match choice {
             Value::Object(members) => {
@@ -167,8 +168,8 @@ impl Conversation {
     }
 }
 
-/// The text to rank for, which a request may give beside its messages as `prompt` or `query`. Anything else
-/// under these names is a provider's own, such as OpenAI's templates of prompts.
+/// The text to rank for, which a request may contain beside its messages as `prompt` or `query`.
+/// Any other value with these names belongs to the provider, such as OpenAI's prompt templates.
 ///
 /// # Errors
 /// [`FilterError::TwoPrompts`].

@@ -1,4 +1,4 @@
-//! An element of a list of tools: a function of the caller, or anything else, which stays.
+//! An element of a list of tools: a function of the caller, which may be removed, or anything else.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 pub enum ListElement {
     /// A function that the caller runs, with its name. It may be removed.
     Function(String),
-    /// A tool of the provider, one with a cache mark, one that is loaded on demand, or anything else. It
-    /// stays.
+    /// A tool of the provider, one with a cache mark, one that is loaded on demand, or anything
+    /// else. It is kept.
     Other,
 }
 
@@ -47,7 +47,8 @@ impl ListElement {
         let name = match (shape.kind.as_deref(), shape.function, shape.name) {
             (None | Some("function"), Some(function), _) => function.name,
             (None | Some("function"), None, Some(name)) => name,
-            // Anthropic's type of a function. OpenAI's custom tools have no schema and take free text.
+            // Anthropic's type for functions. OpenAI's custom tools have no schema and take free
+            // text.
             (Some("custom"), None, Some(name)) if shape.input_schema.is_some() => name,
             _ => return Self::Other,
         };

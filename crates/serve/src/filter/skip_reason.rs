@@ -12,7 +12,7 @@ pub enum SkipReason {
     FewTools,
     /// The list is longer than the longest that is ranked.
     ManyTools,
-    /// No message of the user says what is wanted.
+    /// No message of the user states what is wanted.
     NoPrompt,
     /// The prompt is in a language that the model does not read.
     Language,
@@ -22,7 +22,7 @@ pub enum SkipReason {
     TooLarge,
     /// All bodies together exceed the budget.
     NoRoom,
-    /// The body is no JSON object.
+    /// The body is not a JSON object.
     NotJson,
     /// The queue is full.
     Busy,
@@ -65,7 +65,7 @@ impl SkipReason {
         }
     }
 
-    /// Whether a tool could have been removed otherwise.
+    /// Whether tools might have been removed without this reason.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::NoTools | Self::FewTools)
     }

@@ -1,4 +1,5 @@
-//! `POST /v1/analyze`: what a prompt and its context are about, as `toolroute analyze --json` answers.
+//! `POST /v1/analyze`: what a prompt and its context are about, in the format of
+//! `toolroute analyze --json`.
 
 use std::sync::Arc;
 

@@ -18,15 +18,15 @@ use crate::filter::DEFAULT_KEEP;
 use crate::guard::{Token, WorkQueue};
 use crate::{FindRequest, FindResult, Service, Sources};
 
-/// Stores the text of [`Changes`](crate::Changes), to be read at the next start.
+/// Stores the text of [`Changes`](crate::Changes) for the next start.
 pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
 /// Options of the HTTP API. The defaults suit tests and programs that embed the API.
 #[derive(Clone)]
 pub struct HttpOptions {
-    /// The number of selections, and of other work that keeps a processor busy, at the same time.
+    /// The number of CPU-bound tasks, such as selections, that run at the same time.
     pub workers: usize,
-    /// The number of requests that may wait for a worker. More are answered with 503.
+    /// The number of requests that may wait for a worker. Further ones are answered with 503.
     pub queue: usize,
     /// The limit of a request body in bytes.
     pub max_body: usize,
@@ -38,7 +38,7 @@ pub struct HttpOptions {
     pub token: Option<Token>,
     /// The default number of tools that `POST /v1/tools/filter` keeps for the prompt.
     pub keep: usize,
-    /// The files that a reload reads. Without them there is nothing to reload.
+    /// The files that a reload reads. Without them a reload is refused.
     pub sources: Option<Arc<dyn Sources>>,
     /// Stores changes of the catalog. Without it they are lost when the program ends.
     pub persist: Option<Persist>,
@@ -46,7 +46,7 @@ pub struct HttpOptions {
 }
 
 /// Waiting requests for each worker. With one, the 99th percentile under ten times the load of
-/// `scripts/load.sh` stays within twice that under the load itself.
+/// `scripts/load.sh` is at most twice the one under the load itself.
 const QUEUE_PER_WORKER: usize = 1;
 
 impl Default for HttpOptions {
@@ -68,10 +68,10 @@ impl Default for HttpOptions {
     }
 }
 
-/// The header that names the session of a request, where the body does not.
+/// The header that names the session of a request, if the body does not.
 pub const SESSION_HEADER: &str = "x-toolroute-session";
 
-/// The name of the session in the headers.
+/// The session name in the headers.
 fn named_by(headers: &HeaderMap) -> Option<Result<&str, ApiError>> {
     let name = headers.get(SESSION_HEADER)?.to_str();
     let said = "expected the header `x-toolroute-session` with printable ASCII characters";
@@ -112,7 +112,8 @@ impl App {
         })
     }
 
-    /// The present service. A reload may replace it; requests in progress keep the one that they hold.
+    /// The current service. A reload may replace it; requests in progress keep the one that they
+    /// hold.
     pub fn service(&self) -> Arc<Service> {
         self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -121,24 +122,25 @@ impl App {
         *self.service.write().unwrap_or_else(PoisonError::into_inner) = service;
     }
 
-    /// Runs work that keeps a processor busy on the runtime's blocking pool, once a worker is free.
+    /// Runs CPU-bound work on the runtime's blocking pool, once a worker is free.
     ///
     /// # Errors
-    /// 503 where too many requests wait already.
+    /// 503 if the queue is full.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
         let permit = self.queue.enter().await?;
         let working = tokio::task::spawn_blocking(move || {
-            // Held until the work is done, even where the client has disconnected.
+            // Held until the work is done, even if the client has disconnected.
             let _permit = permit;
             work()
         });
         working.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))
     }
 
-    /// The session that a request of a profile names in its body or its header, or a new session.
+    /// The session that a request names in its body or its header for its profile, or else a new
+    /// session.
     pub(super) fn session(
         &self,
         (profile, name): (Option<&str>, Option<&str>),
@@ -151,7 +153,7 @@ impl App {
         }
     }
 
-    /// As [`App::session`], for a request that is logged: where it names no session, the log has it under
+    /// Like [`App::session`], for a request that is logged. If it names no session, the log uses
     /// its sender's address.
     pub(super) fn logged_session(
         &self,

@@ -1,4 +1,4 @@
-//! `POST /v1/arguments`: reads the arguments of a tool out of a prompt, without calling the tool.
+//! `POST /v1/arguments`: reads the arguments of a tool from a prompt, without calling the tool.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub struct ArgumentsDoc {
     unused: Vec<Value>,
 }
 
-/// The moment that a body names, or the present.
+/// The time that a body names, or the current time.
 pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
     match now {
         Some(now) => {

@@ -1,4 +1,4 @@
-//! `POST /v1/call`: calls a tool, and its fallbacks where it fails.
+//! `POST /v1/call`: calls a tool, and its fallbacks if it fails.
 
 use std::sync::Arc;
 
@@ -78,7 +78,8 @@ pub async fn call(
     let session = app.logged_session(client, named, &headers)?;
     let arguments = arguments(std::mem::take(&mut asked.arguments))?;
     let service = app.service();
-    // Before the answer begins, because an event stream always has status 200.
+    // These errors are found before the answer begins, because an event stream always has status
+    // 200.
     service.executor().ok_or(crate::Error::NoExecutor)?;
     service.describe(&asked.tool, asked.profile.as_deref())?;
     let work = move |on_event: events::Tell| -> events::Work<_> {

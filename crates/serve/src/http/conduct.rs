@@ -85,7 +85,7 @@ pub async fn conduct(
     let scope = params.scope.unwrap_or_default();
     let _one_at_a_time = app.conducting.lock().await;
     let service = app.service();
-    // Without a worker: it waits for tools, not for a processor.
+    // This needs no worker: it waits for tools, not for a processor.
     let conducting =
         tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, (begin, scope)));
     let answer =
@@ -94,7 +94,8 @@ pub async fn conduct(
 }
 
 impl Conduct {
-    /// Blocks while tools run: not for a thread that serves connections.
+    /// Discharges the obligations. Blocks while tools run, so it must not run on a thread that
+    /// serves connections.
     fn discharge(
         self,
         service: &Service,

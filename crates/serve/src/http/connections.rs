@@ -20,7 +20,7 @@ use crate::Shutdown;
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The number of open connections. More wait to be accepted.
+    /// The limit of open connections. Further ones wait to be accepted.
     pub connections: usize,
     /// The time limit for the headers of a request. It also closes idle connections.
     pub headers: Duration,
@@ -55,7 +55,7 @@ impl std::fmt::Display for Client {
     }
 }
 
-/// Serves until the shutdown begins. Then no new connection is accepted, and open ones finish their
+/// Serves until the shutdown begins. Then it accepts no new connections, and open ones finish their
 /// requests.
 pub async fn accept(listener: TcpListener, router: Router, limits: Limits, shutdown: &Shutdown) {
     let places = Arc::new(Semaphore::new(limits.connections));
@@ -85,7 +85,8 @@ async fn next(
         match listener.accept().await {
             Ok((stream, from)) => return ((stream, Client(from.ip())), place),
             Err(error) => {
-                // Usually there are too many open files, and an immediate retry would fail as well.
+                // The usual cause is too many open files, and an immediate retry would fail as
+                // well.
                 tracing::warn!(%error, "a connection was not taken");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
 
-/// The most texts of a request, as in OpenAI's API.
+/// The limit of texts in a request, as in OpenAI's API.
 const MOST_TEXTS: usize = 2_048;
 
 #[derive(Deserialize, ToSchema)]

@@ -12,7 +12,8 @@ use utoipa::ToSchema;
 
 use crate::Error;
 
-/// An error answer: `{"error": {"type": …, "message": …}}`, the format that clients of other APIs expect.
+/// An error answer: `{"error": {"type": …, "message": …}}`, the format that clients of other APIs
+/// expect.
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -57,7 +58,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }
 
-    /// The same error, with the place in the body that it concerns.
+    /// The same error, with the position in the body that it concerns.
     #[must_use]
     pub(super) fn at(self, place: &str) -> Self {
         Self { message: format!("{place}: {}", self.message), ..self }
@@ -67,7 +68,7 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// 409: the server was started without the option that the request needs.
+    /// 409: the server runs without an option that the request needs.
     pub fn not_configured(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "not_configured", message)
     }
@@ -187,7 +188,7 @@ pub async fn nowhere(uri: axum::http::Uri) -> ApiError {
     ApiError::not_found(format!("nothing is at `{path}`; /openapi.json says what is there"))
 }
 
-/// Replaces axum's answer to a wrong method by one in JSON.
+/// Replaces axum's answer to a wrong method with one in JSON.
 pub fn with_json(response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;

@@ -19,8 +19,9 @@ use crate::Error;
 /// Receives the events of a call.
 pub type Tell = Arc<dyn Fn(ProgressEvent) + Send + Sync>;
 
-/// The result of `work` as JSON, or with `Accept: text/event-stream` as the last of the events (`working`,
-/// `progress`, `fell_back`, then `report` or `error`). A client that disconnects cancels the work.
+/// Answers with the result of `work` as JSON. With `Accept: text/event-stream`, it answers with
+/// events (`working`, `progress`, `fell_back`) of which the last is the result (`report` or
+/// `error`). A client that disconnects cancels the work.
 pub async fn answer<T: Serialize + Send + 'static>(
     headers: &HeaderMap,
     work: impl FnOnce(Tell) -> Work<T>,
@@ -47,7 +48,7 @@ pub async fn answer<T: Serialize + Send + 'static>(
     let state = (heard, Some(Box::pin(last)));
     let events = stream::unfold(state, async |(mut heard, mut work)| {
         let next = match &mut work {
-            // Polled by the stream, so that the work ends with the connection.
+            // The stream polls the work, so that the work ends with the connection.
             Some(under_way) => tokio::select! {
                 biased;
                 event = heard.recv() => event,
@@ -71,7 +72,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
 }
 
-/// The event as `working`, `progress` or `fell_back`.
+/// Converts an event, with the name `working`, `progress` or `fell_back`.
 fn to_sse(event: &ProgressEvent) -> Event {
     let name = match event {
         ProgressEvent::Working { .. } => "working",

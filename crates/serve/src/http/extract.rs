@@ -1,4 +1,4 @@
-//! Extractors of bodies and parameters whose errors are answers in JSON.
+//! Extractors for bodies and parameters. Their errors are answers in JSON.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 
 use super::ApiError;
 
-/// A body of JSON. Its content type must say so: a foreign page cannot send that type without a preflight
-/// request.
+/// A JSON body. Its content type must be JSON, because a foreign page cannot send that type without
+/// a preflight request.
 pub struct Body<T>(pub T);
 
-/// A body of JSON, unparsed.
+/// An unparsed JSON body.
 pub struct RawJson(pub Bytes);
 
 /// The parameters of the query string.
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let RawJson(bytes) = RawJson::from_request(request, state).await?;
-        // As in [`object`], serde would take a list for the members in their order.
+        // As in [`object`], serde would accept a list of the members' values.
         if bytes.trim_ascii_start().starts_with(b"[") {
             return Err(ApiError::bad_request("expected a body that is an object, found a list"));
         }
@@ -61,8 +61,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     }
 }
 
-/// As [`parse`], for bodies that take their prompt as `prompt` or as `query`: both at once must be the same
-/// text. To serde they are one member that is there twice.
+/// Like [`parse`], for bodies that take their prompt as `prompt` or as `query`. If both are there,
+/// they must be the same text. Serde alone rejects the second as a duplicate.
 fn parse_prompt<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let failed = match serde_json::from_slice(bytes) {
         Ok(read) => return Ok(read),
@@ -86,7 +86,7 @@ fn parse_prompt<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     }
 }
 
-/// Deserializes an object or null. Serde alone would also take a list for the members in their order.
+/// Deserializes an object or null. Serde alone would also accept a list of the members' values.
 pub fn object<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
 where
     T: DeserializeOwned,
@@ -97,8 +97,10 @@ where
     read.transpose().map_err(D::Error::custom)
 }
 
+/// Parses a JSON body.
+///
 /// # Errors
-/// 400 with the place and the reason.
+/// 400 with the position and the reason.
 pub fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ApiError> {
     serde_json::from_slice(bytes).map_err(|error| ApiError::bad_request(message_of(&error)))
 }

@@ -1,4 +1,5 @@
-//! `POST /v1/feedback`: reports of tools that ran elsewhere, for the log that selections learn from.
+//! `POST /v1/feedback`: reports on tools that ran elsewhere, for the log that selections learn
+//! from.
 
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ pub async fn add(
     Body(told): Body<Value>,
 ) -> Result<Response, ApiError> {
     let executions = read(told)?;
-    // The weight of each session is bounded, so reports without a session count for their sender.
+    // The weight of each session is limited, so reports without a session count for their sender.
     let session = app.logged_session(client, (None, None), &headers)?;
     let service = app.service();
     let engine = service.engine();
@@ -82,7 +83,8 @@ pub async fn add(
     Ok((StatusCode::ACCEPTED, json(json!({"taken": taken, "dropped": dropped}))).into_response())
 }
 
-/// One execution or a list. Not an untagged enum, whose errors would not name the field.
+/// Reads one execution or a list. This is not an untagged enum, whose errors would not name the
+/// field.
 fn read(told: Value) -> Result<Vec<Execution>, ApiError> {
     let bad = |error: serde_json::Error| ApiError::bad_request(super::extract::message_of(&error));
     match told {

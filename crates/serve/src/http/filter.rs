@@ -1,4 +1,4 @@
-//! `POST /v1/tools/filter`: removes the tools of a request to a language model that it does not need.
+//! `POST /v1/tools/filter`: removes tools that a request to a language model does not need.
 
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ fn with_report(mut body: Vec<u8>, report: &FilterReport) -> Vec<u8> {
     let Some(end) = body.iter().rposition(|byte| *byte == b'}') else { return body };
     let is_empty = body[..end].iter().rfind(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let comma = if is_empty { "" } else { "," };
-    // As text, because a `Value` widens each f32.
+    // The report is written as text, because a `Value` widens each f32.
     let report = serde_json::to_string(report).expect("a report has texts as keys. This is a bug.");
     let member = format!("{comma}\"toolroute\":{report}");
     body.splice(end..end, member.into_bytes());

@@ -12,8 +12,8 @@ const EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct LogLimit(Mutex<BTreeMap<&'static str, (Option<Instant>, u64)>>);
 
 impl LogLimit {
-    /// Counts an event. Where a line is due (as at the first event), returns the number of events since the
-    /// last line, this one included.
+    /// Counts an event. If a line is due, as for the first event, returns the number of events
+    /// since the last line, including this one.
     pub fn count(&self, kind: &'static str) -> Option<u64> {
         self.count_at(kind, Instant::now())
     }

@@ -1,4 +1,5 @@
-//! `POST /v1/reload`, SIGHUP and watched files: the sources are read again while requests are answered.
+//! `POST /v1/reload`, SIGHUP and watched files: reads the sources again while requests are
+//! answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::assembly::{RebuildResult, rebuild};
 use crate::shutdown::HangUps;
 use crate::{Shutdown, Sources};
 
-/// The time between two looks at watched files.
+/// The time between two checks of watched files.
 const WATCH_EVERY: Duration = Duration::from_secs(2);
 
 /// What a reload did.
@@ -39,17 +40,17 @@ pub async fn reload(State(app): State<Arc<App>>) -> Result<Json<ReloadSummary>, 
 }
 
 impl App {
-    /// Reads the sources again and serves what they say.
+    /// Reads the sources again, and serves the result.
     ///
     /// # Errors
-    /// 409 without sources, 422 where they are wrong. Then everything stays as it was.
+    /// 409 without sources, 422 if they are invalid. The current service then stays as it is.
     pub async fn reload(self: &Arc<Self>) -> Result<ReloadSummary, ApiError> {
         let Some(sources) = self.options.sources.clone() else {
             let said = "this server was not made from files that could be read again";
             return Err(ApiError::not_configured(said));
         };
         let app = Arc::clone(self);
-        // A task of its own, so that a client that disconnects does not cancel it half-way.
+        // A task of its own, so that a client that disconnects does not cancel the reload halfway.
         let reloading = tokio::spawn(async move { app.reload_from(sources).await });
         let done = reloading.await;
         let done = done.unwrap_or_else(|_| Err(ApiError::internal(&"a panic; it is told above")));
@@ -62,7 +63,8 @@ impl App {
         sources: Arc<dyn Sources>,
     ) -> Result<ReloadSummary, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
-        // The sources hold the latest list of each server; a newer one that comes now would be undone.
+        // The sources contain the latest list of each server. A newer list that came during the
+        // reload would be lost.
         let present = self.service();
         let _paused = present.pause_lists().await;
         let app = Arc::clone(&self);
@@ -93,7 +95,7 @@ impl App {
     }
 }
 
-/// Reloads when SIGHUP comes, and when watched sources change.
+/// Reloads on SIGHUP, and when watched sources change.
 pub async fn on_hang_up(app: Arc<App>, shutdown: Shutdown) {
     let Some(sources) = app.options.sources.clone() else { return };
     let mut hang_ups = HangUps::listen();
@@ -112,7 +114,7 @@ pub async fn on_hang_up(app: Arc<App>, shutdown: Shutdown) {
         }
         match app.reload().await {
             Ok(done) => tracing::info!(tools = done.tools, changed = ?done.changed, "reloaded"),
-            // The reason was logged where it was found.
+            // The reason is already logged.
             Err(error) => tracing::debug!(?error, "not reloaded"),
         }
     }

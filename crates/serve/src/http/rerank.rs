@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::extract::Body;
 use super::{ApiError, App, ErrorBody, json};
 
-/// The most texts of a request: each is embedded.
+/// The limit of texts in a request. Each text is embedded.
 const MOST_TEXTS: usize = 1_000;
 
 /// One of `texts` and `documents`; the answer has the form of the one that was chosen.
@@ -122,7 +122,7 @@ pub async fn rerank(
     Ok(json(json!({"id": id(), "results": results, "meta": meta})))
 }
 
-/// An id for Cohere's clients, unique within a run of the program.
+/// An id for Cohere's clients, unique within one run of the program.
 fn id() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNT: AtomicU64 = AtomicU64::new(1);

@@ -1,4 +1,4 @@
-//! `POST /v1/select`: the tools for a prompt, as `toolroute route --json` answers.
+//! `POST /v1/select`: the tools for a prompt, in the format of `toolroute route --json`.
 
 mod many;
 
@@ -87,7 +87,7 @@ enum Auto {
     Auto,
 }
 
-/// The limit of `auto`, as on the command line.
+/// The limit that `auto` stands for, as on the command line.
 const MOST_BY_ITSELF: usize = 10;
 
 fn yes() -> bool {
@@ -335,7 +335,7 @@ pub struct ResultsDoc {
     results: Vec<SelectionDoc>,
 }
 
-/// Members in the order of `toolroute route --json`.
+/// The members have the order of `toolroute route --json`.
 #[derive(Serialize)]
 struct Answer {
     prompt: String,
@@ -380,7 +380,7 @@ struct ShownParts {
 }
 
 impl ShownParts {
-    /// An answer as JSON.
+    /// Converts an answer to JSON.
     fn text(self, prompt: String, found: FindResult) -> Result<String, ApiError> {
         let timings = self.timings.then(|| stages(&found.selection.timings, found.took_ms));
         let failed = |error: serde_json::Error| ApiError::internal(&error);

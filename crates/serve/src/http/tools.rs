@@ -152,9 +152,10 @@ pub async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respo
     Ok(json(changed))
 }
 
-/// The tools of a body, and problems that look like mistakes. One tool that is not usable refuses all.
+/// Reads the tools of a body, and warnings about likely mistakes. One invalid tool refuses the
+/// whole body.
 pub(super) fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
-    // The catalog also reads other syntaxes, but the body must be JSON.
+    // The catalog also accepts other syntaxes, but the body must be JSON.
     super::extract::parse::<serde::de::IgnoredAny>(body)?;
     let text = std::str::from_utf8(body);
     let text = text.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
@@ -162,15 +163,15 @@ pub(super) fn read(body: &[u8]) -> Result<(Vec<Tool>, Vec<Problem>), ApiError> {
 }
 
 impl App {
-    /// Applies changes, and notes them for the next reload. They are stored first, so that a change whose
-    /// answer is an error is not in effect.
+    /// Applies changes, and records them for the next reload. They are stored first, so that a
+    /// change that is answered with an error is not in effect.
     async fn change(
         self: &Arc<Self>,
         changes: Vec<Change>,
         problems: Vec<Problem>,
     ) -> Result<ChangeSummary, ApiError> {
         let app = Arc::clone(self);
-        // A task of its own, so that a client that disconnects does not cancel it half-way.
+        // A task of its own, so that a client that disconnects does not cancel the change halfway.
         let changing = tokio::spawn(async move { app.change_now(changes, problems).await });
         changing.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?
     }
@@ -182,7 +183,8 @@ impl App {
     ) -> Result<ChangeSummary, ApiError> {
         let _one_at_a_time = self.changing.lock().await;
         let present = self.service();
-        // A server's list gets the noted changes applied, so none may come in between.
+        // The recorded changes are applied to every list of a server, so no list may be taken in
+        // meanwhile.
         let _paused = present.pause_lists().await;
         let before = present.changes().clone();
         let mut after = before.clone();
@@ -203,8 +205,8 @@ impl App {
     }
 }
 
-/// Stores the text of all changes and applies the new ones. Where that fails, the text before is stored
-/// again.
+/// Stores the text of all changes, and applies the new ones. If that fails, the previous text is
+/// stored again.
 fn store_and_apply(
     engine: &Engine,
     persist: Option<&Persist>,
@@ -212,7 +214,7 @@ fn store_and_apply(
     (before, after): (String, String),
 ) -> Result<ChangeReport, ApiError> {
     let Some(persist) = persist else { return Ok(engine.change(changes)?) };
-    // Changes that are not usable are not stored.
+    // Invalid changes must not be stored.
     engine.catalog().with(changes.clone()).map_err(engine::Error::from)?;
     persist(&after).map_err(|said| {
         ApiError::internal(&format!("the change could not be kept, and is not made: {said}"))

@@ -1,4 +1,4 @@
-//! What people watch: the servers, the latest selections, and a stream of events.
+//! Endpoints for watching the program: the servers, the latest selections, and a stream of events.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ use super::App;
 use super::extract::Params;
 use crate::{RecentSelection, ServerState, Service, Shutdown, Status};
 
-/// The time between two comparisons with the state before, while a client listens.
+/// The time between two comparisons with the previous state, while a client listens.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// An event of `GET /v1/events`.
@@ -220,7 +220,7 @@ fn hello(service: &Service) -> Value {
     json!({"version": service.engine().version(), "tools": service.catalog().len()})
 }
 
-/// The state that clients were last told.
+/// The state that was last sent to the clients.
 #[derive(Default)]
 struct Snapshot {
     number: u64,
@@ -247,14 +247,14 @@ pub async fn send_changes(app: Arc<App>, shutdown: Shutdown) {
     }
 }
 
-/// The present state, and its differences from the state before.
+/// The current state, and events for its differences from the previous one.
 fn compare(app: &App, before: &mut Snapshot) -> (Snapshot, Vec<StreamEvent>) {
     let service = app.service();
     let engine = service.engine();
     let mut new = Vec::new();
     let recent = service.recent();
     let number = recent.first().map_or(0, |latest| latest.number);
-    // The counts of a service that replaced another start from one.
+    // A service that replaces another starts to count from one.
     let is_other = before.engine != Arc::as_ptr(engine) as usize;
     let last = if is_other { 0 } else { before.number };
     let fresh: Vec<&RecentSelection> =
@@ -288,7 +288,7 @@ impl App {
         self.stream_events.send(StreamEvent { name, data }).ok();
     }
 
-    /// The number of requests that workers process, and of those that wait.
+    /// The number of requests that workers process, and the number of those that wait.
     pub fn load(&self) -> (usize, usize) {
         (self.queue.working(), self.queue.waiting())
     }

@@ -1,4 +1,4 @@
-//! Turns the report of a call into an MCP result, with the tool's own content.
+//! Converts the report of a call to an MCP result, with the tool's own content.
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Deserialize as _;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolroute_catalog::Tool;
 use toolroute_run::execution::{Answer, Attempt, Ending, Outcome, Report};
 
-/// How a structured content is handled that is too long for an agent.
+/// How to handle structured content that is too long for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooLong {
     /// It stays complete, because the client checks it against the tool's output schema.
@@ -29,7 +29,7 @@ pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResul
     }
 }
 
-/// The tool's own error where it gave one, and the results of fallbacks.
+/// The tool's own error if it reported one, and the results of the fallbacks.
 fn failed(asked: &Tool, report: &Report) -> CallToolResult {
     let mut owns = report.attempts.iter().filter_map(|attempt| attempt.own.as_deref());
     let Some(own) = owns.find(|own| own.tool == asked.id) else {
@@ -56,7 +56,7 @@ fn message_of(report: &Report, is_shown: impl Fn(&Attempt) -> bool) -> String {
     said
 }
 
-/// A result that the agent reads as an error.
+/// A result that tells the agent of an error.
 pub fn error(said: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(said)])
 }
@@ -93,10 +93,11 @@ fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult 
     result
 }
 
-/// Replaces a structured content that is too long: the rest of a truncated one may not match its schema.
+/// Describes structured content that is too long. It is left out as a whole, because a truncated
+/// value may not match its schema.
 const LEFT_OUT: &str = "left out: it is too long";
 
-/// The texts that replace a structured content.
+/// The texts that replace structured content.
 fn instead(answer: &Answer) -> impl Iterator<Item = String> {
     let text = answer.output.text.trim_start();
     // The text is usually the same value, truncated as well.
@@ -105,7 +106,8 @@ fn instead(answer: &Answer) -> impl Iterator<Item = String> {
     [format!("[the structured content is {LEFT_OUT}]")].into_iter().chain(beginning)
 }
 
-/// A content block as the tool sent it. A block that rmcp cannot represent becomes its text, or its JSON.
+/// Converts a content block as the tool sent it. A block that rmcp cannot represent becomes its
+/// text, or its JSON.
 fn passed_on(block: &Value) -> ContentBlock {
     ContentBlock::deserialize(block).unwrap_or_else(|_| {
         let text = block["text"].as_str().or_else(|| block.as_str());

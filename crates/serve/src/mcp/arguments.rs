@@ -1,4 +1,4 @@
-//! Reads the arguments of the gateway's tools, also where an agent does not quite follow the schema.
+//! Reads the arguments of the gateway's tools, even if an agent does not follow the schema exactly.
 
 use serde_json::Value;
 use toolroute_rank::engine::{Context, SelectRequest};
@@ -41,8 +41,10 @@ pub struct ToolCall {
     pub budget_tokens: Option<usize>,
 }
 
+/// Reads the arguments of `find_tools`.
+///
 /// # Errors
-/// Says what is wrong, so that the agent can correct it.
+/// A message from which the agent can correct its call.
 pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
     let query = text(given, &["query", "q", "prompt"]);
     let query = query.filter(|query| !query.trim().is_empty());
@@ -69,7 +71,7 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, S
     }
     let budget = budget(given)?.or(context.as_ref().and_then(|context| context.budget_tokens));
     let mut request = SelectRequest::new(query);
-    // The budget is for this answer, not for the definitions that the engine would count.
+    // The budget applies to this answer, not to the definitions that the engine would count.
     request.context = context.map(|context| Context { budget_tokens: None, ..context });
     request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS) as usize);
     let server = text(given, &["server"]).filter(|server| !server.is_empty());
@@ -95,16 +97,18 @@ fn budget(given: &Arguments) -> Result<Option<usize>, String> {
     tokens.map(Some).ok_or_else(|| wrong("budget_tokens", "a whole number", value))
 }
 
+/// Reads the arguments of `describe_tool`: the tool's name.
+///
 /// # Errors
-/// Says what is wrong, so that the agent can correct it.
+/// A message from which the agent can correct its call.
 pub fn describe(given: &Arguments) -> Result<String, String> {
     text(given, &NAMES).ok_or_else(|| no_name("describe_tool"))
 }
 
-/// The arguments of `read_more`: the handle, and offset and length in characters.
+/// Reads the arguments of `read_more`: the handle, and offset and length in characters.
 ///
 /// # Errors
-/// Says what is wrong, so that the agent can correct it.
+/// A message from which the agent can correct its call.
 pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
     const NO_HANDLE: &str =
         "expected `handle`: what stands behind \"handle\" in an answer that was cut";
@@ -121,8 +125,10 @@ pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
     Ok((handle, offset, most.clamp(1, MOST_CHARS as usize)))
 }
 
+/// Reads the arguments of `call_tool`.
+///
 /// # Errors
-/// Says what is wrong, so that the agent can correct it.
+/// A message from which the agent can correct its call.
 pub fn call(mut given: Arguments) -> Result<ToolCall, String> {
     let budget_tokens = match take(&mut given, &["budget_tokens"]) {
         None => None,

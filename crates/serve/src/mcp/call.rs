@@ -1,4 +1,4 @@
-//! `tools/call`: the gateway's own four tools, and all others under their ids.
+//! `tools/call`: the gateway's own four tools, and all other tools under their ids.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ impl Gateway {
             Some(meta) => self.meta(meta, given, context).await,
             None => {
                 self.shared.service.first_lists().await;
-                // A client that was listed the tool has its hints, and asks its user; one that only found
-                // it knows the id alone.
+                // A client that got the tool in `tools/list` knows its hints and asks its user. A
+                // client that only found the tool knows no more than its id.
                 let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
                 let call = ToolCall {
                     tool: request.name.into(),
@@ -95,7 +95,8 @@ impl Gateway {
         }
     }
 
-    /// The definition of one tool. A schema may be large, so it is read on the runtime's blocking pool.
+    /// The definition of one tool. A schema may be large, so it is read on the runtime's blocking
+    /// pool.
     async fn describe(&self, id: String) -> Result<CallToolResult, Error> {
         let shared = Arc::clone(&self.shared);
         off_thread(move || {
@@ -121,7 +122,7 @@ impl Gateway {
         Ok(CallToolResult::success(vec![ContentBlock::text(page.text), ContentBlock::text(place)]))
     }
 
-    /// The session that the request names in a header, or the one of the connection.
+    /// The session that the request names in a header, or that of the connection.
     fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, Error> {
         let parts = context.extensions.get::<axum::http::request::Parts>();
         let named = parts.and_then(|parts| parts.headers.get(SESSION_HEADER));
@@ -135,7 +136,8 @@ impl Gateway {
         }
     }
 
-    /// Calls a tool, forwards its progress to the client, and cancels the call when the client does.
+    /// Calls a tool, forwards its progress to the client, and cancels the call when the client
+    /// does.
     async fn run(
         &self,
         asked: ToolCall,
@@ -151,8 +153,8 @@ impl Gateway {
         let on_event = move |event: Event| {
             sender.send(event).ok();
         };
-        // The client checks the answer against the tool's output schema, which no other tool's answer
-        // would match.
+        // The client checks the answer against the tool's output schema, and the answer of another
+        // tool would not match it.
         let is_checked = naming == Naming::Direct && has_output_schema(&tool);
         let session = match self.session(&context) {
             Ok(session) => session,
@@ -181,7 +183,7 @@ impl Gateway {
                 report = &mut call => break report,
             }
         };
-        // Events of the step that ended the call.
+        // Events of the last step, which ended the call.
         while let Ok(event) = events.try_recv() {
             progress.forward(event).await;
         }
@@ -199,8 +201,8 @@ fn has_output_schema(tool: &toolroute_catalog::Tool) -> bool {
     tool.mcp.as_ref().is_some_and(|members| members.as_str().contains("\"outputSchema\""))
 }
 
-/// An error that the agent can correct becomes an answer that says so; any other is an error of the
-/// protocol.
+/// An error that the agent can correct becomes an answer that explains it. Any other error is an
+/// error of the protocol.
 fn to_protocol(done: Result<CallToolResult, Error>) -> Result<CallToolResult, ErrorData> {
     match done {
         Ok(result) => Ok(result),
@@ -209,13 +211,13 @@ fn to_protocol(done: Result<CallToolResult, Error>) -> Result<CallToolResult, Er
     }
 }
 
-/// How much progress grows with a message that has no number: less than any tool's own step.
+/// The increase of progress for a message without a number: less than any tool's own step.
 const STEP: f64 = 1e-6;
 
-/// Below 0, the progress of a tool that has not begun.
+/// The progress of a tool that has not begun, below 0.
 const BEFORE: f64 = -STEP;
 
-/// Forwards the progress of a tool to the client, where the client asked for it.
+/// Forwards the progress of a tool to the client, if the client asked for it.
 struct ProgressForwarder<'a> {
     peer: &'a Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -231,7 +233,7 @@ impl<'a> ProgressForwarder<'a> {
     async fn forward(&mut self, event: Event) {
         let Some(token) = self.token.clone() else { return };
         let (done, total, message) = match event {
-            // In the protocol progress only grows, even where a fallback starts from 0.
+            // In the protocol progress only grows, even if a fallback starts from 0.
             Event::Progress { progress, .. } if progress.done <= self.latest => return,
             Event::Progress { progress, .. } => (progress.done, progress.total, progress.message),
             Event::Working { said, .. } => (self.latest + STEP, None, Some(said)),

@@ -11,8 +11,8 @@ use crate::About;
 /// The schema of a tool without one: any object.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
-/// A tool as an MCP object. Every member is as the server wrote it, except the name, which is the tool's
-/// id.
+/// A tool as an MCP object. Every member is as the server wrote it, except the name, which is the
+/// tool's id.
 pub struct Definition<'a>(pub &'a Tool);
 
 impl Definition<'_> {
@@ -21,7 +21,7 @@ impl Definition<'_> {
             .expect("a tool has string keys and its schemas are JSON. This is a bug.")
     }
 
-    /// Writes the members into an object that may have more.
+    /// Writes the members into an object that may have further members.
     pub fn members<M: SerializeMap>(&self, out: &mut M) -> Result<(), M::Error> {
         let tool = self.0;
         out.serialize_entry("name", &tool.id)?;
@@ -53,7 +53,7 @@ impl Definition<'_> {
     }
 }
 
-/// A definition with [`About`].
+/// A definition with the members of [`About`].
 pub struct ToolDescription<'a> {
     pub tool: &'a Tool,
     pub about: About,
@@ -100,7 +100,7 @@ pub fn parameters(tool: &Tool) -> String {
         schema["required"].as_array().into_iter().flatten().filter_map(|n| n.as_str()).collect();
     let Some(properties) = schema["properties"].as_object() else { return String::new() };
     let mut names: Vec<(&String, &serde_json::Value)> = properties.iter().collect();
-    // Required ones first, so that only optional ones are cut.
+    // Required parameters come first, so that the line is cut at optional ones.
     names.sort_by_key(|(name, _)| !required.contains(&name.as_str()));
     let mut line = String::new();
     for (place, (name, about)) in names.iter().enumerate() {

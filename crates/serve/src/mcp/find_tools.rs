@@ -20,11 +20,11 @@ use crate::{About, Error, FindResult, UnavailableServer};
 /// The most characters of a description in a compact answer.
 const SUMMARY_CHARS: usize = 180;
 
-/// The number of ids that a note names where no tool fits.
+/// The number of ids that a note names if no tool fits.
 const NEAREST: usize = 3;
 
-/// What an answer saves compared with the definitions of all tools. Tokens are estimated as characters
-/// divided by four, without a tokenizer.
+/// The tokens that an answer saves compared with the definitions of all tools. Tokens are estimated
+/// as characters divided by four, without a tokenizer.
 #[derive(Serialize)]
 struct TokenMetrics {
     baseline_tokens: usize,
@@ -36,14 +36,14 @@ struct TokenMetrics {
 #[derive(Serialize)]
 struct Answer<'a> {
     tools: Vec<Entry<'a>>,
-    /// Whether a tool fits: `unsure` asks the agent to look before it calls.
+    /// Whether a tool fits. With `unsure` the agent should check the tools before it calls one.
     fit: Fit,
     #[serde(skip_serializing_if = "Option::is_none")]
     fit_reason: Option<&'a FitReason>,
-    /// What the query was read as, where that differs from its text.
+    /// How the query was read, if that differs from its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_as: Option<&'a str>,
-    /// What the query has around its question and was not ranked for.
+    /// The parts of the query around its question that were not ranked for.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     left_out: &'a [Omission],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,8 @@ fn held(held: &[HeldMatch]) -> Vec<HeldEntry<'_>> {
 }
 
 impl Answer<'_> {
-    /// Removes the last tools until the answer has at most `budget` tokens. The first tool always stays.
+    /// Removes the last tools until the answer has at most `budget` tokens. The first tool always
+    /// stays.
     fn fit(&mut self, budget: usize) {
         let mut left_out = 0;
         while self.tools.len() > 1 && tokens_of(to_json(self).chars().count()) > budget {
@@ -118,15 +119,15 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// The suspicions about a tool, without the text that raised them: a model must not read it twice.
+/// The suspicions about a tool, without the text that raised them: a model must not read it again.
 fn warnings(found: &SelectedTool) -> Vec<String> {
     let found = found.suspicions().iter();
     found.map(|found| format!("its {} {}", found.field, found.kind)).collect()
 }
 
 impl Gateway {
-    /// Finds tools and writes the answer. Reading the schemas of many tools takes long, so that is done on
-    /// the runtime's blocking pool.
+    /// Finds tools and writes the answer. Reading the schemas of many tools takes long, so it is
+    /// done on the runtime's blocking pool.
     pub(super) async fn find_tools(&self, call: FindToolsCall) -> Result<CallToolResult, Error> {
         let FindToolsCall { find, detail, budget_tokens } = call;
         let server = find.server.clone();
@@ -165,7 +166,7 @@ impl GatewayState {
         }
     }
 
-    /// The answer as JSON, with what it saves against all definitions.
+    /// The answer as JSON, with the tokens that it saves compared with all definitions.
     fn write_answer(
         &self,
         mut answer: Answer<'_>,
@@ -179,7 +180,7 @@ impl GatewayState {
         let metrics = metrics(self.baseline()?, returned);
         let mut meta = MetaObject::default();
         match detail {
-            // In `_meta`, which costs the agent no tokens: only people look at it.
+            // In `_meta`, which costs the agent no tokens: only people read the metrics.
             Detail::Compact => {
                 let metrics = serde_json::to_value(&metrics).unwrap_or_default();
                 meta.0.insert("toolroute/token_metrics".to_owned(), metrics);
@@ -191,7 +192,7 @@ impl GatewayState {
         Ok(result)
     }
 
-    /// The note of an answer without tools: why there are none, and the nearest ones that the client may
+    /// The note of an answer without tools: the reason, and the nearest tools that the client may
     /// see.
     fn note(&self, found: &FindResult, server: Option<&str>) -> Option<String> {
         if !found.selection.tools.is_empty() {
@@ -225,7 +226,7 @@ impl GatewayState {
         })
     }
 
-    /// Characters of the definitions of all tools that the profile admits.
+    /// The number of characters in the definitions of all tools that the profile admits.
     fn baseline(&self) -> Result<usize, Error> {
         let version = self.service.engine().version();
         let known = *self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
@@ -243,7 +244,7 @@ impl GatewayState {
     }
 }
 
-/// The note where tools may be missing because their servers are starting.
+/// The note if tools may be missing because their servers are starting.
 fn starting(found: &FindResult) -> Option<String> {
     let starting = found.unavailable.iter().filter(|server| server.is_starting);
     let names: Vec<&str> = starting.map(|server| server.server.as_str()).collect();
@@ -299,7 +300,7 @@ mod tests {
     use crate::mcp::arguments;
     use crate::{Assembly, FindRequest, GatewayOptions};
 
-    /// A tool whose schemas take long to read.
+    /// A tool whose schema takes long to read.
     fn large_tool() -> Tool {
         let properties: JsonObject =
             (0..20_000).map(|n| (format!("p{n}"), json!({"type": "integer"}))).collect();
@@ -318,7 +319,7 @@ mod tests {
         let began = Instant::now();
         to_json(&gateway.shared.find_answer(&found, Detail::Compact, None));
         let reading = began.elapsed();
-        // A busy machine may pause any thread, so one good try of several counts.
+        // A busy machine may pause any thread, so one good try out of several is enough.
         for _ in 0..5 {
             let given = JsonObject::from_iter([("query".to_owned(), json!("add"))]);
             let call = arguments::find(&given, None).unwrap();

@@ -1,4 +1,4 @@
-//! A short hint on what the catalog holds: without it agents do not search.
+//! A short hint on what the catalog contains. Without it, agents do not search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use toolroute_catalog::{Tool, split_identifier};
 
 use crate::{Error, ServerState, Service, Status};
 
-/// The most characters of a hint: about 150 tokens, which cost with each request.
+/// The most characters of a hint: about 150 tokens, which every request costs.
 const MOST_CHARS: usize = 600;
 
-/// The number of subjects of each server.
+/// The number of subjects for each server.
 const SUBJECTS: usize = 5;
 
-/// Words in names of tools that are no subject.
+/// Words in names of tools that are not subjects.
 const EMPTY_WORDS: [&str; 28] = [
     "a", "add", "all", "and", "by", "call", "create", "delete", "do", "for", "from", "get", "in",
     "is", "list", "of", "on", "one", "or", "read", "remove", "run", "set", "the", "to", "tool",
     "update", "with",
 ];
 
-/// The hint for clients of a profile: the number of tools, the names of the servers, and some subjects of
-/// each. Equal catalogs give equal hints.
+/// The hint for clients of a profile: the number of tools, the names of the servers, and some
+/// subjects of each. Equal catalogs give equal hints.
 ///
 /// # Errors
 /// [`Error::UnknownProfile`].
@@ -28,7 +28,7 @@ pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, 
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
     let visible = service.visible_servers(profile)?.into_iter();
-    // Servers without tools, now and later, are left out.
+    // Servers that have no tools and cannot get any are left out.
     let may_have = |state: &ServerState| {
         !matches!(state.status, Status::LeftOut { .. }) && (state.tools > 0 || state.held_back == 0)
     };
@@ -73,7 +73,8 @@ fn written(by_server: &BTreeMap<String, Vec<&Tool>>) -> String {
     hint
 }
 
-/// The most frequent words in the names of the server's tools; equally frequent ones by the alphabet.
+/// The most frequent words in the names of the server's tools. Equally frequent words are sorted
+/// alphabetically.
 fn subjects(server: &str, tools: &[&Tool]) -> Vec<String> {
     let own = split_identifier(server).to_lowercase();
     let own: BTreeSet<&str> = own.split_whitespace().collect();

@@ -14,8 +14,8 @@ use crate::bodies::{self, BODY_BUDGET, BodyBudget};
 use crate::http::{Limits, accept};
 use crate::{Error, Service, Shutdown, Token, guard};
 
-/// How long a session may be idle. Agents pause while people think, and not every client starts a new
-/// session when its own is gone.
+/// How long a session may be idle. Agents pause while people think, and not every client starts a
+/// new session when its own is gone.
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// Options of a gateway over HTTP.
@@ -24,7 +24,7 @@ pub struct McpHttpOptions {
     pub gateway: GatewayOptions,
     /// Host names of the server, in addition to the loopback ones.
     pub hosts: Vec<String>,
-    /// The token that clients must send. It is needed where other machines can reach the server.
+    /// The token that clients must send. It is necessary if other machines can reach the server.
     pub token: Option<Token>,
     /// Whether a guard around the routes already checks hosts and origins.
     pub guarded: bool,
@@ -35,14 +35,14 @@ pub struct McpHttpOptions {
 /// Returns the current service, which a reload may replace.
 pub type CurrentService = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
 
-/// The routes of the gateway. A session keeps the service with which it began; the profiles are those of the
-/// first service.
+/// The routes of the gateway. A session keeps the service with which it began. The profiles are
+/// those of the first service.
 ///
-/// Unless they are guarded, the routes answer only to loopback hosts and `hosts`, and to no web page. They
-/// do not check the token, which is the guard's task.
+/// Unless they are guarded, the routes answer only to loopback hosts and `hosts`, and to no web
+/// page. They do not check the token, which is the guard's task.
 ///
 /// # Errors
-/// As [`Gateway::new`].
+/// Those of [`Gateway::new`].
 pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<Router, Error> {
     let config = StreamableHttpServerConfig::default();
     let config = if options.guarded {
@@ -73,7 +73,7 @@ pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<
     Ok(router)
 }
 
-/// Makes the gateways of one profile. Their shared state is made once for each service.
+/// Creates the gateways of one profile. Their shared state is created once for each service.
 struct GatewayFactory {
     current: CurrentService,
     options: GatewayOptions,
@@ -100,7 +100,7 @@ impl GatewayFactory {
 /// Serves only the gateway until the shutdown begins.
 ///
 /// # Errors
-/// As [`Gateway::new`], and [`Error::Listen`] for a listener without an address.
+/// Those of [`Gateway::new`], and [`Error::Listen`] for a listener without an address.
 pub async fn serve_mcp(
     listener: TcpListener,
     service: &Arc<Service>,

@@ -28,7 +28,7 @@ impl ToolList {
 }
 
 impl Gateway {
-    /// Waits for the servers' first lists where `tools/list` depends on them.
+    /// Waits for the servers' first lists if `tools/list` depends on them.
     pub(super) async fn tools_are_known(&self) {
         let service = &self.shared.service;
         let profile = service.profile(self.shared.profile.as_deref());
@@ -38,7 +38,7 @@ impl Gateway {
         }
     }
 
-    /// The present list.
+    /// The current list.
     pub(super) async fn listed(&self) -> Result<ToolList, Error> {
         let shared = Arc::clone(&self.shared);
         crate::service::off_thread(move || shared.listed()).await?
@@ -54,7 +54,7 @@ impl GatewayState {
         }
         let mut tools = match self.expose {
             Expose::Search => self.meta.clone(),
-            // An answer may be truncated, and only this tool gives the rest.
+            // An answer may be truncated, and only this tool returns the rest.
             Expose::Selected => {
                 let is_more = |tool: &&McpTool| tool.name == READ_MORE;
                 self.meta.iter().filter(is_more).cloned().collect()
@@ -67,8 +67,8 @@ impl GatewayState {
         Ok(listed)
     }
 
-    /// The tools that are listed under their own ids: the pinned ones in their order, and with
-    /// [`Expose::Selected`] the best ones after them.
+    /// The tools that are listed under their own ids: the pinned ones in their order, and then,
+    /// with [`Expose::Selected`], the best ones.
     fn direct(&self) -> Result<Vec<Arc<Tool>>, Error> {
         let profile = self.service.profile(self.profile.as_deref())?;
         let mut tools: Vec<Arc<Tool>> = Vec::new();
@@ -90,7 +90,8 @@ impl GatewayState {
         Ok(without_doubles(tools))
     }
 
-    /// The best tools for the profile's query; without a query all tools in the order of the catalog.
+    /// The best tools for the profile's query. Without a query, all tools in the order of the
+    /// catalog.
     fn best(&self, query: Option<&str>, most: usize) -> Result<Vec<Arc<Tool>>, Error> {
         let profile = self.profile.as_deref();
         let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
@@ -102,7 +103,7 @@ impl GatewayState {
         find.request.limit = Some(most);
         find.profile = self.profile.clone();
         let found = self.service.select(&find)?;
-        // A profile's query is broad: where no tool is sure to fit, the nearest ones are listed.
+        // A profile's query is broad, so the nearest tools are listed if no tool is sure to fit.
         let nearest = found.excluded.iter().filter(|_| found.abstained);
         let nearest = nearest.filter_map(|near| self.describe(&self.service, &near.id));
         Ok(found.tools.iter().map(|found| Arc::clone(&found.tool)).chain(nearest).collect())
@@ -123,8 +124,8 @@ fn without_doubles(tools: Vec<Arc<Tool>>) -> Vec<Arc<Tool>> {
     kept
 }
 
-/// The tool in rmcp's type. A definition that it cannot represent, such as a schema that is not an object, is
-/// not listed; the tool can still be found.
+/// The tool in rmcp's type. A definition that rmcp cannot represent, such as one with a schema that
+/// is not an object, is not listed; the tool can still be found.
 fn defined(tool: &Tool) -> Option<McpTool> {
     let read = serde_json::from_str(&Definition(tool).to_json());
     read.inspect_err(|error| tracing::debug!(%error, id = %tool.id, "not listed")).ok()

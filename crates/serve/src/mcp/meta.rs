@@ -1,4 +1,4 @@
-//! The definitions of the gateway's own tools, by which all others are found, described and called.
+//! The definitions of the gateway's own tools, which find, describe and call all others.
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ pub const DESCRIBE: &str = "describe_tool";
 pub const CALL: &str = "call_tool";
 pub const READ_MORE: &str = "read_more";
 
-/// Another name of [`FIND`] that agents know from other gateways.
+/// An alias of [`FIND`] that agents know from other gateways.
 pub const FIND_ALIAS: &str = "search_tools";
 
 /// The most tools in an answer.
@@ -46,7 +46,7 @@ impl Meta {
     }
 }
 
-/// The definitions. Equal hints give equal bytes: members have a fixed order.
+/// The definitions. Equal hints give equal bytes, because members have a fixed order.
 pub fn definitions(hint: &str) -> Vec<Tool> {
     [find(hint), describe(), call(), read_more()].into_iter().map(read).collect()
 }

@@ -12,17 +12,17 @@ use super::Gateway;
 use super::listing::ToolList;
 use crate::Notice;
 
-/// The time between two checks whether a client that gets no notification is still connected.
+/// The time between two checks whether a client without notifications is still connected.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// The service's notices, for one client.
 pub(super) type NoticeReceiver = tokio::sync::broadcast::Receiver<Notice>;
 
-/// The most receivers that wait for their task.
+/// The number of receivers that may wait for their task.
 const MOST_RECEIVERS: usize = 8;
 
-/// Changes of a list within this time become one notification: a server that starts reports each of its
-/// lists more than once.
+/// Changes of a list within this time become one notification, because a server that starts reports
+/// each of its lists more than once.
 const TOGETHER: Duration = Duration::from_millis(150);
 
 /// A notification to a client.
@@ -45,7 +45,8 @@ struct ClientFeed {
     notices: NoticeReceiver,
     /// The list of a client that listens without a session.
     listed: Option<ToolList>,
-    /// The resources that a client named when it began to listen. Those of a session are in the gateway.
+    /// The resources that a client named when it began to listen. The gateway holds those of a
+    /// session.
     named: Vec<String>,
     /// Lists that changed, to be reported when `due`.
     changed: BTreeSet<ListKind>,
@@ -58,15 +59,16 @@ impl ClientFeed {
         Self { gateway, notices, listed, named, changed, due }
     }
 
-    /// The latest list that the client got. A client without one gets a notification that it may not need:
-    /// it may be about to get a list that is outdated already.
+    /// The latest list that the client received. A client without one gets a notification that it
+    /// may not need: it may be about to receive a list that is already outdated.
     fn latest_list(&self) -> Option<ToolList> {
         let latest =
             self.gateway.latest_list.lock().unwrap_or_else(PoisonError::into_inner).clone();
         latest.or_else(|| self.listed.clone())
     }
 
-    /// The next notifications; `None` where the service has ended. Cancel safe: noted changes are kept.
+    /// The next notifications; `None` if the service has ended. Cancel safe: recorded changes are
+    /// kept.
     async fn next(&mut self) -> Option<Vec<Notification>> {
         loop {
             let due = self.due.unwrap_or_else(Instant::now);
@@ -77,7 +79,7 @@ impl ClientFeed {
                     Ok(Notice::Resources) => self.note([ListKind::Resources]),
                     Ok(Notice::Resource { uri }) => return Some(vec![Notification::Resource(uri)]),
                     Ok(Notice::Server { .. }) => {}
-                    // Some notices were missed, so anything may have changed.
+                    // Some notices were missed, so everything may have changed.
                     Err(RecvError::Lagged(_)) => {
                         self.note([ListKind::Tools, ListKind::Prompts, ListKind::Resources]);
                         let subscriptions = self.gateway.subscriptions().clone();
@@ -87,7 +89,7 @@ impl ClientFeed {
                     Err(RecvError::Closed) => return None,
                 },
                 () = tokio::time::sleep_until(due.into()), if self.due.is_some() => {
-                    // While servers give their first lists, more changes follow.
+                    // While servers return their first lists, more changes follow.
                     if self.gateway.shared.service.is_settled() {
                         return Some(self.lists().await);
                     }
@@ -121,12 +123,13 @@ impl ClientFeed {
 }
 
 impl Gateway {
-    /// Opens a receiver of notices, which [`Gateway::notify_peer`] or [`Gateway::notify_subscriber`] takes.
+    /// Opens a receiver of notices, which [`Gateway::notify_peer`] or
+    /// [`Gateway::notify_subscriber`] takes.
     pub(super) fn open_receiver(&self) {
         let notices = self.shared.service.notices();
         let mut receivers = self.receivers.lock().unwrap_or_else(PoisonError::into_inner);
         receivers.push_back(notices);
-        // A client that asked and disconnected takes none.
+        // A client that asked to listen and disconnected never takes its receiver.
         if receivers.len() > MOST_RECEIVERS {
             receivers.pop_front();
         }
@@ -179,12 +182,12 @@ impl Gateway {
         }
     }
 
-    /// Notifies a client that listens until it stops. The sink refuses notifications that the client did not
-    /// ask for, which is not an error.
+    /// Notifies a client that listens, until it stops. The sink refuses notifications that the
+    /// client did not ask for, which is not an error.
     pub(super) async fn notify_subscriber(&self, context: &SubscriptionContext) {
-        // First: a server may send a notification before it answers the subscription.
+        // Taken first, because a server may send a notification before it answers the subscription.
         let notices = self.take_receiver();
-        // Before the subscriptions, which may start servers and so change the list.
+        // Listed before the subscriptions, which may start servers and so change the list.
         let listed = self.listed().await.ok();
         let named: Vec<String> =
             context.accepted().resource_subscriptions.iter().flatten().cloned().collect();

@@ -1,4 +1,5 @@
-//! Prompts and completions of the upstream servers, passed through. A prompt is named `server__prompt`.
+//! Passes prompts and completions of the upstream servers through. A prompt is named
+//! `server__prompt`.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,7 @@ impl Gateway {
         for (server, listed) in listed {
             for mut prompt in each::<Prompt>(&server, listed) {
                 prompt.name = format!("{server}__{}", prompt.name);
-                // A name that leads to another server is not listed.
+                // A prompt whose name belongs to another server is not listed.
                 match split(&open, &prompt.name) {
                     Some((owner, _)) if owner != server => tracing::warn!(
                         "the prompt {} of the server `{server}` is left out: its name is one of \
@@ -59,7 +60,7 @@ impl Gateway {
         read(self.ask(&server, METHOD, params).await?)
     }
 
-    /// The lists of all servers of the profile. A server that does not answer is missing.
+    /// The lists of all servers of the profile. Servers that do not answer are left out.
     pub(super) async fn all(
         &self,
         method: &str,
@@ -69,7 +70,7 @@ impl Gateway {
         service.list_all(method, member, profile).await.map_err(|error| internal(&error))
     }
 
-    /// The first answer, by the servers' names, or else the first error.
+    /// The first answer in the order of the servers' names, or else the first error.
     async fn first_answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
         let answered = service.ask_all(method, &params, profile).await;
@@ -109,8 +110,8 @@ impl Gateway {
     }
 }
 
-/// Splits `server__name` or `server:name`. The name of a server may itself contain either separator, so
-/// the longest known name counts.
+/// Splits `server__name` or `server:name`. The name of a server may itself contain either
+/// separator, so the longest known name is used.
 fn split<'a>(open: &'a BTreeSet<String>, name: &'a str) -> Option<(&'a str, &'a str)> {
     let split = open.iter().filter_map(|server| {
         let rest = name.strip_prefix(server.as_str())?;
@@ -120,7 +121,7 @@ fn split<'a>(open: &'a BTreeSet<String>, name: &'a str) -> Option<(&'a str, &'a 
     split.max_by_key(|(server, _)| server.len())
 }
 
-/// An upstream server's own error is passed through.
+/// Converts an error. An upstream server's own error is passed through.
 pub(super) fn to_protocol(error: &Error) -> ErrorData {
     match error {
         Error::Refused { code, message } => ErrorData::new(ErrorCode(*code), message.clone(), None),
@@ -128,8 +129,9 @@ pub(super) fn to_protocol(error: &Error) -> ErrorData {
     }
 }
 
-/// An upstream server's result in rmcp's type. Protocol versions before 2026-07-28 have no `resultType`,
-/// and clients of that version refuse a result without it; rmcp removes it for older clients.
+/// Reads an upstream server's result as rmcp's type. Protocol versions before 2026-07-28 have no
+/// `resultType`, and clients of that version refuse a result without it; rmcp removes it for older
+/// clients.
 pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
     if let Some(members) = value.as_object_mut() {
         members.entry("resultType").or_insert_with(|| json!("complete"));

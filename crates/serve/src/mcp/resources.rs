@@ -1,5 +1,5 @@
-//! Resources of the upstream servers, passed through. A resource keeps its URI; where two servers list the
-//! same one, the first by name answers for it.
+//! Passes resources of the upstream servers through. A resource keeps its URI. If two servers list
+//! the same URI, the first one by name answers for it.
 
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
@@ -44,8 +44,8 @@ impl Gateway {
     /// The answer of the first server, by name, that answers a request about a resource.
     ///
     /// # Errors
-    /// The error of the server that lists the resource or a template for it. Where none does, an error that
-    /// names the servers with resources.
+    /// The error of the server that lists the resource or a template for it. If none does, an error
+    /// that names the servers with resources.
     async fn ask_about_resource(&self, method: &str, uri: &str) -> Result<Value, ErrorData> {
         let params = json!({ "uri": uri });
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());

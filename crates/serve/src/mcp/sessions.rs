@@ -12,19 +12,19 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 
-/// The number of open sessions, as many as connections. Beyond it the session that was idle longest is
-/// closed. A session takes about 70 kB.
+/// The limit of open sessions, as many as connections. Beyond it, the session that was idle longest
+/// is closed. A session takes about 70 kB.
 const MOST: usize = 1_024;
 
-/// The messages that every session begins with (`notifications/initialized`).
+/// The number of messages that every session begins with (`notifications/initialized`).
 const BEGINNING: u32 = 1;
 
-/// Sessions in memory. Beyond the limit the one that was idle longest is closed. A client that uses it again
-/// gets an error and starts a new one.
+/// Sessions in memory. Beyond the limit, the one that was idle longest is closed. A client that
+/// uses it again gets an error and starts a new one.
 pub(super) struct BoundedSessions {
     sessions: LocalSessionManager,
     most: usize,
-    /// The number of messages of each session, the latest used first.
+    /// The number of messages of each session, the most recently used first.
     used: Mutex<LruCache<SessionId, u32>>,
 }
 
@@ -43,9 +43,10 @@ impl BoundedSessions {
         }
     }
 
-    /// Adds a new session. Beyond the limit, returns the session to close: the one that was idle longest
-    /// among those that were only begun, so that a client that begins sessions without end closes its own,
-    /// or else among all. It is never the new one, which has not been answered yet.
+    /// Adds a new session. Beyond the limit, returns the session to close: the one that was idle
+    /// longest among those that have only begun, or else among all. A client that begins many
+    /// sessions therefore closes its own. The new session is never closed, because it has not been
+    /// answered yet.
     fn admit(&self, id: SessionId) -> Option<SessionId> {
         let mut used = self.used();
         let excess = match used.len() >= self.most {

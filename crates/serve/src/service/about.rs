@@ -1,4 +1,4 @@
-//! What helps an agent to choose a tool, in addition to the tool's definition.
+//! Facts about a tool that help an agent to choose it, in addition to its definition.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use toolroute_run::execution::tokens_of;
 
 use super::Service;
 
-/// Effects, cost and requirements of a tool's calls. Unknown values are left out.
+/// The effects, cost and requirements of a tool's calls. Unknown values are left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct About {
     /// `reads only`, `writes` or `may destroy`.
@@ -29,7 +29,7 @@ pub struct About {
     /// The tools that return the ids that this one requires.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Need>,
-    /// Why calls of it are refused whatever their arguments are.
+    /// Why calls of the tool are refused, whatever their arguments are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
@@ -38,8 +38,8 @@ pub struct About {
 const HINT_CHARS: usize = 80;
 
 impl Service {
-    /// Effects, cost and requirements of a tool's calls. Reads the tool's schema, which may be large: not
-    /// for a thread that serves connections.
+    /// The effects, cost and requirements of a tool's calls. It reads the tool's schema, which may
+    /// be large, so it must not run on a thread that serves connections.
     pub fn about(&self, tool: &Tool) -> About {
         let estimate = self.executor().map(|executor| executor.estimate(tool));
         let measured = estimate.filter(|estimate| estimate.learned);

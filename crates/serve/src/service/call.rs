@@ -1,4 +1,4 @@
-//! Calls a tool, and its fallbacks where it fails.
+//! Calls a tool, and its fallbacks if it fails.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -11,7 +11,7 @@ use toolroute_session::{Session, neighbors};
 
 use super::{Error, Service, off_thread};
 
-/// The number of near tools that a report names where the tool is out of reach.
+/// The number of similar tools that a report names if the tool is unavailable.
 const NEAREST: usize = 3;
 
 /// A tool to call.
@@ -24,24 +24,24 @@ pub struct CallRequest<'a> {
     pub session: &'a Session,
     /// Whether a person agreed to a destructive call.
     pub confirmed: bool,
-    /// What the user wants to know. Where it is empty, the prompt for which the session was last offered the
-    /// tool counts.
+    /// What the user wants to know. If it is empty, it is the prompt for which the session was last
+    /// offered the tool.
     pub question: &'a str,
     /// The most tokens of the answer.
     pub budget_tokens: Option<usize>,
     pub profile: Option<&'a str>,
-    /// Whether no other tool may answer in its place.
+    /// Whether no other tool may answer instead.
     pub alone: bool,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
 
 impl Service {
-    /// Calls a tool, or a fallback where it fails. The session and the log get the report. Dropping the
-    /// future cancels the call.
+    /// Calls a tool, or a fallback if it fails. The report is recorded in the session and the log.
+    /// Dropping the future cancels the call.
     ///
     /// # Errors
-    /// [`Error::UnknownTool`], [`Error::UnknownProfile`], and [`Error::NoExecutor`] without servers.
-    /// Failures of the call itself are part of the report.
+    /// [`Error::UnknownTool`], [`Error::UnknownProfile`], and [`Error::NoExecutor`] without
+    /// servers. Failures of the call itself are part of the report.
     pub async fn call(self: &Arc<Self>, call: CallRequest<'_>) -> Result<Report, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let tool = self.describe(call.id, call.profile)?;
@@ -59,18 +59,18 @@ impl Service {
         };
         let mut report = executor.call(&request).await;
         if report.is_out_of_reach() {
-            // They are a help only, so their failure is ignored.
+            // The nearest tools are only a suggestion, so an error is ignored.
             report.name_nearest(self.nearest(&tool, call.profile).await.unwrap_or_default());
         }
         call.session.record_report(&self.engine, &report, call.question);
         Ok(report)
     }
 
-    /// A page of an answer that was truncated, by the handle in its marker: at most `most` characters from
+    /// A page of a truncated answer, by the handle in its marker: at most `most` characters, from
     /// character `offset` on.
     ///
     /// # Errors
-    /// [`Error::NoExecutor`], and [`Error::UnknownHandle`] where the answer is not kept.
+    /// [`Error::NoExecutor`], and [`Error::UnknownHandle`] if the answer is not stored.
     pub fn read_more(&self, handle: &str, offset: usize, most: usize) -> Result<Page, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let page = executor.read_more(handle, offset, most);
@@ -97,7 +97,7 @@ impl Service {
         Ok(chain)
     }
 
-    /// The ids of the nearest tools in meaning that the profile admits.
+    /// The ids of the tools nearest in meaning that the profile admits.
     async fn nearest(
         self: &Arc<Self>,
         tool: &Arc<Tool>,
@@ -109,7 +109,7 @@ impl Service {
         Ok(shown.take(NEAREST).map(|near| near.tool.id.clone()).collect())
     }
 
-    /// The nearest tools in meaning, computed once for each version of the catalog.
+    /// The tools nearest in meaning, computed once for each version of the catalog.
     async fn near(self: &Arc<Self>, tool: &Arc<Tool>) -> Result<Arc<Vec<Neighbor>>, Error> {
         let version = self.engine.version();
         {

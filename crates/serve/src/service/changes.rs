@@ -9,7 +9,7 @@ use toolroute_catalog::{Catalog, Change, Error, Tool};
 /// Changes of the catalog: tools that were added or changed, and ids that were removed.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// `None` is a removed tool.
+    /// `None` marks a removed tool.
     by_id: BTreeMap<String, Option<Tool>>,
 }
 
@@ -30,7 +30,7 @@ impl Changes {
     /// Parses the output of [`Changes::to_json`].
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// What is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |said: String| format!("expected changes of tools, as they were kept: {said}");
         let read: LoadedChanges<'_> =
@@ -76,7 +76,7 @@ impl Changes {
     /// The catalog with these changes applied.
     ///
     /// # Errors
-    /// A changed tool that is not usable.
+    /// A changed tool is invalid.
     pub fn applied(&self, catalog: Catalog) -> Result<Catalog, Error> {
         let there = |id: &str| catalog.get(id).is_some_and(|tool| tool.id.as_str() == id);
         let change = |(id, tool): (&String, &Option<Tool>)| match tool {

@@ -1,4 +1,4 @@
-//! Finds tools, and names the servers whose tools are missing in the answer.
+//! Finds tools, and names the servers whose tools are missing from the answer.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -16,8 +16,8 @@ use crate::profile::View;
 #[derive(Clone, Debug, Default)]
 pub struct FindRequest {
     pub request: SelectRequest,
-    /// The conversation of the request. The prompt is read together with earlier ones, and the session
-    /// remembers the offered tools.
+    /// The conversation of the request. The prompt is read together with earlier ones, and the
+    /// session remembers the offered tools.
     pub session: Arc<Session>,
     pub profile: Option<String>,
     /// Finds only tools of this server.
@@ -37,34 +37,35 @@ impl FindRequest {
 pub struct FindResult {
     #[serde(flatten)]
     pub selection: Selection,
-    /// Servers whose tools are missing in the selection, or cannot be called now.
+    /// Servers whose tools are missing from the selection, or cannot be called now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<UnavailableServer>,
     #[serde(skip)]
     pub took_ms: f64,
 }
 
-/// A server that is unavailable, or some of whose tools are.
+/// A server that is unavailable, or has unavailable tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnavailableServer {
     pub server: String,
     pub because: String,
-    /// Whether it is starting: the same request may soon have another result.
+    /// Whether the server is starting: the same request may soon have another result.
     #[serde(skip)]
     pub is_starting: bool,
 }
 
-/// The prompts that are ranked together: each has a copy of the request's context.
+/// The number of prompts that are ranked together. Each has a copy of the request's context.
 const PROMPTS_AT_A_TIME: usize = 64;
 
-/// A result for each of many prompts, in their order. An error concerns its own prompt alone.
+/// A result for each of many prompts, in their order. An error concerns only its own prompt.
 pub(crate) type ManyResults = Vec<Result<FindResult, engine::Error>>;
 
 impl Service {
     /// Selects tools within a profile, on the runtime's blocking pool.
     ///
     /// # Errors
-    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of [`Engine::select`](toolroute_rank::engine::Engine::select).
+    /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of
+    /// [`Engine::select`](toolroute_rank::engine::Engine::select).
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         self.expect_catalog()?;
         let began = Instant::now();
@@ -80,10 +81,10 @@ impl Service {
         Ok(found)
     }
 
-    /// As [`Service::find`], on the calling thread and without a trace in [`Service::recent`].
+    /// Like [`Service::find`], on the calling thread and without an entry in [`Service::recent`].
     ///
     /// # Errors
-    /// As [`Service::find`].
+    /// Those of [`Service::find`].
     pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
         let mut selection = self.engine.select(&self.narrowed(find)?)?;
         hide_needs(&mut selection, self.view(find.profile.as_deref())?);
@@ -92,11 +93,11 @@ impl Service {
         Ok(selection)
     }
 
-    /// As [`Service::find`] for each of many prompts, on the calling thread and without a trace. The prompts
-    /// belong to no session.
+    /// Like [`Service::find`] for each of many prompts, on the calling thread and without an entry
+    /// in [`Service::recent`]. The prompts belong to no session.
     ///
     /// # Errors
-    /// As [`Service::find`], where the error concerns all prompts.
+    /// Those of [`Service::find`] that concern all prompts.
     pub(crate) fn find_many(
         &self,
         find: &FindRequest,
@@ -117,11 +118,12 @@ impl Service {
         Ok(results)
     }
 
-    /// As [`Service::find_many`] among tools that come with the request, which `key` identifies. They are
-    /// ranked as if they were the catalog, without a profile.
+    /// Like [`Service::find_many`], among tools that come with the request, which `key` identifies.
+    /// They are ranked as if they were the catalog, without a profile.
     ///
     /// # Errors
-    /// That of `tools`, and what [`Engine::select_many_among`](engine::Engine::select_many_among) may raise.
+    /// The error of `tools`, and those of
+    /// [`Engine::select_many_among`](engine::Engine::select_many_among).
     pub(crate) fn find_among<E: From<engine::Error>>(
         &self,
         find: &FindRequest,
@@ -137,7 +139,7 @@ impl Service {
         Ok(results)
     }
 
-    /// The engine's request: within the profile and the server, with what the session knows.
+    /// The engine's request: restricted to the profile and the server, with what the session knows.
     fn narrowed(&self, find: &FindRequest) -> Result<SelectRequest, Error> {
         self.expect_catalog()?;
         let view = self.view(find.profile.as_deref())?;
@@ -153,12 +155,12 @@ impl Service {
         Ok(request)
     }
 
-    /// The servers that the result has to name.
+    /// The unavailable servers that the result must name.
     fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
         if find.server.is_none() && states.iter().all(|state| state.lacking().is_none()) {
-            // The usual case. The rest iterates over the catalog.
+            // The usual case. Everything else iterates over the catalog.
             return Ok(Vec::new());
         }
         let named = self.named(view);
@@ -199,7 +201,7 @@ impl Service {
     }
 }
 
-/// Leaves tools that a view does not have out of what the tools of a selection need.
+/// Removes tools that the view does not admit from the needs of the selected tools.
 fn hide_needs(selection: &mut Selection, view: &View) {
     for found in &mut selection.tools {
         let server = found.tool.server.as_deref().unwrap_or_default();

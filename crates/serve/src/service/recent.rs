@@ -6,13 +6,13 @@ use std::time::SystemTime;
 use serde::Serialize;
 use toolroute_catalog::ToolId;
 
-/// The number of selections that are kept.
+/// The number of selections that are stored.
 const MOST: usize = 100;
 
-/// The characters of a prompt that are kept: as many as a person reads in a list.
+/// The number of characters of a prompt that are stored: as many as a person reads in a list.
 const MOST_CHARS: usize = 2_000;
 
-/// A selection. It holds the user's prompt, so it is kept in memory and never written to a log.
+/// A selection. It contains the user's prompt, so it is kept in memory and never written to a log.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecentSelection {
     /// Counts up from 1.

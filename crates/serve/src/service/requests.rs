@@ -1,5 +1,5 @@
-//! Requests to upstream servers that are not calls of tools, such as `prompts/get`, passed through as MCP
-//! defines them.
+//! Requests to upstream servers that are not calls of tools, such as `prompts/get`, passed through
+//! as MCP defines them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,17 +9,18 @@ use toolroute_run::execution::{Fault, FaultKind, Invoker};
 
 use super::{Error, Service};
 
-/// The time limit for a request to all servers. Servers that take longer are left out.
+/// The time limit for a request to all servers. Slower servers are left out.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The most pages that are read of one list: a server could send pages without end.
+/// The limit of pages that are read of one list, because a server could send pages without end.
 const MOST_PAGES: usize = 50;
 
 impl Service {
     /// Sends a request to one server, and starts the server if it is not running.
     ///
     /// # Errors
-    /// [`Error::UnknownServer`]; [`Error::Refused`] with the server's own error; [`Error::Unavailable`].
+    /// [`Error::UnknownServer`]; [`Error::Refused`] with the server's own error;
+    /// [`Error::Unavailable`].
     pub async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let Some(invoker) = executor.servers().get(server) else {
@@ -30,8 +31,8 @@ impl Service {
         answered.map_err(|fault| self.failed(server, &fault))
     }
 
-    /// Sends a request to all servers of a profile at the same time. The results are sorted by name; servers
-    /// that do not support the method or do not answer in time are missing.
+    /// Sends a request to all servers of a profile at the same time. The results are sorted by
+    /// name. Servers that do not support the method or do not answer in time are left out.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -66,8 +67,8 @@ impl Service {
         Ok(answers)
     }
 
-    /// Reads all pages of a list from all servers of a profile. Each result has the server's name and the
-    /// elements of `member`.
+    /// Reads all pages of a list from all servers of a profile. Each result has the server's name
+    /// and the elements of `member`.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -109,8 +110,8 @@ impl Service {
         found.map(|(name, invoker)| (name.to_owned(), Arc::clone(invoker))).collect()
     }
 
-    /// The error for a client. A server's own error is passed through; the details of any other fault only go
-    /// to the log.
+    /// The error for a client. A server's own error is passed through. The details of any other
+    /// fault go only to the log.
     fn failed(&self, server: &str, fault: &Fault) -> Error {
         let detail = self.executor().map(|executor| executor.clean(&fault.detail));
         let detail = detail.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Runs a prompt that asks for several things: one step, with its tool, for each.
+//! Runs a prompt that asks for several things, with one step and one tool for each.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct RunRequest<'a> {
     pub prompt: &'a str,
     /// The conversation of the prompt. Each step can use the results of the steps before.
     pub session: &'a Arc<Session>,
-    /// The moment that words such as "tomorrow" are relative to.
+    /// The time that words such as "tomorrow" are relative to.
     pub now: &'a LocalTime,
     /// Whether a person agreed to destructive calls.
     pub confirmed: bool,
@@ -24,10 +24,11 @@ pub struct RunRequest<'a> {
 }
 
 impl Service {
-    /// Finds and calls a tool for each thing that the prompt asks for, in order, until a step fails.
+    /// Finds and calls a tool for each thing that the prompt asks for, in order, until a step
+    /// fails.
     ///
     /// # Errors
-    /// As [`Service::find`] and [`Service::call`]. Failures of a call are part of the report.
+    /// Those of [`Service::find`] and [`Service::call`]. Failures of a call are part of the report.
     pub async fn run(self: &Arc<Self>, run: RunRequest<'_>) -> Result<PlanReport, Error> {
         if !run.draft {
             self.executor().ok_or(Error::NoExecutor)?;

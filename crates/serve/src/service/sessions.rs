@@ -10,14 +10,14 @@ use toolroute_session::Session;
 
 use super::Error;
 
-/// The number of named sessions that are kept; the least recently used go first. A session takes some
-/// kilobytes, mostly for its latest prompts.
+/// The number of named sessions that are kept. The least recently used are dropped first. A session
+/// takes some kilobytes, mostly for its latest prompts.
 const MOST: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero. This is a bug.");
 
 /// The most characters of a name, as in the log.
 const NAME_CHARS: usize = 256;
 
-/// Named sessions. They outlive a service: a reload hands them on to the next one.
+/// Named sessions. They outlive a service: a reload passes them to the next one.
 #[derive(Debug)]
 pub struct Sessions {
     limits: CallLimits,
@@ -31,13 +31,13 @@ impl Sessions {
         Self { limits, by_name: Mutex::new(LruCache::new(MOST)) }
     }
 
-    /// The limits of each session's calls.
+    /// The limits for the calls of each session.
     pub fn limits(&self) -> &CallLimits {
         &self.limits
     }
 
-    /// The session with a name, made where there is none. Equal names of different profiles are different
-    /// sessions, because one profile may see tools that the other must not.
+    /// The session with a name, created if there is none. Equal names of different profiles are
+    /// different sessions, because one profile may see tools that the other must not.
     ///
     /// # Errors
     /// [`Error::BadSession`] for a name that is empty, too long or not printable.
@@ -57,7 +57,7 @@ impl Sessions {
         Arc::new(Session::default().with_limits(self.limits.clone()))
     }
 
-    /// A new session for one request, which the log has under the client's address.
+    /// A new session for one request, which the log records under the client's address.
     pub fn of_sender(&self, client: &str) -> Arc<Session> {
         Arc::new(Session::new(client_session(client)).with_limits(self.limits.clone()))
     }

@@ -1,4 +1,4 @@
-//! The upstream servers: their state, and the lists of tools that they give.
+//! The upstream servers: their state, and the lists of tools that they return.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
@@ -27,7 +27,7 @@ pub struct ServerState {
     pub held_back: usize,
     /// The number of tools that it lists only to clients with capabilities that the gateway lacks.
     pub withheld: usize,
-    /// Why it was unavailable last time, while it is tried again.
+    /// The reason for which it was last unavailable, while it is tried again.
     failed: Option<String>,
     /// The time of the latest change of `status`, in milliseconds since 1970.
     pub since_ms: u64,
@@ -37,7 +37,8 @@ pub struct ServerState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// It has not been asked yet; its tools are those that it listed in an earlier run. A call starts it.
+    /// It has not been asked yet; its tools are those that it listed in an earlier run. A call
+    /// starts it.
     Idle,
     /// It was asked for its tools and has not answered yet.
     Starting,
@@ -62,7 +63,7 @@ impl ServerState {
         }
     }
 
-    /// Why tools of it may be missing in an answer, if any.
+    /// Why tools of the server may be missing from an answer; `None` if none are.
     pub(super) fn lacking(&self) -> Option<String> {
         let because = match &self.status {
             Status::LeftOut { because: LeftOut::Disabled } => None,
@@ -72,7 +73,7 @@ impl ServerState {
         self.with_held_back(because)
     }
 
-    /// What a person should know about it in addition to its status, in a few words.
+    /// What a person should know about the server in addition to its status, in a few words.
     pub fn reason(&self) -> Option<String> {
         let withheld = (self.withheld > 0).then(|| {
             format!(
@@ -85,7 +86,8 @@ impl ServerState {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    /// Whether its first list is awaited. A server that failed before and is tried again is not awaited.
+    /// Whether the server's first list is awaited. A server that failed before and is tried again
+    /// is not awaited.
     pub(super) fn is_awaited(&self) -> bool {
         self.tools == 0 && self.status == Status::Starting && self.failed.is_none()
     }
@@ -112,7 +114,7 @@ fn tools(count: usize) -> String {
     if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }
 
-/// The states of all servers of the servers file before any is asked.
+/// The states of all servers of the servers file, before any is asked.
 pub(super) fn at_first(
     options: &ServiceOptions,
     catalog: &Catalog,
@@ -132,13 +134,14 @@ pub(super) fn at_first(
     states
 }
 
-/// How long after the start requests wait for servers whose tools are not known yet. A server that is
-/// downloaded first takes longer; answers then name it instead of waiting.
+/// How long after the start requests wait for servers whose tools are not known yet. A server that
+/// must be downloaded first takes longer; answers then name it instead of waiting.
 const FIRST_LISTS: Duration = Duration::from_secs(5);
 
 impl Service {
-    /// Waits for the first lists of servers whose tools are not known from an earlier run, at most during
-    /// the first seconds of the service. Otherwise an agent that asks at once would find no tool.
+    /// Waits for the first lists of servers whose tools are not known from an earlier run, at most
+    /// during the first seconds of the service. Otherwise an agent that asks immediately would find
+    /// no tools.
     pub(crate) async fn first_lists(&self) {
         if self.began.elapsed() >= FIRST_LISTS {
             return;
@@ -153,14 +156,15 @@ impl Service {
         }
     }
 
-    /// Whether requests need not wait: the first seconds are over, or no first list is awaited.
+    /// Whether requests do not have to wait: the first seconds are over, or no first list is
+    /// awaited.
     pub fn is_listed(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         self.began.elapsed() >= FIRST_LISTS || !states.values().any(ServerState::is_awaited)
     }
 
-    /// Whether the first seconds are over, or no server is being asked. Before that, more changes follow
-    /// soon.
+    /// Whether the first seconds are over, or no server is being asked. Otherwise more changes
+    /// follow soon.
     pub(crate) fn is_settled(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         let is_asked = |state: &ServerState| state.status == Status::Starting;
@@ -178,9 +182,10 @@ impl Service {
         states
     }
 
-    /// Watches the servers for changes, and asks those for tools whose lists are missing or old. Their
-    /// state is [`Status::Starting`] from the call on. The future ends when each has answered or failed,
-    /// and the new vectors are stored. Call it once, within a runtime.
+    /// Watches the servers for changes, and asks servers whose lists are missing or old for their
+    /// tools. Their state is [`Status::Starting`] as soon as this function is called. The future
+    /// ends when each has answered or failed and the new vectors are stored. Call this function
+    /// once, within a runtime.
     pub fn start(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
         self.watch();
         self.ask_first(self.options.first_lists.clone())
@@ -191,7 +196,7 @@ impl Service {
         lists: FirstLists,
     ) -> impl Future<Output = ()> + Send + use<> {
         let FirstLists { mut stale, vectors } = lists;
-        // A start or a reload before this one may still be asking some of them.
+        // An earlier start or reload may still be asking some of them.
         let states = self.servers().into_iter();
         let asked = states.filter(|state| state.status == Status::Starting);
         let asked: BTreeSet<String> = asked.map(|state| state.name).collect();
@@ -215,16 +220,16 @@ impl Service {
         }
     }
 
-    /// Marks servers as starting. All are marked before the first is asked, so that a client that looks
-    /// meanwhile knows what may still come.
+    /// Marks servers as starting. All are marked before the first is asked, so that a client that
+    /// reads the states meanwhile knows which lists may still come.
     fn announce(&self, names: &[String]) {
         for name in names {
             self.set_status(name, Status::Starting).ok();
         }
     }
 
-    /// Asks servers for their tools at the same time, and takes in each list as it comes. A server that does
-    /// not answer keeps its known tools.
+    /// Asks servers for their tools at the same time, and takes in each list as it arrives. A
+    /// server that does not answer keeps its known tools.
     pub(super) async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
         let names: Vec<String> = names.into_iter().collect();
         self.announce(&names);
@@ -239,8 +244,8 @@ impl Service {
     /// Asks a server for its tools and replaces its tools in the catalog. Returns their number.
     ///
     /// # Errors
-    /// [`Error::UnknownServer`]; [`Error::Unavailable`] where the server does not answer or its entry in the
-    /// servers file is not usable. Then its tools stay as they are.
+    /// [`Error::UnknownServer`]; [`Error::Unavailable`] if the server does not answer or its entry
+    /// in the servers file is unusable. Its tools then stay as they are.
     async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         if let Some(because) = self.options.left_out.get(name) {
@@ -248,7 +253,7 @@ impl Service {
             return Err(Error::Unavailable { server: name.to_owned(), because });
         }
         if executor.servers().get(name).is_some_and(|invoker| !invoker.lists_tools()) {
-            // An API lists no tools: they come from its description, with the catalog.
+            // An API does not list its tools: they come from its description, with the catalog.
             self.set_status(name, Status::Ready)?;
             return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
         }
@@ -264,7 +269,7 @@ impl Service {
                 Err(error) => Err(error),
             },
             Some(Err(fault)) => {
-                // The details are for the log: a client must not read the server's text.
+                // The details are for the log, because a client must not read the server's text.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
                 Err(Error::Unavailable { server: name.to_owned(), because: fault.told() })
             }
@@ -280,13 +285,13 @@ impl Service {
             }
             Err(error) => Status::Unavailable { because: error.to_string() },
         };
-        // Status and number together: a server that is starting has no new tools yet.
+        // Status and number are set together: a starting server has no new tools yet.
         self.set_state(name, status, count)?;
         taken
     }
 
-    /// Checks that calls can reach a server that listed its tools. The tools of a program that runs once for
-    /// each call are in the servers file, even where the program is missing.
+    /// Checks that calls can reach a server that listed its tools. The tools of a program that runs
+    /// once for each call are in the servers file, even if the program is missing.
     async fn callable(&self, name: &str) -> Result<(), Error> {
         let invoker = self.executor().and_then(|executor| executor.servers().get(name));
         let Some(invoker) = invoker else { return Ok(()) };
@@ -296,7 +301,7 @@ impl Service {
             .map_err(|fault| Error::Unavailable { server: name.to_owned(), because: fault.told() })
     }
 
-    /// Replaces the server's tools, one server at a time, and sends notices of what changed.
+    /// Replaces the server's tools, one server at a time, and sends notices of the changes.
     async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
@@ -305,7 +310,7 @@ impl Service {
         if changed {
             self.notify(Notice::Tools);
         }
-        // Prompts and resources are visible only where tools are.
+        // Prompts and resources are visible only if tools are.
         if self.presence(name) != before {
             self.notify(Notice::Prompts);
             self.notify(Notice::Resources);
@@ -313,7 +318,8 @@ impl Service {
         Ok(count)
     }
 
-    /// Replaces the server's tools in the catalog. Returns their number, and whether the catalog changed.
+    /// Replaces the server's tools in the catalog. Returns their number, and whether the catalog
+    /// changed.
     fn replace_tools(&self, server: &str, tools: Vec<Tool>) -> Result<(usize, bool), Error> {
         let tools = match &self.options.keep {
             Some(keep) => keep(server, tools),
@@ -341,7 +347,7 @@ impl Service {
         self.set_state(name, status, None)
     }
 
-    /// Sets the status, and the number of tools where it is given.
+    /// Sets the status, and the number of tools if it is given.
     fn set_state(&self, name: &str, status: Status, tools: Option<usize>) -> Result<(), Error> {
         let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<String> = states.keys().cloned().collect();
@@ -363,7 +369,7 @@ impl Service {
     }
 }
 
-/// The changes that replace the server's tools in the engine's catalog by `wanted`.
+/// The changes that replace the server's tools in the engine's catalog with `wanted`.
 fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
     let present = engine.catalog();
     let own = present.iter().filter(|tool| tool.server.as_deref() == Some(server));

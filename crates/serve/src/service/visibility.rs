@@ -1,7 +1,7 @@
 //! Which servers a client may see, and which of their tools are hidden from every client.
 //!
-//! Where profile, permissions or pins leave no tool of a server, its prompts and resources are hidden
-//! too: they come from the same author.
+//! If profile, permissions or pins leave no tool of a server, its prompts and resources are hidden
+//! too, because they come from the same author.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -13,12 +13,12 @@ use toolroute_rank::engine::HeldTool;
 use super::{Error, ServerState, Service, ServiceOptions};
 use crate::profile::View;
 
-/// The tools of a server that no client gets.
+/// The tools of a server that are hidden from every client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HiddenTools {
-    /// Ids of the tools that may run and that pins hold back.
+    /// Ids of the tools that may run but that pins hold back.
     pub held: BTreeSet<String>,
-    /// Those of `held` that an approval lets in.
+    /// Those of `held` that an approval would admit.
     pub tools: Vec<HeldTool>,
     /// The number of tools that permissions forbid.
     pub forbidden: usize,
@@ -30,7 +30,7 @@ impl HiddenTools {
     }
 }
 
-/// The list of a server, parted.
+/// The list of a server, split into admitted and hidden tools.
 #[derive(Clone, Debug, Default)]
 pub struct Admission {
     /// The tools that may be found and called.
@@ -38,7 +38,7 @@ pub struct Admission {
     pub hidden: HiddenTools,
 }
 
-/// A name that no tool has: a pattern that matches it matches every tool of a server.
+/// A name that no tool has. A pattern that matches it matches every tool of a server.
 const ANY_NAME: &str = "\u{f8ff}\u{f8fe}\u{f8ff}\u{f8fd}\u{f8ff}";
 
 fn any_id(server: &str) -> String {
@@ -46,8 +46,8 @@ fn any_id(server: &str) -> String {
 }
 
 impl Service {
-    /// Parts a server's list by permissions and pins. Every list passes through here before it comes into
-    /// a catalog, whether it is read from a file or received from the server.
+    /// Splits a server's list by permissions and pins. Every list passes through here before it
+    /// enters a catalog, whether it is read from a file or received from the server.
     pub(crate) fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Admission {
         let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
         let mut hidden = HiddenTools::default();
@@ -74,7 +74,7 @@ impl Service {
         Admission { tools, hidden }
     }
 
-    /// Tells the engine which tools are held back, so that selections can name them.
+    /// Informs the engine which tools are held back, so that selections can name them.
     pub(super) fn hold_back(&self) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let held = hidden.values().flat_map(|hidden| hidden.tools.iter().cloned()).collect();
@@ -91,7 +91,7 @@ impl Service {
         Ok(self.servers().into_iter().filter(|state| named(&state.name)).collect())
     }
 
-    /// Names of the servers whose prompts and resources clients of a profile get.
+    /// The names of the servers whose prompts and resources clients of a profile get.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
@@ -136,8 +136,8 @@ impl Service {
         servers
     }
 
-    /// Whether clients of a view may know of a server without tools in the catalog: its list is not known
-    /// yet, or empty, or its tools wait for approval.
+    /// Whether clients of a view may know of a server without tools in the catalog: its list is not
+    /// known yet, or it is empty, or its tools wait for approval.
     fn may_be_named(&self, view: &View, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let hidden = hidden.get(server);
@@ -153,7 +153,7 @@ impl Service {
         hidden.get(server).is_some_and(|hidden| !hidden.is_empty())
     }
 
-    /// The error that says why a view has no tool with this id.
+    /// The error that states why a view has no tool with this id.
     pub(super) fn missing(&self, id: &str, view: &View) -> Error {
         let spelled = id.replacen(':', "__", 1);
         if let Some(held) = self.held(&[id, &spelled], view) {
@@ -167,7 +167,7 @@ impl Service {
             let rest = spelled.strip_prefix(&state.name);
             rest.is_some_and(|rest| rest.starts_with("__")) && named(&state.name)
         });
-        // The longest name, because the name of one server may begin with that of another.
+        // The longest name is used, because the name of one server may begin with that of another.
         if let Some(state) = own.max_by_key(|state| state.name.len())
             && let Some(because) = state.lacking()
             && state.tools == 0
@@ -177,7 +177,7 @@ impl Service {
         let catalog = self.engine.catalog();
         let is_visible =
             |id: &&ToolId| catalog.get(id.as_str()).is_some_and(|tool| view.admits(tool));
-        // More than the error names, because the view may hide some.
+        // The catalog returns more than the error names, because the view may hide some.
         let near = catalog.near(id, 12).into_iter().filter(is_visible).take(3);
         Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() }
     }
@@ -192,7 +192,7 @@ impl Service {
         ids.iter().find(is_held).map(ToString::to_string)
     }
 
-    /// Whether the server's list is known, and whether the catalog has a tool of it.
+    /// Whether the server's list is known, and whether the catalog contains a tool of it.
     pub(super) fn presence(&self, server: &str) -> (bool, bool) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let is_there = |tool: &Tool| tool.server.as_deref() == Some(server);

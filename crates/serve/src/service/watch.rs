@@ -1,7 +1,7 @@
-//! Listens to the servers' notifications of changes, and retries servers that are unavailable.
+//! Receives the servers' notifications of changes, and retries servers that are unavailable.
 //!
-//! A server may send a thousand notifications a second, so they only set marks. One task for each server
-//! reads the marks, and its list is refreshed once at a time.
+//! A server may send a thousand notifications a second, so they only set marks. One task for each
+//! server reads the marks, and only one refresh of its list runs at a time.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,16 +18,17 @@ const RETRY: Duration = Duration::from_secs(60);
 /// The least time between two refreshes of a server's list.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 
-/// The least time between two looks at a server's marks.
+/// The least time between two reads of a server's marks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// The most resources whose changes are reported one by one. For more, a change of the list is reported.
+/// The most resources whose changes are reported one by one. For more, a change of the list is
+/// reported.
 const MOST_RESOURCES: usize = 64;
 
 /// The longest URI in bytes that is reported. For a longer one, a change of the list is reported.
 const LONGEST_URI: usize = 4_096;
 
-/// The notifications of a server since the last look.
+/// The notifications of a server since its marks were last read.
 #[derive(Default)]
 struct PendingChanges {
     connected: bool,
@@ -64,7 +65,7 @@ impl Service {
         for name in executor.servers().names() {
             let Some(invoker) = executor.servers().get(name) else { continue };
             let marks = Arc::new(Mutex::new(PendingChanges::default()));
-            // One slot: a second signal would say nothing new.
+            // One slot is enough, because a second signal would add nothing.
             let (wake, woken) = mpsc::channel(1);
             let (renew, renewed) = mpsc::channel(1);
             let noted = Arc::clone(&marks);
@@ -80,7 +81,7 @@ impl Service {
         tokio::spawn(retry(Arc::downgrade(self), renewals));
     }
 
-    /// Sends notices of a server's changes. Returns whether its tools have to be listed again.
+    /// Sends notices of a server's changes. Returns whether its tools must be listed again.
     fn apply_marks(&self, name: &str, marks: PendingChanges) -> bool {
         let PendingChanges { connected, tools, prompts, resources, changed, dropped } = marks;
         if prompts || connected {
@@ -94,7 +95,7 @@ impl Service {
             self.set_status(name, Status::Unavailable { because }).ok();
             return false;
         }
-        // Listing the tools connects to the server, and that needs no second list.
+        // Listing the tools connects to the server, and that connection needs no second list.
         let is_asked = || self.status(name).is_none_or(|status| status == Status::Starting);
         tools || (connected && !is_asked())
     }
@@ -115,7 +116,7 @@ async fn read_marks(
         let Some(service) = service.upgrade() else { return };
         let marks = std::mem::take(&mut *marks.lock().unwrap_or_else(PoisonError::into_inner));
         if service.apply_marks(&name, marks) {
-            // A refresh that waits already will see this change too.
+            // A refresh that already waits will see this change too.
             renew.try_send(()).ok();
         }
         drop(service);
@@ -123,8 +124,8 @@ async fn read_marks(
     }
 }
 
-/// Lists a server's tools on request, once at a time. Each server has its own task, so that one that hangs
-/// delays no other.
+/// Lists a server's tools on request, one list at a time. Each server has its own task, so that one
+/// that hangs does not delay the others.
 async fn refresh(service: Weak<Service>, name: String, mut renewed: mpsc::Receiver<()>) {
     while renewed.recv().await.is_some() {
         let Some(service) = service.upgrade() else { return };

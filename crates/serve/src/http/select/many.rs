@@ -1,4 +1,5 @@
-//! `POST /v1/select` with `prompts` or `tools`: many prompts in one request, and tools that come with it.
+//! `POST /v1/select` with `prompts` or `tools`: many prompts in one request, and tools in the
+//! request.
 
 use axum::response::Response;
 use serde_json::value::RawValue;
@@ -11,7 +12,7 @@ use crate::http::{ApiError, App, json_text, tools};
 use crate::service::ManyResults;
 use crate::{FindRequest, Service};
 
-/// The most prompts of a request: each is embedded.
+/// The limit of prompts in a request. Each prompt is embedded.
 const MOST_PROMPTS: usize = 1_000;
 
 pub(super) async fn select(app: &App, mut asked: SelectBody) -> Result<Response, ApiError> {
@@ -35,7 +36,8 @@ pub(super) async fn select(app: &App, mut asked: SelectBody) -> Result<Response,
     Ok(json_text(finding.await??))
 }
 
-/// Refuses members that have no meaning beside `prompts` or `tools`, so that none is ignored silently.
+/// Refuses members that have no effect beside `prompts` or `tools`, instead of ignoring them
+/// silently.
 fn check_members(asked: &SelectBody, has_tools: bool) -> Result<(), ApiError> {
     if asked.session.is_some() {
         let said = "expected no `session` beside `prompts` or `tools`: a session has one prompt after the \
@@ -50,7 +52,7 @@ fn check_members(asked: &SelectBody, has_tools: bool) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The prompts of a body, one at least.
+/// The prompts of a body, at least one.
 fn prompts(asked: &mut SelectBody) -> Result<Vec<String>, ApiError> {
     let prompts = match (asked.prompt.take(), asked.prompts.take()) {
         (Some(prompt), None) => vec![prompt],
@@ -71,14 +73,15 @@ fn prompts(asked: &mut SelectBody) -> Result<Vec<String>, ApiError> {
     Ok(prompts)
 }
 
-/// Ranks the tools of a request. A list that was ranked lately is known by its hash, and is not read again.
+/// Ranks the tools of a request. A list that was ranked recently is recognized by its hash, and is
+/// not parsed again.
 fn among(
     service: &Service,
     listed: &RawValue,
     find: &FindRequest,
     prompts: &[String],
 ) -> Result<ManyResults, ApiError> {
-    // A word before the hash, because the same engine ranks the tools that are filtered.
+    // The prefix separates these lists from those of the filter, which the same engine ranks.
     let key = format!("select {}", sha256_hex(listed.get().as_bytes()));
     service.find_among(find, prompts, (&key, || read(listed)))
 }
