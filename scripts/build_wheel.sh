@@ -27,13 +27,14 @@ while (($#)); do
     esac
 done
 
-use_program maturin 'maturin[zig]>=1.9.4,<2'
+use_program maturin 'maturin[zig]>=1.16,<2'
 # Encoders that the native one does not cover are left out (feature `candle`): the wheel is near its limit.
 build=(maturin build --locked --manifest-path crates/python/Cargo.toml --out "$out")
 if [[ -n $dev ]]; then
     "${build[@]}" --compatibility linux >&2
 else
-    "${build[@]}" --release --no-default-features --zig --compatibility "manylinux_${oldest_glibc/./_}" >&2
+    "${build[@]}" --release --no-default-features --zig --compatibility "manylinux_${oldest_glibc/./_}" \
+        --compression-level 9 >&2
 fi
 wheel=$(find "$out" -name 'toolroute-*.whl' -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2)
 if [[ -z $dev ]] && (($(stat -c %s "$wheel") > most_bytes)); then

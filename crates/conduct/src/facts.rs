@@ -66,7 +66,7 @@ pub fn is_sound(fact: &AssertionRow) -> bool {
 }
 
 /// Returns the source of a fact as a sentence names it.
-pub fn teller(fact: &AssertionRow) -> String {
+pub fn source_name(fact: &AssertionRow) -> String {
     match fact.origin {
         Origin::Tool => format!("`{}`", fact.source),
         Origin::User | Origin::Conductor => fact.source.clone(),

@@ -88,7 +88,7 @@ impl Conductor<'_> {
             }
         }
         for reply in replies {
-            let found = made_of(reply, &open)?;
+            let found = changes_from_reply(reply, &open)?;
             if found.is_empty() && !self.was_given(reply, &questions)? {
                 let open = open.iter().map(|question| names_of(question)).collect::<Vec<_>>();
                 return Err(Error::NoSuchQuestion { id: reply.id.clone(), open: open.join(", ") });
@@ -99,7 +99,7 @@ impl Conductor<'_> {
     }
 
     fn was_given(&self, reply: &Reply, questions: &[&ObligationRow]) -> Result<bool, Error> {
-        let made = made_of(reply, questions)?;
+        let made = changes_from_reply(reply, questions)?;
         for change in &made {
             let Change::Assert(said) = change else { continue };
             let Some(question) = said.obligation.filter(|_| said.source == USER) else { continue };
@@ -128,7 +128,7 @@ fn names_of(question: &ObligationRow) -> String {
 
 /// Returns the changes that a reply causes. It answers the question of that name, or otherwise all
 /// questions that ask for an input of that name.
-fn made_of(reply: &Reply, questions: &[&ObligationRow]) -> Result<Vec<Change>, Error> {
+fn changes_from_reply(reply: &Reply, questions: &[&ObligationRow]) -> Result<Vec<Change>, Error> {
     if let Some(question) = questions.iter().find(|question| question.name == reply.id) {
         return whole(question, &reply.value);
     }

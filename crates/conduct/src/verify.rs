@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::facts::{FactQuery, Scope, teller};
+use super::facts::{FactQuery, Scope, source_name};
 use super::json::{canonical, contradict, shown};
 use super::ledger::{
     AssertionRow, Change, Finish, ObligationRow, Purpose, RunRow, RunStatus, Standing, Start,
@@ -76,7 +76,8 @@ impl Conductor<'_> {
             .find(|other| other.id != found.id && contradict(&other.value, &found.value));
         Ok(against.map(|by| {
             let (value, other) = (shown(&found.value), shown(&by.value));
-            let why = format!("`{}` says {value}, and {} says {other}", found.source, teller(&by));
+            let why =
+                format!("`{}` says {value}, and {} says {other}", found.source, source_name(&by));
             Doubt::Contradicted { by: Box::new(by), why }
         }))
     }

@@ -60,7 +60,7 @@ pub use conduct::Conduct;
 pub use connections::Limits;
 pub(super) use connections::{Client, accept};
 pub use error::ApiError;
-pub(super) use error::{ErrorBody, nowhere, with_json};
+pub(super) use error::{ErrorBody, unknown_path, with_json};
 pub(super) use filter::{add_counts, add_reason};
 pub(super) use log_limit::LogLimit;
 
@@ -75,7 +75,7 @@ pub async fn serve(
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
     let watching = tokio::spawn(watch::send_changes(Arc::clone(&app), shutdown.clone()));
-    let reloading = tokio::spawn(reload::on_hang_up(Arc::clone(&app), shutdown.clone()));
+    let reloading = tokio::spawn(reload::reload_on_change(Arc::clone(&app), shutdown.clone()));
     let limits = app.options.connections;
     let router = router(Arc::clone(&app), Some(address.ip()), shutdown);
     let router = router.map_err(std::io::Error::other)?;
@@ -122,7 +122,7 @@ pub fn router(
     let api = short.merge(long).with_state(Arc::clone(&app));
     let all = api
         .merge(mcp_router(&present, &options)?)
-        .fallback(nowhere)
+        .fallback(unknown_path)
         .layer(DefaultBodyLimit::max(app.options.max_body))
         .layer(middleware::from_fn_with_state(app.bodies.clone(), bodies::bounded))
         .layer(middleware::from_fn_with_state(guard, guard::admit))

@@ -125,7 +125,7 @@ fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMa
         |name: &&String| matches!(file.entries.get(*name), Some(Entry::Stdio(_) | Entry::Http(_)));
     let answered = listed.iter().filter(|(_, tools)| tools.is_ok()).map(|(name, _)| name);
     let asked: Vec<String> = answered.filter(is_mcp).cloned().collect();
-    let options = McpOptions { says_it_offers_all: true, ..options };
+    let options = McpOptions { announces_all_capabilities: true, ..options };
     let more = servers::list(&servers::open_with(file, options), asked).unwrap_or_default();
     let mut told = BTreeMap::new();
     for (name, tools) in more {

@@ -13,7 +13,7 @@ use super::{Execution, StoreError};
 /// session ([`super::client_session`]), or from all named sessions together, because a client can
 /// invent names. Executions without a session are the user's own, for example imported ones, and
 /// are not bounded here.
-pub const PROMPTS_PER_SESSION: u32 = 20;
+pub const PROMPTS_PER_TOOL_AND_DAY: u32 = 20;
 
 /// A prompt, and the tools that served it.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +88,7 @@ fn gather(
         let sender = (!is_conversation(&session)).then_some(session);
         let said = sources.entry((sender, execution.tool.clone(), day)).or_default();
         *said += 1;
-        if *said > PROMPTS_PER_SESSION {
+        if *said > PROMPTS_PER_TOOL_AND_DAY {
             return;
         }
     }

@@ -54,7 +54,7 @@ pub use credibility::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_sessi
 pub use error::{Error, StoreError};
 pub use execution::{CallAttempt, Choice, Execution, LoggedContext, PromptHash, PromptVector};
 pub use learned_vectors::{LearnedVector, RowUsage, UsageRows};
-pub use logged_prompts::{LoggedPrompt, LoggedPrompts, PROMPTS_PER_SESSION};
+pub use logged_prompts::{LoggedPrompt, LoggedPrompts, PROMPTS_PER_TOOL_AND_DAY};
 pub use observations::{Observations, RunCounts};
 pub use past_contexts::CurrentContext;
 pub use recommend::{DUPLICATE, Fault, NearDuplicate, Priority, Recommendation, recommend};

@@ -48,7 +48,7 @@ impl Categories {
     /// Returns the categories with a keyword in the prompt, as indices into the names. A category's
     /// score, above 0 and at most 1, is its number of keywords divided by the largest number of any
     /// category.
-    pub fn spoken_of(&self, prompt: &str) -> Vec<(usize, f32)> {
+    pub fn mentioned(&self, prompt: &str) -> Vec<(usize, f32)> {
         if self.is_empty() {
             return Vec::new();
         }
@@ -83,13 +83,13 @@ mod tests {
         let more =
             CategoryWords::from([("Smart Home".into(), vec!["boiler".into(), "חימום".into()])]);
         let known = Categories::new(["Weather", "email", "git", "smart_home"], &more);
-        let spoken_of = |prompt| known.spoken_of(prompt);
-        assert_eq!(spoken_of("email me the forecast and the rain radar"), [(0, 1.0), (1, 0.5)]);
-        assert_eq!(spoken_of("מה מזג האוויר מחר"), [(0, 1.0)]);
-        assert_eq!(spoken_of("my smart home is cold"), [(3, 1.0)]);
-        assert_eq!(spoken_of("is the Boiler on"), [(3, 1.0)]);
-        assert_eq!(spoken_of("אני רוצה חימום"), [(3, 1.0)]);
-        assert!(spoken_of("book a flight").is_empty(), "the catalog has no travel");
-        assert!(Categories::default().spoken_of("rain").is_empty());
+        let mentioned = |prompt| known.mentioned(prompt);
+        assert_eq!(mentioned("email me the forecast and the rain radar"), [(0, 1.0), (1, 0.5)]);
+        assert_eq!(mentioned("מה מזג האוויר מחר"), [(0, 1.0)]);
+        assert_eq!(mentioned("my smart home is cold"), [(3, 1.0)]);
+        assert_eq!(mentioned("is the Boiler on"), [(3, 1.0)]);
+        assert_eq!(mentioned("אני רוצה חימום"), [(3, 1.0)]);
+        assert!(mentioned("book a flight").is_empty(), "the catalog has no travel");
+        assert!(Categories::default().mentioned("rain").is_empty());
     }
 }

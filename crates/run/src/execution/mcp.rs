@@ -47,7 +47,7 @@ pub struct McpOptions {
     /// Whether to announce all client capabilities (sampling, elicitation, roots), whose requests
     /// are then refused. This is only for finding out which tools a server lists to such clients,
     /// not for calls.
-    pub says_it_offers_all: bool,
+    pub announces_all_capabilities: bool,
 }
 
 impl Default for McpOptions {
@@ -60,7 +60,7 @@ impl Default for McpOptions {
             close_grace: Duration::from_millis(500),
             longest_pause: Duration::from_secs(30),
             process: ProcessOptions::default(),
-            says_it_offers_all: false,
+            announces_all_capabilities: false,
         }
     }
 }
@@ -256,7 +256,8 @@ impl ServerState {
             Reach::Stdio(_) => self.options.start_timeout,
             Reach::Http(_) => self.options.answer_timeout,
         };
-        let handler = Handler { says_it_offers_all: self.options.says_it_offers_all };
+        let handler =
+            Handler { announces_all_capabilities: self.options.announces_all_capabilities };
         let (process, watcher) = (&self.options.process, self.watcher.clone());
         let opening = async {
             match &self.reach {

@@ -183,7 +183,7 @@ impl From<conductor::Error> for ApiError {
 }
 
 /// The answer to a path without a route.
-pub async fn nowhere(uri: axum::http::Uri) -> ApiError {
+pub async fn unknown_path(uri: axum::http::Uri) -> ApiError {
     let path: String = uri.path().chars().take(80).collect();
     ApiError::not_found(format!("nothing is at `{path}`; /openapi.json says what is there"))
 }

@@ -96,7 +96,7 @@ impl App {
 }
 
 /// Reloads on SIGHUP, and when watched sources change.
-pub async fn on_hang_up(app: Arc<App>, shutdown: Shutdown) {
+pub async fn reload_on_change(app: Arc<App>, shutdown: Shutdown) {
     let Some(sources) = app.options.sources.clone() else { return };
     let mut hang_ups = HangUps::listen();
     let mut stamp = stamp_of(&sources).await;

@@ -193,12 +193,12 @@ impl Signals {
         weights: SignalWeights,
         candidates: &[Candidate],
     ) -> Vec<u32> {
-        let spoken_of = self.categories(inputs, weights, candidates);
-        if spoken_of.is_empty() {
+        let mentioned = self.categories(inputs, weights, candidates);
+        if mentioned.is_empty() {
             return Vec::new();
         }
         let rows = (0u32..).zip(&self.facts.rows);
-        rows.filter(|(_, facts)| filed(facts, &spoken_of).is_some()).map(|(row, _)| row).collect()
+        rows.filter(|(_, facts)| filed(facts, &mentioned).is_some()).map(|(row, _)| row).collect()
     }
 
     /// Returns the categories of the prompt, with their values, 0 to 1.
@@ -222,7 +222,7 @@ impl Signals {
             // The tools are described in the prompt's language.
             return Vec::new();
         }
-        let found = self.facts.categories.spoken_of(text).into_iter();
+        let found = self.facts.categories.mentioned(text).into_iter();
         found.map(|(number, share)| (number, share * unread)).collect()
     }
 
@@ -401,10 +401,10 @@ impl Assessment<'_> {
     }
 }
 
-/// Returns the highest value in `spoken_of` among the tool's categories.
-fn filed(facts: &ToolFacts, spoken_of: &[(usize, f32)]) -> Option<f32> {
+/// Returns the highest value in `mentioned` among the tool's categories.
+fn filed(facts: &ToolFacts, mentioned: &[(usize, f32)]) -> Option<f32> {
     let has = |(number, _): &&(usize, f32)| facts.categories.contains(number);
-    spoken_of.iter().filter(has).map(|(_, value)| *value).reduce(f32::max)
+    mentioned.iter().filter(has).map(|(_, value)| *value).reduce(f32::max)
 }
 
 /// Returns 1 if the bit is declared, -1 if only others are, and `None` if none is.

@@ -56,14 +56,14 @@ pub(super) struct Connection {
 /// Handles requests of the server, all of which are refused. Notifications are handled earlier.
 #[derive(Clone, Copy)]
 pub(super) struct Handler {
-    /// [`super::McpOptions::says_it_offers_all`].
-    pub says_it_offers_all: bool,
+    /// [`super::McpOptions::announces_all_capabilities`].
+    pub announces_all_capabilities: bool,
 }
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
-        let offers = match self.says_it_offers_all {
+        let offers = match self.announces_all_capabilities {
             true => everything(),
             false => ClientCapabilities::default(),
         };
