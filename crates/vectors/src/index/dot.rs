@@ -9,6 +9,9 @@ use pulp::{Arch, Simd, WithSimd};
 /// multiply-add (4 cycles, two per cycle with 256-bit registers), and a divisor of 384.
 const LANES: usize = 64;
 
+/// Numbers in the widest registers, those of AVX-512.
+const WIDE: usize = 16;
+
 /// Returns the dot product of two vectors. If their lengths differ, the longer one is truncated.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     Arch::new().dispatch(Pair { a, b })
@@ -45,8 +48,8 @@ impl WithSimd for Pair<'_> {
     type Output = f32;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f32 {
-        sum_of_products(self.a, self.b)
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        product(simd, self.a, self.b)
     }
 }
 
@@ -60,11 +63,8 @@ impl WithSimd for Block<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.matrix.chunks_exact(self.query.len().max(1));
-        for (score, row) in self.scores.iter_mut().zip(rows) {
-            *score = sum_of_products(self.query, row);
-        }
+    fn with_simd<S: Simd>(self, simd: S) {
+        score_tile(simd, self.query, self.matrix, self.scores);
     }
 }
 
@@ -79,74 +79,119 @@ impl WithSimd for Product<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { queries, matrix, dimension, scores } = self;
+        // With narrower registers the sums of four products would not fit.
+        let is_wide = S::F32_LANES == WIDE && dimension.is_multiple_of(LANES);
         for (at, tile) in matrix.chunks(TILE * dimension).enumerate() {
             let first = at * TILE;
-            let mut pairs = queries.chunks(2 * dimension).zip(scores.chunks_mut(2));
-            // Two by two: each number is loaded once for two products. With narrower registers the sums
-            // of four products would not fit.
-            while S::F32_LANES >= 16
-                && let Some((two, scores)) = pairs.next()
-            {
+            for (two, scores) in queries.chunks(2 * dimension).zip(scores.chunks_mut(2)) {
                 let (a, b) = two.split_at(dimension);
-                if b.is_empty() {
-                    score_tile(a, tile, &mut scores[0][first..]);
+                if is_wide && let [to_a, to_b] = scores {
+                    score_pair(simd, [a, b], tile, [&mut to_a[first..], &mut to_b[first..]]);
                     continue;
                 }
-                for (row, rows) in tile.chunks(2 * dimension).enumerate() {
-                    let (x, y) = rows.split_at(dimension);
-                    let row = first + 2 * row;
-                    if y.is_empty() {
-                        (scores[0][row], scores[1][row]) =
-                            (sum_of_products(a, x), sum_of_products(b, x));
-                    } else {
-                        let sums = four_sums([a, b], [x, y]);
-                        (scores[0][row], scores[0][row + 1]) = (sums[0], sums[1]);
-                        (scores[1][row], scores[1][row + 1]) = (sums[2], sums[3]);
-                    }
-                }
-            }
-            for (two, scores) in pairs {
                 for (query, scores) in two.chunks(dimension).zip(scores) {
-                    score_tile(query, tile, &mut scores[first..]);
+                    score_tile(simd, query, tile, &mut scores[first..]);
                 }
             }
         }
     }
 }
 
+/// Fills `scores` with the products of one query and consecutive rows.
 #[inline(always)]
-fn score_tile(query: &[f32], tile: &[f32], scores: &mut [f32]) {
-    for (score, row) in scores.iter_mut().zip(tile.chunks_exact(query.len())) {
-        *score = sum_of_products(query, row);
+fn score_tile<S: Simd>(simd: S, query: &[f32], tile: &[f32], scores: &mut [f32]) {
+    for (score, row) in scores.iter_mut().zip(tile.chunks_exact(query.len().max(1))) {
+        *score = product(simd, query, row);
     }
+}
+
+/// Fills the scores of two queries, whose length is a multiple of [`LANES`]. Two rows are taken at a
+/// time, so that each number is loaded once for two products.
+#[inline(always)]
+fn score_pair<S: Simd>(simd: S, queries: [&[f32]; 2], tile: &[f32], [to_a, to_b]: [&mut [f32]; 2]) {
+    let dimension = queries[0].len();
+    for (row, rows) in tile.chunks(2 * dimension).enumerate() {
+        let (x, y) = rows.split_at(dimension);
+        if y.is_empty() {
+            to_a[2 * row] = product(simd, queries[0], x);
+            to_b[2 * row] = product(simd, queries[1], x);
+        } else {
+            let [ax, ay, bx, by] = four_products::<S, { LANES / WIDE }>(simd, queries, [x, y]);
+            (to_a[2 * row], to_a[2 * row + 1]) = (ax, ay);
+            (to_b[2 * row], to_b[2 * row + 1]) = (bx, by);
+        }
+    }
+}
+
+/// Returns the dot product. Registers of other widths than those of x86 are left to the compiler.
+#[inline(always)]
+fn product<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
+    let is_whole = a.len() == b.len() && a.len().is_multiple_of(LANES);
+    match S::F32_LANES {
+        WIDE if is_whole => one_product::<S, { LANES / WIDE }>(simd, a, b),
+        8 if is_whole => one_product::<S, { LANES / 8 }>(simd, a, b),
+        _ => sum_of_products(a, b),
+    }
+}
+
+/// The sums of `N` registers stay in registers, which the compiler does not achieve with arrays of
+/// numbers: it stored each sum to memory, which took four times as long.
+#[inline(always)]
+fn one_product<S: Simd, const N: usize>(simd: S, a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [simd.splat_f32s(0.0); N];
+    for (a, b) in blocks::<S, N>(a).iter().zip(blocks::<S, N>(b)) {
+        for lane in 0..N {
+            sums[lane] = simd.mul_add_f32s(a[lane], b[lane], sums[lane]);
+        }
+    }
+    fold_registers(simd, sums)
 }
 
 /// Returns the products of two queries with two rows, those of the first query first.
 #[inline(always)]
-fn four_sums([a, b]: [&[f32]; 2], [x, y]: [&[f32]; 2]) -> [f32; 4] {
-    let ((a_blocks, a_rest), (b_blocks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let ((x_blocks, x_rest), (y_blocks, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    let (mut ax, mut ay) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-    let (mut bx, mut by) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-    for ((a, b), (x, y)) in a_blocks.iter().zip(b_blocks).zip(x_blocks.iter().zip(y_blocks)) {
-        for lane in 0..LANES {
-            ax[lane] = a[lane].mul_add(x[lane], ax[lane]);
-            ay[lane] = a[lane].mul_add(y[lane], ay[lane]);
-            bx[lane] = b[lane].mul_add(x[lane], bx[lane]);
-            by[lane] = b[lane].mul_add(y[lane], by[lane]);
+fn four_products<S: Simd, const N: usize>(
+    simd: S,
+    [a, b]: [&[f32]; 2],
+    [x, y]: [&[f32]; 2],
+) -> [f32; 4] {
+    let none = [simd.splat_f32s(0.0); N];
+    let (mut ax, mut ay, mut bx, mut by) = (none, none, none, none);
+    let queries = blocks::<S, N>(a).iter().zip(blocks::<S, N>(b));
+    for ((a, b), (x, y)) in queries.zip(blocks::<S, N>(x).iter().zip(blocks::<S, N>(y))) {
+        for lane in 0..N {
+            ax[lane] = simd.mul_add_f32s(a[lane], x[lane], ax[lane]);
+            ay[lane] = simd.mul_add_f32s(a[lane], y[lane], ay[lane]);
+            bx[lane] = simd.mul_add_f32s(b[lane], x[lane], bx[lane]);
+            by[lane] = simd.mul_add_f32s(b[lane], y[lane], by[lane]);
         }
     }
-    for (lane, ((a, b), (x, y))) in
-        a_rest.iter().zip(b_rest).zip(x_rest.iter().zip(y_rest)).enumerate()
-    {
-        ax[lane] = a.mul_add(*x, ax[lane]);
-        ay[lane] = a.mul_add(*y, ay[lane]);
-        bx[lane] = b.mul_add(*x, bx[lane]);
-        by[lane] = b.mul_add(*y, by[lane]);
+    [
+        fold_registers(simd, ax),
+        fold_registers(simd, ay),
+        fold_registers(simd, bx),
+        fold_registers(simd, by),
+    ]
+}
+
+/// Returns the numbers as blocks of `N` registers, without the rest.
+#[inline(always)]
+fn blocks<S: Simd, const N: usize>(numbers: &[f32]) -> &[[S::f32s; N]] {
+    S::as_simd_f32s(numbers).0.as_chunks::<N>().0
+}
+
+/// The same as [`fold`], in registers: pulp adds halves too.
+#[inline(always)]
+fn fold_registers<S: Simd, const N: usize>(simd: S, mut sums: [S::f32s; N]) -> f32 {
+    let mut width = N / 2;
+    while width > 0 {
+        for lane in 0..width {
+            sums[lane] = simd.add_f32s(sums[lane], sums[lane + width]);
+        }
+        width /= 2;
     }
-    [fold(ax), fold(ay), fold(bx), fold(by)]
+    simd.reduce_sum_f32s(sums[0])
 }
 
 #[inline(always)]
