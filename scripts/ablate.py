@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What each part of the ranking gives: `toolroute eval --suite` with one thing changed at a time.
+"""Measures what each part of the ranking contributes: `toolroute eval --suite` with one change at a time.
 
 Usage: scripts/ablate.py [--binary target/release/toolroute] [--data ../shared/data]
                          [--queries-per-set 400] [--only NAME ...] [--json]
 
-Prints a Markdown table of hybrid's nDCG@5: the default, then each change as the difference to it. The
-texts that are embedded are changed by changing the catalogs, in a folder that is thrown away; words are
-counted in the changed catalogs too, so those rows say what a catalog without that field loses as a whole,
-and the column `semantic` what its vectors lose.
+Prints a Markdown table of hybrid's nDCG@5: the default, then the difference that each change makes. The
+embedded texts are changed by changing the catalogs, in a temporary folder. Keywords are taken from the
+changed catalogs too, so these rows show what a catalog without that field loses as a whole, and the column
+`semantic` shows what its vectors lose.
 """
 import argparse
 import json

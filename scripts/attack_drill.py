@@ -1,7 +1,8 @@
-"""The work of attack_drill.sh: attacks on the real program, a part a subject. Each part says what it counted; what is not told is 0.
+"""Implements attack_drill.sh: attacks on the real program, one part per subject. Each part prints its counts; a
+count that is not printed is 0.
 
-The hostile server is tests/servers/hostile.py. `--only` takes the names of parts: bomb, deep, flood, storm, climb, proxy, bodies, sessions,
-recent, rug, damage, starts.
+The hostile server is tests/servers/hostile.py. `--only` takes the names of parts: bomb, deep, flood, storm, climb,
+proxy, bodies, sessions, recent, rug, damage, starts.
 """
 
 import argparse

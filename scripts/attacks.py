@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""What hostile tools do to answers: 1 % of a catalog is added by one server, in four kinds.
+"""Measures what hostile tools do to answers: one server adds 1 % of a catalog, in four kinds.
 
     scripts/attacks.py --binary target/release/toolroute --data ../shared/data [--sets a,b]
     scripts/attacks.py --binary … --data … --adaptive [--near-best 0 --near-best 0.9] [--seed 1] [--texts]
 
-With `--adaptive` the hostile tools are written against the ranking itself, anew for each `--near-best`, and come
-after the others, as a new server's do; prints an object with the share of the prompts kept for the measure in whose
-first five one stands. The same seed gives the same. `--signals newcomer=0` measures without the signal for newcomers.
+With `--adaptive` the hostile tools are written against the ranking itself, separately for each `--near-best`, and
+are added after the others, like those of a new server. Prints an object with the shares of the measured prompts in
+whose first five tools, or in whose first place, there is a hostile tool. The same seed gives the same result.
+`--signals newcomer=0` measures without the signal for newcomers.
 
-Prints for each set the recall in five with and without shares of servers, and the share of the
-prompts that lose a right tool. The shares are applied to deeper answers of the same run, as the
-engine applies them: a server that has its share gives way to what comes near.
+Prints for each set the recall@5 with and without a maximum number of tools per server, and the share of the
+prompts that lose a right tool. The maximum is applied to longer answers of the same run, in the same way as
+in the engine: a tool of a server that has reached it is replaced if another tool scores nearly as well.
 """
 
 import argparse

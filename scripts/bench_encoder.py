@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Time `toolroute bench encoder` and ONNX Runtime in turns, and print the ratios.
+"""Times `toolroute bench encoder` and ONNX Runtime alternately, and prints the ratios.
 
 Usage: scripts/bench_encoder.py --binary B --f32 F32.onnx --int8 INT8.onnx [--rounds 3] [--json]
-Needs: pip install numpy onnxruntime. scripts/bench_encoder.sh installs it and makes the files.
+Needs: pip install numpy onnxruntime. scripts/bench_encoder.sh installs them and creates the files.
 
-Both sides get the same token ids and threads, each its turn in every round, and the median of the
-rounds counts. A ratio below 1 is ours faster for a single prompt, above 1 for a batch.
+Both sides get the same token ids and numbers of threads. They alternate in every round, and the
+result is the median of the rounds. Ours is faster if the ratio is below 1 for a single prompt, or
+above 1 for a batch.
 """
 import argparse
 import json

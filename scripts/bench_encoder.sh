@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Times our encoder beside ONNX Runtime on this machine, in turns, and prints the ratios.
+# Times our encoder and ONNX Runtime alternately on this machine, and prints the ratios.
 #
 # Usage: scripts/bench_encoder.sh [--rounds N] [--json]
 #
-# Installs what it needs from the Python package index into target/bench-encoder, makes the f32
-# ONNX file from the installed model, and takes the int8 one from ../shared/reference where it is,
-# or quantises the f32 one with onnxruntime's own tool. Run it on an idle machine.
+# Installs its packages from the Python package index into target/bench-encoder and creates the f32
+# ONNX file from the installed model. The int8 file is taken from ../shared/reference if it exists;
+# otherwise the f32 file is quantised with onnxruntime's own tool. Run it on an idle machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

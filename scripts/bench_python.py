@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Compares what people choose tools with in Python: time to build, time a prompt, memory, nDCG@5.
+"""Compares ways to choose tools in Python: time to build, time per prompt, memory, nDCG@5.
 
     bench_python.py --set NAME TOOLS QUERIES [--set …] [--model DIR] [--prompts N] [--json]
-    bench_python.py --figures TOOLS QUERIES      # of the package alone: import, 300 tools, 10,000 prompts
+    bench_python.py --figures TOOLS QUERIES      # only the package: import, 300 tools, 10,000 prompts
     bench_python.py --self-check
 
-A set is two files of JSON lines: tools with `id`, `name` and `description`, and prompts with `query` and `gold`, the ids
-of the right tools. Each system runs in a process of its own. What is ranked by the others is "name: description".
+A set is two files of JSON lines: tools with `id`, `name` and `description`, and prompts with `query` and `gold`,
+the ids of the right tools. Each system runs in its own process. The other systems rank the text "name:
+description".
 
 build     seconds from the start of the import, with model and index, to the first answer
-prompt    milliseconds of one prompt alone, the median of the first N
-memory    the most that the process had resident, in MB
+prompt    milliseconds for a single prompt, the median of the first N
+memory    the maximum resident memory of the process, in MB
 nDCG@5    over all prompts
 """
 

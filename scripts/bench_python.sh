@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Compares the Python package with what people choose tools with in Python: sentence-transformers with
-# all-MiniLM-L6-v2, bm25s, rank-bm25, and fastembed where its model can be had.
+# Compares the Python package with other ways to choose tools in Python: sentence-transformers with
+# all-MiniLM-L6-v2, bm25s, rank-bm25, and fastembed if its model is available.
 #
 #   scripts/bench_python.sh --wheel FILE --set NAME TOOLS QUERIES [--set …] [--cache DIR] [--json]
 #   scripts/bench_python.sh --wheel FILE --figures TOOLS QUERIES
 #
-# --wheel FILE  a wheel of scripts/build_wheel.sh, with optimisation
-# --set …       a set of tools and prompts; scripts/bench_python.py says what is in its files
-# --figures …   the package alone: import, 300 tools, one prompt, 10,000 prompts beside `toolroute batch`
-# --cache DIR   where the packages are put [default: toolroute/bench-python in the user's cache folder]
+# --wheel FILE  an optimised wheel from scripts/build_wheel.sh
+# --set …       a set of tools and prompts; scripts/bench_python.py describes its files
+# --figures …   only the package: import, 300 tools, one prompt, 10,000 prompts compared with `toolroute batch`
+# --cache DIR   the folder for the packages [default: toolroute/bench-python in the user's cache folder]
 #
 # Needs PyPI the first time, and scripts/fetch_model.sh for the model of sentence-transformers.
 set -euo pipefail

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The program for those who have neither Rust nor Python: toolroute-VERSION-ARCHITECTURE-linux.tar.gz with the binary
+# Builds the program for users without Rust and Python: toolroute-VERSION-ARCHITECTURE-linux.tar.gz with the binary
 # (for glibc 2.28 and later, all features), completions, licences and the files of examples/deploy; and SHA256SUMS.
 #
 #   scripts/build_binary.sh [--binary FILE] [--out DIR]
 #
-# --binary FILE  packs this one [default: compiles one, which takes about ten minutes]
-# --out DIR      where both are put [default: target/dist]; SHA256SUMS covers the wheels that lie there, too
+# --binary FILE  packs this binary [default: compiles one, which takes about ten minutes]
+# --out DIR      the folder for both [default: target/dist]; SHA256SUMS also covers the wheels in it
 #
-# The last line is the path of the archive. Needs cargo, objdump and Python 3.9; cargo-zigbuild and zig are installed
-# into target/tools from PyPI where there is no cargo-zigbuild.
+# The last line is the path of the archive. Needs cargo, objdump and Python 3.9. If cargo-zigbuild is missing, it
+# and zig are installed from PyPI into target/tools.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -53,7 +53,7 @@ scripts/licences.py >"$folder/LICENCES-OF-DEPENDENCIES"
 "$binary" completions zsh >"$folder/completions/_toolroute"
 cp -R examples/deploy "$folder/deploy"
 
-# The same bytes for the same commit and the same binary.
+# Reproducible: the same commit and binary give the same bytes.
 tar --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --mtime="@$(git log -1 --format=%ct)" \
     -C "$work" -cf - "$name" | gzip -9n >"$out/$name.tar.gz"
 (

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The wheel of the Python package: library, both models and the command `toolroute`, for Python 3.9 and
-# later. A release wheel is linked against glibc 2.28 (scripts/old_glibc.sh).
+# Builds the wheel of the Python package: library, both models and the command `toolroute`, for Python 3.9
+# and later. A release wheel is linked against glibc 2.28 (scripts/old_glibc.sh).
 #
 #   scripts/build_wheel.sh [--dev] [--out DIR]
 #
-# --dev      quickly, for this machine alone: without optimisation, for tests
-# --out DIR  where the wheel is put [default: target/wheels]
+# --dev      a fast build for this machine only, without optimisation, for tests
+# --out DIR  the folder for the wheel [default: target/wheels]
 #
-# The last line is the path of the wheel. Needs Python 3.9 and cargo; maturin and zig are installed into
-# target/tools from PyPI where there is no maturin.
+# The last line is the path of the wheel. Needs Python 3.9 and cargo. If maturin is missing, it and zig are
+# installed from PyPI into target/tools.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/old_glibc.sh
 out=$target/wheels
 dev=
-# One file of that size is what `pip install` fetches.
+# The maximum size of the wheel, which `pip install` downloads as one file.
 most_bytes=$((45 * 1000 * 1000))
 
 while (($#)); do
@@ -28,7 +28,8 @@ while (($#)); do
 done
 
 use_program maturin 'maturin[zig]>=1.16,<2'
-# Encoders that the native one does not cover are left out (feature `candle`): the wheel is near its limit.
+# Encoders that the native one does not support (feature `candle`) are excluded, because the wheel
+# is near its maximum size.
 build=(maturin build --locked --manifest-path crates/python/Cargo.toml --out "$out")
 if [[ -n $dev ]]; then
     "${build[@]}" --compatibility linux >&2

@@ -2,23 +2,28 @@
 """Fits when a model's answer is "unsure" and when it is "none of these", and prints the manifest's [calibration].
 
 Usage: calibrate.py [--model NAME|DIR] [--data DIR] [--binary FILE] [--check]
-       calibrate.py --write [--lab FILE]  makes all that depends on the weights of the built-in encoder: the vectors of the
+       calibrate.py --write [--lab FILE]  computes all that depends on the weights of the built-in encoder: the vectors of the
                                           background prompts (models/toolroute-l6-v1/background.int8) and the manifest's
-                                          [calibration]; both programs are built anew after
-       calibrate.py --suite OUT           writes the six catalogs as sets for `toolroute eval --suite OUT`, and stops
+                                          [calibration]; rebuild both programs afterwards
+       calibrate.py --suite OUT           only writes the six catalogs as sets for `toolroute eval --suite OUT`
 
-On catalogs of different sizes prompts that their tools serve are set against prompts that no tool there serves. Six of them
-are catalogs of public MCP servers with prompts that were written for this (scripts/calibration: tools by their ids in
-`_merged`, prompts of our own), on and off topic; three are choice sets of crates/eval/src/sets.txt, and one is the sample
-catalog, whose everyday tools serve most prompts of any kind. Everywhere some of
-`no_tool.jsonl` are asked besides: talk, questions and wishes that want no tool at all.
-Both cut-offs are lines over the catalog's background evidence, the 10th percentile of the evidence of 500 prompts of all kinds.
-The upper one is as high as it may be without doubting more than UNSURE of the prompts that a tool serves, in the mean of the
-whole catalogs, and MOST times that in any of them or in the small ones together; the lower one turns away NONE of them. Of all
-slopes the one is taken that doubts most strangers, those turned away half as much again. A missing action doubts, too.
-The width of the confidence is such that it is 0.5 at the lower cut-off and 0.75 at the upper one. Nothing is chosen on
-CHECK; `--check` shows what it gives there, once a release.
-A model without a [calibration] needs one with threshold = 0, background = 1 and width = 0.1 in its manifest first.
+Compares prompts that the tools of a catalog serve with prompts that none of them serves, on catalogs of different
+sizes. Six are catalogs of public MCP servers with prompts that were written for this purpose, on and off topic
+(scripts/calibration: the ids of tools of `_merged`, and our own prompts). Three are choice sets of
+crates/eval/src/sets.txt. One is the sample catalog, whose everyday tools serve most prompts of any kind. Every
+catalog is also asked some prompts of `no_tool.jsonl`: talk, questions and wishes that need no tool. The busiest
+servers of the six catalogs with 3 to 8 tools are used as small catalogs, too.
+
+Both cut-offs are linear functions of the catalog's background evidence, the 10th percentile of the evidence of 500
+prompts of all kinds. The upper one is the highest for which at most UNSURE of the served prompts are doubted: as
+the mean over the whole catalogs, and at most MOST times that in any of them and in the small ones together. The
+lower one is the highest for which at most NONE of them are rejected, with the same rule. The slope is the one with
+which most prompts that no tool serves are doubted, where rejected ones count half as much again. A prompt with a
+missing action is doubted, too.
+
+The width of the confidence is such that it is 0.5 at the lower cut-off and 0.75 at the upper one. Nothing is fitted
+to CHECK; `--check` shows the result for it, once per release. A model without a [calibration] first needs one with
+threshold = 0, background = 1 and width = 0.1 in its manifest.
 """
 import argparse, json, math, random, re, subprocess, sys, tempfile
 from pathlib import Path

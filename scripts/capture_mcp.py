@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Save what an MCP server answers to tools/list, byte for byte.
+"""Saves the response of an MCP server to tools/list, byte for byte.
 
     scripts/capture_mcp.py OUT.json -- COMMAND [ARG ...]
     scripts/capture_mcp.py --self-check
 
-Starts COMMAND, speaks JSON-RPC to it over stdio (initialize, notifications/initialized,
-tools/list) and writes the line with which it answered tools/list to OUT.json as the server wrote
-it. Nothing is parsed and printed again: schemas keep their key order and spacing. A server that
-pages its tools (nextCursor) yields one line a page, all in OUT.json: they are one server's tools.
+Starts COMMAND, speaks JSON-RPC to it over stdio (initialize, notifications/initialized, tools/list)
+and writes the line of the response to tools/list to OUT.json as the server wrote it. Nothing is
+parsed and printed again, so schemas keep their key order and spacing. A server that pages its tools
+(nextCursor) yields one line per page; all are in OUT.json, because they are the tools of one
+server.
 
-The file is written atomically, and only when every page has arrived. The server's stderr is shown
-when something fails. Python 3.8 or later, standard library only.
+The file is written atomically, and only when every page has arrived. If something fails, the
+server's stderr is shown. Python 3.8 or later, standard library only.
 """
 
 import argparse

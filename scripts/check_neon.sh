@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Compiles the library for 64-bit Arm and runs the tests of its kernels: on an Arm machine as they
-# are; elsewhere under emulation, once of a core that has the byte dot product and once of a core
-# that has not, each without and with full optimisation. It tells whether the numbers are right, not
-# how fast they come.
+# Compiles the library for 64-bit Arm and runs the tests of its kernels: directly on an Arm machine,
+# otherwise in an emulator, once for a core with the byte dot product and once for a core without
+# it, each at the optimisation levels 1 and 3. It checks that the results are correct, not how fast
+# they are.
 #
-# Elsewhere it needs a Rust compiler with the standard library for aarch64 (with rustup: `rustup
-# target add aarch64-unknown-linux-gnu`), a linker and an emulator. Debian 12 has all of them as
-# packages; run as root there, the script installs what is missing.
+# On other machines it needs a Rust compiler with the standard library for aarch64 (with rustup:
+# `rustup target add aarch64-unknown-linux-gnu`), a linker and an emulator. Debian 12 has all of
+# them as packages; if the script is run as root there, it installs those that are missing.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -53,14 +53,14 @@ export RUSTC
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 "$RUSTC" --version >&2
 "$emulator" --version >&2
-# Where Arm's C library is installed like the machine's own, its loader would take the library from
-# there and itself from the cross compiler's folder: two versions in one program hang.
+# If Arm's C library is also installed as a system library, the emulator's loader would take the
+# library from there and itself from the cross compiler's folder. A program with two versions hangs.
 [[ -e /lib/ld-linux-aarch64.so.1 ]] || emulator+=" -L /usr/aarch64-linux-gnu"
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Runs the tests on a core of that name, whose kernels must be those named.
+# Runs the tests on the given core and checks that they use the given kernels.
 check() {
     local core=$1 kernels=$2 level=$3
     printf '\n== %s, optimisation %s: %s\n' "$core" "$level" "$kernels" >&2

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Real clients and real servers: the official MCP SDKs for Python and TypeScript and the command line
-# of the MCP Inspector find and call a tool on each of four reference servers, and try every method of
-# the protocol, through the gateway, over stdio and over HTTP, by the newest protocol and by the older
-# handshake. Installs all of them once, in the versions that stand here.
+# Tests the gateway with real clients and real servers: the official MCP SDKs for Python and
+# TypeScript and the command line of the MCP Inspector find and call a tool on each of four
+# reference servers and call every method of the protocol, over stdio and HTTP, with the newest
+# protocol and with the older handshake. All of them are installed once, in the versions below.
 #
 #   scripts/clients.sh [--binary FILE] [--cache DIR]
 #
 # --binary FILE  the toolroute to test [default: that of `cargo build`, which is run]
-# --cache DIR    where clients and servers are put
+# --cache DIR    the folder for clients and servers
 #                [default: toolroute/clients in the user's cache folder]
 #
-# TOOLROUTE_MODEL=static takes the small model, for a build without optimisation.
+# TOOLROUTE_MODEL=static selects the small model, for a build without optimisation.
 #
-# The last line is "N passed, N failed". Without npm or Python it says so, and exits with 0.
+# The last line is "N passed, N failed". If npm or Python is missing, it says so and exits with 0.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -45,7 +45,7 @@ for program in node npm python3; do
     fi
 done
 
-# What is installed is known by a file that holds the versions.
+# A file with the versions records what is installed.
 mkdir -p "$cache"
 wanted=$(printf '%s\n' "${npm_packages[@]}" "$python_package")
 if [[ $(cat "$cache/installed" 2>/dev/null || true) != "$wanted" ]]; then
@@ -68,7 +68,7 @@ end() {
 trap end EXIT
 mkdir "$site/files"
 printf 'hello\n' >"$site/files/hello.txt"
-# What clients and servers share must not be the user's own.
+# Clients and servers must not use the user's own folders.
 export XDG_CACHE_HOME=$site/cache XDG_CONFIG_HOME=$site/config XDG_STATE_HOME=$site/state
 export TOOLROUTE_PINS=$site/pins.json
 modules=$cache/node_modules/@modelcontextprotocol
@@ -85,7 +85,7 @@ JSON
 
 passed=0
 failed=0
-# Counts the lines of one client, and the client itself where it said nothing.
+# Counts the results of one client. A client that fails or prints no result counts as one failure.
 count() {
     local log=$1 status=$2 good bad
     cat "$log"
@@ -103,7 +103,7 @@ run() {
     count "$site/log" "$status"
 }
 
-# The Inspector calls once a start, and reads which server to start from a file.
+# The Inspector makes one call per start, and reads from a file which server to start.
 inspector() {
     local transport=$1 query tool arguments expect
     while IFS=$'\t' read -r query tool arguments expect; do
@@ -127,13 +127,13 @@ PYTHON
     count "$site/log" 0
 }
 
-# The methods that the Inspector's command line has, in one protocol era.
+# Calls a method from the Inspector's command line, in one protocol era.
 inspect() {
     local transport=$1 era=$2 method=$3 expect=$4 said=ok
     shift 4
     timeout 60 node "$modules/inspector/clients/launcher/build/index.js" --cli -q --config "$site/inspector.json" \
         --server "$transport" --protocol-era "$era" --method "$method" "$@" >"$site/out" 2>"$site/err" || true
-    # A method that the gateway does not have is refused as such.
+    # A method that the gateway does not have must be rejected as such.
     grep -q "$expect" "$site/out" "$site/err" || said=FAILED
     [[ $said == ok ]] || tail -n 3 "$site/out" "$site/err" >&2
     printf 'inspector %s %s: %s: %s\n' "$transport" "$era" "$method" "$said"
@@ -158,9 +158,9 @@ inspector_methods() {
     count "$site/log" 0
 }
 
-# The tool comes and goes in the course of the tests, and its listing with it.
+# The pinned tool appears and disappears during the tests, and so does its listing.
 gateway=("$binary" mcp --servers "$site/servers.json" --pinned notes__translate_note)
-# All servers list their tools once, so that a client that asks at once finds all of them.
+# All servers list their tools beforehand, so that a client that asks immediately finds all of them.
 "$binary" tools list --servers "$site/servers.json" --json >/dev/null
 
 "${gateway[@]}" --http 127.0.0.1:0 --json >"$site/address" 2>"$site/gateway.log" &

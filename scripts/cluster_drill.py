@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The work of cluster_drill.sh: a cluster that loses a node, and the figures of docs/cluster.md.
+"""Implements cluster_drill.sh: a cluster that loses a node, and the figures of docs/cluster.md.
 
     cluster_drill.py [--set DIR] [--tools N] [--rows N] [--slice N] [--json]
     cluster_drill.py --figures [--set DIR] [--json]
     cluster_drill.py --self-check
 
-The drill ranks prompts over tools three times: by `toolroute batch`; by Ray on three nodes, of which one is killed
-when a third of the rows is written; and a slice of them by one and by two workers of one thread, whose rates are those
-from the first batch to the last, so that no start counts.
+The drill ranks prompts three times: by `toolroute batch`; by Ray on three nodes, one of which is killed when a
+third of the rows is written; and a slice of them by one and by two workers with one thread each. The rates of the
+workers are measured from the first batch to the last, so that the start does not count.
 """
 
 import argparse

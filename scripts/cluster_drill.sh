@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Ranks on a Ray cluster of three nodes on this machine, kills one of them in the middle, and compares what
-# is written with `toolroute batch`.
+# Ranks on a Ray cluster of three nodes on this machine, kills one of the nodes, and compares the output
+# with that of `toolroute batch`.
 #
 #   scripts/cluster_drill.sh --wheel FILE [--set DIR] [--rows N] [--cache DIR] [--json]
 #   scripts/cluster_drill.sh --wheel FILE --figures [--set DIR] [--cache DIR] [--json]
 #
-# --wheel FILE  a wheel of scripts/build_wheel.sh, with optimisation where speed is measured
+# --wheel FILE  a wheel from scripts/build_wheel.sh; it must be optimised if speed is measured
 # --set DIR     tools.jsonl and queries.jsonl [default: ../shared/data/sealtools; with --figures
 #               ../shared/data/_merged, with the prompts of sealtools]
-# --rows N      how many prompts are ranked [default: 20000]
-# --figures     instead: what one core ranks in an hour, what is shipped to a worker, and its memory
-# --cache DIR   where the packages are put [default: toolroute/cluster-drill in the user's cache folder]
+# --rows N      the number of prompts [default: 20000]
+# --figures     measures instead how many prompts one core ranks per hour, the size of what is sent to a worker, and its memory
+# --cache DIR   the folder for the packages [default: toolroute/cluster-drill in the user's cache folder]
 #
-# Needs PyPI the first time. With --json the last line is one object; exit code 1 where a row is missing,
-# twice there, or other than that of `toolroute batch`.
+# Needs PyPI the first time. With --json the last line is an object. The exit code is 1 if a row is missing,
+# duplicated, or different from that of `toolroute batch`.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Tests what docs/deployment.md offers: the Dockerfile, the unit of systemd and the example for Kubernetes.
-# Each starts the program with its very command, waits until it is ready, routes a prompt and stops it.
+# Tests the examples of docs/deployment.md: the Dockerfile, the systemd unit and the Kubernetes example.
+# Each one starts the program with its own command, waits until it is ready, routes a prompt and stops it.
 #
 #   scripts/container.sh [--binary FILE]
 #
 # --binary FILE  the toolroute to test [default: that of `cargo build`, which is run]
 #
-# The image is built and run where docker or podman works. Everywhere its steps are run in an empty folder,
-# without a network, by its user: for that it needs Linux, Python 3 and leave to make namespaces (root, or
-# user namespaces). It says NOT TRIED of what it does not try, and exits with 0 where that is all.
+# The image is built and run if docker or podman works. In any case its steps are run in an empty folder,
+# without a network, as its user. This needs Linux, Python 3 and permission to create namespaces (root, or
+# user namespaces). It prints NOT TRIED for each part that it cannot run, which is not a failure.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

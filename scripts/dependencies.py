@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What each direct dependency costs: seconds of compiling, bytes of the program, packages.
+"""Measures what each direct dependency costs: seconds of compiling, bytes of the program, packages.
 
     CARGO_PROFILE_RELEASE_STRIP=debuginfo cargo build --release --locked --timings    # with an empty target folder
     scripts/dependencies.py [--target-dir target] [--json]
     scripts/dependencies.py --self-check         # each direct dependency has a line in docs/dependencies.md
 
-A dependency is counted with the packages that come with it alone. Seconds are those of the compiler, one unit after
-another (two cores need about half of the sum). Bytes are the symbols of the program that are named after a package;
-code that is generic stands under the package that uses it.
+A dependency includes the packages that only it requires. Seconds are the sum of the compiler's units (two cores
+need about half of the sum). Bytes are the program's symbols with the name of the package; generic code belongs to
+the package that uses it.
 """
 
 import argparse

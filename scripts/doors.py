@@ -2,14 +2,13 @@
 
     doors.py [--json] [--self-check]
 
-An item (`pub fn`, type, trait, constant) is reached where code of the program names it outside of its
-own definition, its `impl` headers and `pub use`; or where the documentation shows it: in a document of
-docs/ (as code), the README, an example, or an example of a doc comment. Tests and benchmarks reach nothing; functions
-of public traits count as items.
-Names stand for items, so that of two items of one name both count as reached where one is.
+An item (`pub fn`, type, trait, constant) is reached if code of the program names it outside of its own definition,
+its `impl` headers and `pub use`, or if the documentation shows it: a document in docs/ (as code), the README, an
+example, or an example in a doc comment. Tests and benchmarks do not count; functions of public traits are items, too.
+Items are identified by their names, so a use of one of two items with the same name counts for both.
 
-Items that are public for another reason stand in scripts/doors.txt, a line each: `Name: the reason`.
-Exits with 1 where an item is neither reached nor listed there, and where a line there is of none.
+scripts/doors.txt lists the items that are public for another reason, one per line: `Name: the reason`. The exit
+code is 1 if an item is neither reached nor listed there, or if a line there belongs to no such item.
 """
 
 import json

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Write a BERT sentence-transformer as an f32 ONNX file, for comparison with ONNX Runtime.
+"""Writes a BERT sentence-transformer as an f32 ONNX file, for comparison with ONNX Runtime.
 
 Usage: scripts/export_onnx.py MODEL_DIR OUT.onnx [--int8 OUT8.onnx]
 Needs: pip install numpy onnx onnxruntime (the last for --int8)
 
-The graph is the usual one, in plain operators that ONNX Runtime fuses when it loads them: mean
-pooling and normalisation inside, inputs input_ids, attention_mask and token_type_ids. --int8 also
-writes it with weights quantised by onnxruntime's own dynamic quantisation.
+The graph is the usual one, in plain operators that ONNX Runtime fuses when it loads them. It
+includes mean pooling and normalisation; its inputs are input_ids, attention_mask and
+token_type_ids. --int8 also writes a file with weights quantised by onnxruntime's own dynamic
+quantisation.
 """
 import argparse
 import json

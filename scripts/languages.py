@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How often prompts in nine languages find the right tool, first and among five, as the program ships.
+"""Measures how often prompts in nine languages find the right tool, first and among five, in the shipped program.
 
 Usage: languages.py [--binary target/release/toolroute] [--json]
 
-The prompts are tests/data/languages/*.jsonl (20 needs a catalog, each in English and eight languages), the catalogs
-those of tests/data/trial and examples. An answer without tools counts as wrong.
+The prompts are tests/data/languages/*.jsonl (20 needs per catalog, each in English and eight other languages), and
+the catalogs are those of tests/data/trial and examples. An answer without tools counts as wrong.
 """
 import argparse, collections, json, subprocess, sys, tempfile
 from pathlib import Path

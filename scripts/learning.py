@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""What learning from past prompts gives: nDCG@5 by the number of prompts that each tool has served.
+"""Measures what learning from past prompts gives: nDCG@5 by the number of prompts that each tool has served.
 
 Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --split | --none | --replay N]
                            [--binary target/release/toolroute] [--data ../shared/data]
                            [--model all-MiniLM-L6-v2] [--precision int8|f32] [--json]
        scripts/learning.py --self-check
 
-Past prompts are the rows of train_queries.jsonl, tested with those of queries.jsonl; no row is in both.
-Of each tool the first N rows that name it are taken, or with --seed N at random. --half gives history to
-half of the tools, drawn by lot, and scores apart the prompts of tools with history and those of tools
-without. --split needs no train_queries.jsonl: it learns from half of queries.jsonl, drawn by lot, and tests with
-the other half. --none tells what learning does to "none of these" instead, over at most 1,000 prompts and those of
-offtopic.jsonl: how many answers are empty at the model's own threshold, and the AUROC of the confidence.
---replay takes N rows at random, writes them into a log of executions and learns from the log: all right, with
-5 % reported for a tool that did not serve, and with an adversary who in one session reports 100 false successes
-of one tool; beside the same rows learned at once.
-Everything is written to a temporary folder and thrown away.
+Past prompts are the rows of train_queries.jsonl, and the tested prompts are those of queries.jsonl; no row is in
+both. For each tool the first N rows that name it are used, or random ones with --seed N. --half gives history to a
+random half of the tools, and scores the prompts of tools with and without history separately. --split needs no
+train_queries.jsonl: it learns from a random half of queries.jsonl and tests with the other half. --none measures
+instead what learning does to "none of these", with at most 1,000 prompts and those of offtopic.jsonl: how many
+answers are empty at the model's own threshold, and the AUROC of the confidence. --replay writes N random rows to a
+log of executions and learns from the log: with correct reports, with 5 % of the reports for a tool that did not
+serve, and with an adversary who reports 100 false successes of one tool in one session; compared with learning the
+same rows directly. Everything is written to a temporary folder, which is deleted.
 """
 import argparse
 import json

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The licences of all packages that are compiled into the program, with their texts, for those who pass it on.
+"""Prints the licences of all packages that are compiled into the program, with their texts, for those who
+redistribute it.
 
-    scripts/licences.py     # prints them; needs the sources that cargo keeps, and fetches those that are missing
+    scripts/licences.py     # needs the sources that cargo caches, and downloads missing ones
 
-A text that several packages have stands there once, under all their names. A package without one is listed with the
-name of its licence; those of this repository are in LICENSE-APACHE and LICENSE-MIT.
+A text that several packages have is printed once, under all their names. A package without a text is listed with
+the name of its licence; the texts for those of this repository are in LICENSE-APACHE and LICENSE-MIT.
 """
 
 import json

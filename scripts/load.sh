@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Load on `toolroute serve` over 1,000 tools with the built-in int8 encoder, open loop and with distinct prompts: first at
-# RATE requests a second, then at ten times that. `scripts/load.sh [RATE] [SECONDS]`; 500 and 30 where nothing is said.
-# The generator shares the cores with the server.
+# Measures `toolroute serve` under load: 1,000 tools, the built-in int8 encoder, open loop, distinct prompts; first
+# RATE requests per second, then ten times as many. `scripts/load.sh [RATE] [SECONDS]`; by default 500 and 30. The
+# generator runs on the same cores as the server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rate="${1:-500}" seconds="${2:-30}"

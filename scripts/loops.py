@@ -1,4 +1,4 @@
-"""What scripts/loops.sh runs, with the Python SDK of MCP at hand."""
+"""Implements scripts/loops.sh; needs the Python SDK of MCP."""
 
 import argparse
 import asyncio

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Drives a release binary from the prompt to its outcome, as an agent does: the gateway over scripted
-# MCP servers, with the official Python SDK as its client. What is tried: no tool answers that nobody
-# asked for, a declared chain runs, applied weights keep all signals, the fourth identical call is
-# refused, the log of the gateway alone teaches, and a prompt beside a busy process is no slower with
-# two threads than with one.
+# Tests a release binary from the prompt to the outcome, as an agent uses it: the gateway in front
+# of scripted MCP servers, with the official Python SDK as its client. Checks that a tool that was
+# not requested does not answer for another, that a declared chain of fallbacks runs, that applied
+# weights keep all signals, that the fourth identical call is rejected, that the gateway's log is
+# enough to learn from, and that on a busy machine a prompt is no slower with two threads than with
+# one.
 #
 #   scripts/loops.sh [--json] [--binary FILE] [--no-timing]
 #
-# --binary FILE  the toolroute to try [default: that of `cargo build --release`, which is run]
-# --no-timing    leave out the timing beside a busy process, as for a build without optimisation
+# --binary FILE  the toolroute to test [default: that of `cargo build --release`, which is run]
+# --no-timing    skips the timing on a busy machine, for builds without optimisation
 #
-# The last line is one JSON object; exits with 1 where it is not as it should be. Installs the SDK once,
-# in the user's cache folder.
+# The last line is one JSON object. The exit code is 1 if a check fails. Installs the SDK once, in
+# the user's cache folder.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

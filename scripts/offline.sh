@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Proof that no network is needed: `route` and the gateway, with a server behind it, run where there
-# is no network interface but a loopback that is down.
+# Verifies that no network is needed: runs `route` and the gateway, with a server behind it, in a
+# namespace whose only network interface is a loopback that is down.
 #
 #   scripts/offline.sh [--binary FILE]
 #
 # --binary FILE  the toolroute to test [default: that of `cargo build`, which is run]
 #
-# Needs Linux and leave to make a network namespace (root, or user namespaces). Without it says
-# SKIPPED and exits with 0; with OFFLINE_REQUIRED=1 it exits with 1 then.
+# Needs Linux and permission to create a network namespace (root, or user namespaces). Without it,
+# prints SKIPPED and exits with 0, or with 1 if OFFLINE_REQUIRED=1.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -40,7 +40,7 @@ fi
 
 site=$(mktemp -d)
 trap 'rm -rf "$site"' EXIT
-# A first start, as on a machine that has just been given the program: nothing is kept of before.
+# A first start, as on a new machine: no stored state.
 export XDG_CACHE_HOME=$site/cache XDG_CONFIG_HOME=$site/config XDG_STATE_HOME=$site/state
 export XDG_DATA_HOME=$site/data
 "${alone[@]}" python3 tests/clients/offline.py "$binary" "$PWD" "$site"

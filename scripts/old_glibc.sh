@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What build_wheel.sh and build_binary.sh share: they source it. What is released is linked against glibc 2.28 by
-# zig, so that it runs on Debian 10 and 11, RHEL 8 and 9, Ubuntu 20.04, Amazon Linux 2023 and everything later.
+# Shared by build_wheel.sh and build_binary.sh, which source it. Releases are linked against glibc 2.28 by zig, so
+# that they run on Debian 10 and 11, RHEL 8 and 9, Ubuntu 20.04, Amazon Linux 2023 and everything later.
 oldest_glibc=2.28
 target=${CARGO_TARGET_DIR:-$PWD/target}
 
@@ -16,10 +16,10 @@ use_program() {
     "$tools/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
 
-# Fails where a binary needs a later glibc.
+# Fails if a binary needs a later glibc.
 check_glibc() {
     local needed
-    # Nothing of a static binary matches, which is no failure; what objdump cannot read is one.
+    # A static binary has no match, which is not an error; a binary that objdump cannot read is one.
     needed=$(objdump -p "$1" | sed -n 's/.* GLIBC_\([0-9.][0-9.]*\)$/\1/p' | sort -V | tail -n 1)
     if [[ $(printf '%s\n' "$oldest_glibc" "$needed" | sort -V | tail -n 1) != "$oldest_glibc" ]]; then
         printf '%s needs glibc %s; expected at most %s\n' "$1" "$needed" "$oldest_glibc" >&2

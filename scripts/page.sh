@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests the page of `toolroute serve` in a real Chromium without a head: typing, bars, what was left out, the map, live
-# selections, the keyboard, dark mode, accessibility, and that nothing is fetched from elsewhere. Needs Node, Chromium and,
-# the first time, the npm registry; where one is missing it says SKIPPED and ends with 0.
-# `scripts/page.sh [TOOLROUTE]`; CHROMIUM names another browser, PAGE_NPM another folder for the packages, and SHOT a file
-# for a picture of the page.
+# Tests the page of `toolroute serve` in a headless Chromium: typing, bars, excluded tools, the map, live
+# selections, the keyboard, dark mode, accessibility, and that nothing is loaded from other hosts. Needs Node,
+# Chromium and, the first time, the npm registry; if one is missing, it prints SKIPPED and exits with 0.
+# `scripts/page.sh [TOOLROUTE]`; CHROMIUM names another browser, PAGE_NPM another folder for the packages, and SHOT
+# a file for a screenshot of the page.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 toolroute="$(realpath "${1:-${CARGO_TARGET_DIR:-target}/debug/toolroute}")"

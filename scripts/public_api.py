@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The public names of the crate `toolroute`, out of its documentation, against docs/public-api.txt.
+"""Compares the public names of the crate `toolroute`, from its documentation, with docs/public-api.txt.
 
-    scripts/public_api.py            # says what differs, and ends with 1 where something does
+    scripts/public_api.py            # prints the differences, and exits with 1 if there are any
     scripts/public_api.py --write    # writes the file
 
-One line a name, and one a method of a type: a change of the interface is a change of the file.
+The file has one line per name and per method of a type, so that every change of the interface changes it.
 """
 
 import argparse

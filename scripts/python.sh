@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Tests the Python package: installs its wheel into an empty environment without a network, and runs its
-# tests, the examples of its documentation and two type checkers there.
+# tests, the examples of its documentation and two type checkers.
 #
 #   scripts/python.sh [--wheel FILE] [--cache DIR] [--spark]
 #
 # --wheel FILE  the wheel [default: built without optimisation by scripts/build_wheel.sh]
-# --cache DIR   where the packages that the tests need are kept [default: toolroute/python in the user's
+# --cache DIR   the folder for the packages that the tests need [default: toolroute/python in the user's
 #               cache folder]
-# --spark       also installs Spark, 460 MB to download, whose test needs java too; without it that test is
-#               SKIPPED where Spark is not there
+# --spark       also installs Spark (a download of 460 MB), whose test also needs java; otherwise that test is
+#               SKIPPED if Spark is missing
 #
-# The first time the packages that the tests need come from PyPI; where it cannot be reached, the tests are
-# SKIPPED, and the wheel is only installed and used. The last line is "N passed, N failed".
+# The packages that the tests need are installed from PyPI the first time; if it cannot be reached, the
+# tests are SKIPPED, and the wheel is only installed and used. The last line is "N passed, N failed".
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -60,7 +60,7 @@ check() {
     fi
 }
 
-# Counts the tests of a run of pytest.
+# Counts the tests of a pytest run.
 tests() {
     local name=$1 counts
     shift
@@ -73,7 +73,7 @@ tests() {
     if [[ $counts =~ ([0-9]+)\ error ]] || ! [[ $counts =~ passed ]]; then failed=$((failed + 1)); fi
 }
 
-# An environment with nothing in it but the wheel.
+# An environment that contains only the wheel.
 python3 -m venv "$work/empty"
 check "install without a network" env PIP_NO_INDEX=1 "$work/empty/bin/pip" install --quiet "$wheel"
 check "a selection" "$work/empty/bin/python" -c '
@@ -95,7 +95,7 @@ fi
 if [[ -n $spark ]]; then
     "$cache/venv/bin/pip" install --quiet --disable-pip-version-check pyspark==4.3.0 >&2
 fi
-# The wheel lies in a folder of its own, so that the kept environment stays as it is.
+# The wheel is installed in its own folder, so that the cached environment does not change.
 "$cache/venv/bin/pip" install --quiet --no-index --no-deps --target "$work/site" "$wheel"
 export PYTHONPATH=$work/site
 python=$cache/venv/bin/python

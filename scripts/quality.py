@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Ranking quality of `toolroute eval` beside the reference scores, set by set.
+"""Compares the ranking quality of `toolroute eval` with the reference scores, set by set.
 
 Usage: scripts/quality.py [--binary target/release/toolroute] [--data ../shared/data]
                           [--reference ../shared/reference/baseline_scores.md]
                           [--model NAME|DIR] [--precision int8|f32] [SET...] [--json]
 
-Reads nDCG@5 of the reference from the table in its Markdown file. Exits with 1 where a strategy
-is more than 0.01 below it on any set.
+Reads nDCG@5 of the reference from the table in its Markdown file. Exits with 1 if a strategy is
+more than 0.01 below it on any set.
 """
 import argparse
 import json

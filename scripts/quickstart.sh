@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# From a fresh clone to routed prompts: builds, embeds the sample catalog and routes three prompts.
-# The model is part of the program: but for the build's crates nothing is fetched.
+# From a fresh clone to routed prompts: builds, embeds the sample catalog and routes three prompts. The
+# model is part of the program, so only the crates for the build are downloaded.
 #
-# What is built is complete in what it shows: route, batch, eval, learn, index. The gateway, the HTTP API, calls of
-# tools, obligations and candle take twice as long to compile, and are in `cargo install --path . --locked`.
+# The build has the commands route, batch, eval, learn, index. The gateway, the HTTP API, calls of tools,
+# obligations and candle take twice as long to compile; `cargo install --path . --locked` includes them.
 set -euo pipefail
 
 say() { printf '\n== %s\n' "$*" >&2; }

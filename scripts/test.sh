@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that the project tests, from a fresh clone. Every step runs even when one before it
-# failed; the last line is the count of all tests, alone: "N passed, N failed". The exit status is
-# 0 only when every step and every test passed.
+# Runs all tests of the project, from a fresh clone. Every step runs even if an earlier one failed.
+# The last line contains only the count of all tests: "N passed, N failed". The exit status is 0
+# only if every step and every test passed.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,7 +11,7 @@ failed_steps=()
 skipped_steps=()
 step_times=()
 
-# Runs one step and remembers its failure.
+# Runs one step and records its failure.
 step() {
     local name=$1 start=$SECONDS
     shift
@@ -23,7 +23,7 @@ step() {
     step_times+=("$((SECONDS - start)) s: $name")
 }
 
-# A step that needs a program which not everybody has.
+# Runs a step if the program that it needs is installed.
 optional_step() {
     local program=$1 name=$2
     shift 2
@@ -43,8 +43,8 @@ python_self_checks() {
     return "$status"
 }
 
-# What looks at the sources and the dependencies, from the registries, kept below the target folder. In a
-# debug build: it is run once, and compiles in half the time.
+# Installs the tools that check sources and dependencies, from the registries, below the target
+# folder. cargo-deny is built without optimisation: it runs once and compiles in half the time.
 install_tools() {
     local kept=$PWD/${CARGO_TARGET_DIR:-target}/tools
     [[ ${CARGO_TARGET_DIR:-} != /* ]] || kept=$CARGO_TARGET_DIR/tools
@@ -57,7 +57,7 @@ install_tools() {
     fi
 }
 
-# Needs the list of known vulnerabilities, which cargo-deny fetches from where it is kept.
+# Needs the list of known vulnerabilities, which cargo-deny downloads.
 vulnerabilities() {
     if cargo deny fetch db; then
         cargo deny check advisories
@@ -67,7 +67,7 @@ vulnerabilities() {
     fi
 }
 
-# The tests compare with sentence-transformers' own model; the built-in one needs no fetching.
+# The tests compare with sentence-transformers' own model; the built-in one needs no download.
 build_and_fetch_model() {
     cargo build --locked &&
         scripts/fetch_model.sh --binary "${CARGO_TARGET_DIR:-target}/debug/toolroute"
@@ -80,8 +80,8 @@ step "format" cargo fmt --all --check
 step "clippy, default features" cargo clippy --locked --all-targets -- -D warnings
 step "clippy, library without features" cargo clippy --locked -p toolroute --no-default-features --lib -- -D warnings
 step "clippy, execution without servers" cargo clippy --locked -p toolroute --no-default-features --features execution --lib -- -D warnings
-# Python loads it, so that it is no default member of the workspace.
 step "clippy, what the quickstart builds" cargo clippy --locked -p toolroute --no-default-features --features cli,built-in-model -- -D warnings
+# Not a default member of the workspace, because Python loads it.
 step "clippy, the Python package" cargo clippy --locked -p toolroute-python -- -D warnings
 step "documentation without a warning" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace
 optional_step python3 "the public names of the crate" scripts/public_api.py

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs a Python script of this folder with `--binary PATH`: the one that is given, or the release binary, which it builds.
+# Runs a Python script of this folder with `--binary PATH`: the given one, or the release binary, which is built
+# first.
 #
 # Usage: scripts/with_release.sh SCRIPT.py [--binary PATH] [ARGUMENT...]
 set -euo pipefail

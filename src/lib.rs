@@ -1,18 +1,18 @@
 //! Gives an LLM agent the right tools for a prompt, on the user's own machine.
 //!
 //! An agent with hundreds of tools cannot show them all to its model. This crate keeps a catalog of
-//! tools, ranks it for a prompt by meaning (a sentence-transformer run in process) and by words
-//! (BM25), leaves out what a policy on reliability, cost and latency forbids, and says of each tool
-//! why it stands where it stands.
+//! tools, ranks it for a prompt by meaning (a sentence-transformer that runs in process) and by
+//! words (BM25), excludes what a policy on reliability, cost and latency forbids, and explains the
+//! rank of each tool.
 //!
-//! It reads what it is given a path to, and nothing else: no environment, no network, no global
-//! state. A model is fetched only by [`embedding::hub`], which nothing here calls on its own.
+//! It reads only the paths that it is given: it uses no environment variables, no network and no
+//! global state. Only [`embedding::hub`] downloads models, and it is never called automatically.
 //! Equal requests to equal engines give equal answers, byte for byte.
 //!
-//! # The object that users hold
+//! # The main type
 //!
-//! [`Engine`] is a [`Catalog`] made searchable. It is `Send + Sync`; share it by `Arc`. Without a
-//! model it ranks by words alone and says so:
+//! [`Engine`] makes a [`Catalog`] searchable. It is `Send + Sync`; share it by `Arc`. Without a
+//! model it ranks by words only, which the selection states:
 //!
 //! ```
 //! use toolroute::catalog::Cost;
@@ -36,7 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With the built-in model, with tools from files, and with the vectors kept on disk between runs
+//! With the built-in model, tools from files, and vectors that are stored on disk between runs
 //! (another model comes from a [`ModelStore`] or a folder, through [`embedding::load`]):
 //!
 //! ```no_run
@@ -72,16 +72,17 @@
 //! | `conductor` | are the obligations of a request discharged, and by what? (feature `obligations`) |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
 //!
-//! These names are the crate's interface: `docs/public-api.txt` has them all. The crates that they come from
-//! (`toolroute-rank` and others) have more public names, for each other; these change without notice.
+//! These names are the crate's interface; `docs/public-api.txt` lists them. The crates that they
+//! come from (`toolroute-rank` and others) have more public names, which they use among each other
+//! and which change without notice.
 //!
 //! # Features
 //!
-//! `cli` (default) is the `toolroute` binary; `built-in-model` (default) puts the models into the
-//! program, 32 MB of it; `hub` (default) is the download of models; `obligations` is the conductor;
-//! `execution` runs tools that are functions or local programs, and `mcp` those of servers; `server`
-//! (default) is all three. Without `hub` and `mcp` the crate has no network code. `cuda` and `metal`
-//! let candle run models on an NVIDIA card and on a graphics processor of Apple.
+//! `cli` (default) is the `toolroute` binary; `built-in-model` (default) adds the models to the
+//! program, 32 MB of it; `hub` (default) downloads models; `obligations` is the conductor;
+//! `execution` runs tools that are functions or local programs, and `mcp` those of servers;
+//! `server` (default) is all three. Without `hub` and `mcp` the crate has no network code. `cuda`
+//! and `metal` let candle run models on an NVIDIA GPU or an Apple GPU.
 
 /// The command line. Hidden, because only the binary calls it.
 #[cfg(feature = "cli")]
@@ -94,7 +95,7 @@ pub use toolroute_rank::engine::{
 };
 pub use toolroute_vectors::embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
 
-/// What tools there are: their formats, what they declare, what is wrong with them.
+/// The catalog of tools: their formats, declarations and problems.
 pub mod catalog {
     pub use toolroute_catalog::{
         Change, Cost, Effects, Error, Hints, LatencyTier, LoadOptions, LoadedCatalog, Need,
@@ -102,7 +103,7 @@ pub mod catalog {
     };
 }
 
-/// Which tools, for this prompt: the parts of requests, answers and the configuration.
+/// Ranks tools for a prompt: the parts of requests, answers and the configuration.
 pub mod engine {
     pub use toolroute_rank::engine::{
         CacheSettings, ChangeReport, Degradation, Error, ExcludedTool, Explanation, Fit, FitReason,
@@ -113,7 +114,7 @@ pub mod engine {
     pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
 }
 
-/// The vector of a text, and the models that give it.
+/// The vectors of texts, and the models that compute them.
 pub mod embedding {
     #[cfg(feature = "hub")]
     pub use toolroute_vectors::embedding::hub;
@@ -142,7 +143,7 @@ pub mod execution {
     pub use toolroute_run::pins::{Mode, Pins};
 }
 
-/// Obligations, discharged by tools and checked.
+/// Obligations, which tools discharge and the conductor verifies.
 #[cfg(feature = "obligations")]
 pub mod conductor {
     #[cfg(feature = "execution")]
@@ -152,7 +153,7 @@ pub mod conductor {
     };
 }
 
-/// How agents and programs reach all this: the MCP gateway, the HTTP API and the proxy.
+/// The servers for agents and programs: the MCP gateway, the HTTP API and the proxy.
 #[cfg(feature = "server")]
 pub mod server {
     pub use toolroute_serve::{

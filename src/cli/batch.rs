@@ -96,7 +96,7 @@ impl RowArgs {
         })
     }
 
-    /// Where the rows go; `None` is stdout.
+    /// Returns the output; `None` is stdout.
     fn output(&self) -> anyhow::Result<Option<Output>> {
         if is_stream(&self.output) {
             return Ok(None);
@@ -166,12 +166,12 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }
 
-/// Everything except the input that influences the output.
+/// Returns everything except the input that influences the output, to identify the job.
 fn settings(engine: &Engine) -> String {
     format!("{:?} {} {}", engine.config(), engine.fingerprint(), env!("CARGO_PKG_VERSION"))
 }
 
-/// Tells what was done; `place` is what a bad row is named by.
+/// Prints the summary. `place` is what the numbers of bad rows count: lines or rows.
 fn report(
     (summary, place): (&BatchSummary, &str),
     start: Instant,

@@ -96,7 +96,9 @@ fn show(report: &PlanReport, global: &Global) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is printed for a step: its answer or its question; before a call its arguments.
+/// Returns the lines to print for a step: its arguments if it is ready to be called, otherwise its
+/// answer, its question or the reason for its failure. Warns about the sources of the arguments in
+/// the latter cases.
 fn of(step: &Step, global: &Global) -> Vec<String> {
     let arguments = step.arguments.iter();
     if step.state == StepState::Ready {
@@ -124,7 +126,7 @@ fn word(state: StepState) -> &'static str {
     }
 }
 
-/// The exit code: that of the first step without an answer.
+/// Returns the exit code of the first step without an answer, or success.
 fn end(report: &PlanReport) -> ExitCode {
     let is_done = |step: &&Step| !matches!(step.state, StepState::Answered | StepState::Ready);
     match report.steps.iter().find(is_done).map(|step| step.state) {

@@ -62,7 +62,7 @@ impl Progress {
         }
     }
 
-    /// `done` of nobody knows how many.
+    /// Reports `done` of an unknown total.
     pub fn count(&self, done: usize) {
         match &self.shown {
             None => {}

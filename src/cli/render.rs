@@ -52,7 +52,7 @@ pub fn line(text: &str) -> anyhow::Result<()> {
     bytes(format!("{text}\n").as_bytes())
 }
 
-/// Output that is not flushed would be lost without an error when the process ends.
+/// Flushes stdout. Otherwise the output could be lost without an error when the process ends.
 pub fn flush() -> anyhow::Result<()> {
     io::stdout().flush().map_err(failed)
 }
@@ -73,8 +73,7 @@ pub fn warn(global: &Global, text: &str) {
     }
 }
 
-/// Warns about the rows of a file that have no answer; `place` is what their numbers count: lines or
-/// rows.
+/// Warns about the invalid rows of a file. `place` is what their numbers count: lines or rows.
 pub fn bad_rows(global: &Global, place: &str, rows: &[BadRow]) {
     for row in rows.iter().take(SHOWN_ROWS) {
         warn(global, &format!("{place} {}: {}", row.line, plain(&row.error)));
@@ -248,7 +247,7 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
         if let (Fit::Unsure, Some(because)) = (selection.fit, &selection.fit_reason) {
             line(&plain(&format!("not sure that a tool fits: {because}")))?;
         }
-        // The columns semantic, keyword and tiers, which `--json` has too.
+        // The columns semantic, keyword and tiers, which are omitted first; `--json` has them too.
         print_lines(selected(&selection.tools), &[2, 3, 4])?;
         for found in &selection.tools {
             found.suspicions().iter().for_each(|said| {

@@ -1,4 +1,4 @@
-//! The answers to some rows, as lines of the journal.
+//! Answers rows and writes the answers as lines of the journal.
 
 use std::collections::HashMap;
 
@@ -14,38 +14,38 @@ use toolroute_vectors::durable::sha256_hex;
 use crate::row::Row;
 use crate::summary::BatchCounts;
 
-/// What became of some rows.
+/// The outcome of some rows.
 #[derive(Default)]
 pub(crate) struct Done {
     pub counts: BatchCounts,
     pub bad: Vec<BadRow>,
 }
 
-/// Ranks the tools for rows.
+/// Ranks the tools for each row.
 pub(crate) struct Ranker<'a> {
     pub engine: &'a Engine,
-    /// Whether each tool comes with its whole explanation.
+    /// Whether the output includes the full explanation of each tool.
     pub explain: bool,
-    /// Whether a row without tools of its own is bad.
+    /// Whether a row without its own tools is an error.
     pub requires_tools: bool,
 }
 
-/// The error of a row that has no tools where there are no others.
+/// The error of a row without tools if there is no catalog.
 const NO_TOOLS: &str =
     "the row brings no tools, and no catalog is named; expected a list of tools, or --tools PATH";
 
-/// Prompts that are ranked among the same tools: the catalog's where they bring none.
+/// Prompts that are ranked among the same tools: their own, or the catalog's if `tools` is `None`.
 struct Group<'r> {
     tools: Option<&'r str>,
-    /// Each with the place of its row.
+    /// Each with the position of its row.
     prompts: Vec<(usize, &'r Query)>,
 }
 
-/// An answer to a row, or why there is none.
+/// The answer to a row, or the error.
 type Answer = Result<Selection, String>;
 
 impl Ranker<'_> {
-    /// A line for each row, in their order.
+    /// Returns one output line per row, in the order of the rows.
     pub fn answer(&self, rows: &[Row]) -> (String, Done) {
         let answers = self.rank(rows);
         let (mut lines, mut done) = (String::new(), Done::default());
@@ -76,7 +76,8 @@ impl Ranker<'_> {
         (lines, done)
     }
 
-    /// The answers to those rows that are prompts: all among the same tools are ranked together.
+    /// Returns the answers to the rows that are prompts. Prompts with the same tools are ranked
+    /// together.
     fn rank(&self, rows: &[Row]) -> Vec<Option<Answer>> {
         let mut answers: Vec<Option<Answer>> = rows.iter().map(|_| None).collect();
         let mut places: HashMap<Option<&str>, usize> = HashMap::new();
@@ -115,7 +116,8 @@ impl Ranker<'_> {
         answers
     }
 
-    /// Ranks the tools that rows bring with them. The engine knows a list that it ranked lately by its hash.
+    /// Ranks the tools in a row. The key is a hash of the list, so that the engine recognizes a
+    /// list that it ranked recently.
     fn rank_among(
         &self,
         tools: &str,
@@ -155,7 +157,8 @@ impl Ranker<'_> {
     }
 }
 
-/// `tools` is there all the same: a reader that takes only it finds none.
+/// Returns the output line of a failed row. It has an empty `tools`, so that a reader of only this
+/// member finds no tools.
 fn bad_row(bad: &BadRow) -> String {
     let failed = Some(Failed { line: bad.line, error: &bad.error });
     let (confidence, evidence, background, degraded) = (None, None, None, None);
@@ -182,21 +185,21 @@ fn line(row: &OutputRow<'_>) -> String {
 #[derive(Serialize)]
 struct OutputRow<'a> {
     id: &'a RowId,
-    /// Empty where nothing fits well enough.
+    /// Empty if no tool fits well enough.
     tools: Vec<OutputTool<'a>>,
-    /// Whether they fit the prompt; absent where the row failed.
+    /// Whether the tools fit the prompt; absent if the row failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     fit: Option<Fit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fit_reason: Option<&'a FitReason>,
-    /// How likely it is that any tool fits; absent where the model cannot tell.
+    /// How likely it is that any tool fits; absent if the model cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     background: Option<f32>,
-    /// Why the answer is not as good as it could be, as `route --json` says it.
+    /// Why the answer is worse than it could be, with the same words as in `route --json`.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<Degradation>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]

@@ -1,30 +1,30 @@
-//! Which columns of an input hold what.
+//! The columns of an input.
 
 use std::path::Path;
 
 use crate::Error;
 
-/// The names of the columns that are read, of a table or of the members of JSON rows. `None` takes the
-/// usual one where it is there; an empty name takes none.
+/// The names of the columns of a table, or of the members of JSON rows. `None` uses the usual name
+/// if the input has it; an empty name uses no column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The prompts; `query` or `prompt` by default.
     pub prompt: Option<String>,
-    /// What names a row; `id` by default.
+    /// The ids of the rows; `id` by default.
     pub id: Option<String>,
     /// Ids of the only tools to rank; `candidates` by default.
     pub candidates: Option<String>,
-    /// Definitions of tools to rank in the place of the catalog's; `tools` by default.
+    /// Definitions of the tools to rank instead of the catalog's; `tools` by default.
     pub tools: Option<String>,
 }
 
-/// How the command line names the columns.
+/// The flags of the command line for the columns.
 pub(crate) const PROMPT_FLAG: &str = "--prompt-column";
 pub(crate) const ID_FLAG: &str = "--id-column";
 pub(crate) const CANDIDATES_FLAG: &str = "--candidates-column";
 pub(crate) const TOOLS_FLAG: &str = "--tools-column";
 
-/// Where the columns of a table are.
+/// The positions of the columns in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     pub prompt: usize,
@@ -34,12 +34,12 @@ pub(crate) struct Places {
 }
 
 impl Columns {
-    /// The name of a column that need not be there.
+    /// Returns the name of a column that may be missing, or `None` if it is not used.
     pub(crate) fn optional<'a>(chosen: &'a Option<String>, usual: &'a str) -> Option<&'a str> {
         Some(chosen.as_deref().unwrap_or(usual)).filter(|name| !name.is_empty())
     }
 
-    /// Whether a column is named that a row of JSON lines may lack.
+    /// Whether a name was chosen for a column that rows of JSON lines may lack.
     pub(crate) fn names_optional(&self) -> bool {
         let named = [&self.id, &self.candidates, &self.tools];
         named.into_iter().flatten().any(|name| !name.is_empty())
@@ -48,8 +48,8 @@ impl Columns {
     /// Finds the columns in the header of a table.
     ///
     /// # Errors
-    /// [`Error::MissingColumn`] where one that is named, or the prompts', is not there;
-    /// [`Error::TwoPrompts`]; [`Error::SameColumn`].
+    /// Returns [`Error::MissingColumn`] if the prompts' column or one with a chosen name is
+    /// missing, [`Error::TwoPrompts`], or [`Error::SameColumn`].
     pub(crate) fn find(&self, path: &Path, header: &[String]) -> Result<Places, Error> {
         let at = |name: &str| header.iter().position(|column| column == name);
         let unique = |place: usize, flag| {

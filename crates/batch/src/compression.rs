@@ -1,4 +1,4 @@
-//! Texts that are packed as a whole.
+//! Compression of a whole text.
 
 use std::io::{self, Read, Write};
 
@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 
 use crate::format::Compression;
 
-/// What a compressed text holds.
+/// Returns a reader of the decompressed text.
 pub(crate) fn unpack(
     from: Box<dyn Read + Send>,
     compression: Compression,
@@ -22,7 +22,7 @@ pub(crate) fn unpack(
     })
 }
 
-/// Packs what is written to it. Without [`Packer::finish`] the text is cut.
+/// Compresses what is written to it. Without [`Packer::finish`] the output is truncated.
 pub(crate) enum Packer<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),

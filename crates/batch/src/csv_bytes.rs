@@ -1,10 +1,11 @@
-//! What the parser of CSV accepts in silence: bytes that are no text, and a quote that nothing closes.
+//! Detects errors that the CSV parser ignores: bytes that are not text, and a quote that is never
+//! closed.
 
 use std::io::{self, Read};
 
 use crate::input::no_text;
 
-/// Why bytes are no whole table of text.
+/// Why bytes are not a complete table of text.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CsvFlaw {
     #[error("the quote that opens on line {line} is never closed")]
@@ -19,15 +20,15 @@ impl From<CsvFlaw> for io::Error {
     }
 }
 
-/// Passes the bytes of a table on. Its end inside quotes is an error: the rows behind the quote would
-/// be one value.
+/// Passes the bytes of a table on and checks them. The end of the table inside quotes is an error,
+/// because all rows after the quote would be one value.
 pub(crate) struct CsvBytes<R> {
     from: R,
     delimiter: u8,
     place: Place,
     read: usize,
     line: usize,
-    /// The line of the last quote that opened a value.
+    /// The line of the last quote that started a value.
     quote: usize,
 }
 
@@ -36,7 +37,8 @@ enum Place {
     ValueStart,
     Value,
     Quoted,
-    /// After a quote in quotes, which closes them or is the first of two.
+    /// After a quote inside quotes, which either closes them or is the first half of an escaped
+    /// quote.
     QuoteInQuotes,
 }
 
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str) -> Result<usize, String> {
-        // A byte at a time, as a slow pipe has them.
+        // One byte at a time, as from a slow pipe.
         let mut from = CsvBytes::new(text.as_bytes(), b',');
         let mut read = 0;
         loop {

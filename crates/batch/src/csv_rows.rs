@@ -1,4 +1,4 @@
-//! Rows out of CSV and TSV.
+//! Reads rows from CSV and TSV.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::columns::{Columns, Places};
 use crate::record::IdType;
 use crate::row::{self, Cells, Row};
 
-/// The rows of a table of text whose first line names the columns.
+/// The rows of a CSV or TSV table, whose first line names the columns.
 pub(crate) struct CsvRows<R> {
     reader: Reader<R>,
     header: Vec<String>,
@@ -23,8 +23,11 @@ pub(crate) struct CsvRows<R> {
 pub(crate) type Opened<R> = Option<CsvRows<R>>;
 
 impl<R: Read> CsvRows<R> {
+    /// Reads the header.
+    ///
     /// # Errors
-    /// Where the text cannot be read, or lacks a column. `failed` makes an error of one of reading.
+    /// Returns an error if the text cannot be read, lacks a column or has another separator.
+    /// `failed` converts I/O errors.
     pub fn open(
         from: R,
         delimiter: u8,
@@ -52,7 +55,8 @@ impl<R: Read> CsvRows<R> {
         Ok(Some(Self { reader, header, places, number: 0 }))
     }
 
-    /// Texts, or the numbers of the rows where no column names them.
+    /// Returns the type of the ids: integers (the numbers of the rows) if there is no column of
+    /// ids, otherwise text.
     pub fn id_type(&self) -> IdType {
         #[cfg(feature = "arrow")]
         if self.places.id.is_none() {
@@ -98,7 +102,7 @@ impl<R: Read> CsvRows<R> {
     }
 }
 
-/// The error of a header that another separator parts, where it is none with this one.
+/// Returns the error of a header that contains another separator instead of this one.
 fn separator(path: &Path, delimiter: u8, header: &[String]) -> Option<Error> {
     let expected = char::from(delimiter);
     let others = [
@@ -139,8 +143,8 @@ impl<R: Read> Iterator for CsvRows<R> {
     }
 }
 
-/// The error of the place that is read or written, where that is the cause: the library wraps it so that
-/// nobody sees its kind.
+/// Returns the I/O error that caused a CSV error, if there is one, because the library's own
+/// conversion hides its kind.
 pub(crate) fn cause(error: csv::Error) -> std::io::Error {
     let said = error.to_string();
     match error.into_kind() {

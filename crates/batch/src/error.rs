@@ -1,4 +1,4 @@
-//! What can stop a batch. A bad row never does.
+//! Errors that stop a batch. A bad row never does.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,14 @@ pub enum Error {
     #[error("{} holds no rows; expected {expected}", .path.display())]
     NoRows { path: PathBuf, expected: &'static str },
 
-    /// No row of a file could be read: it is in another format, or its prompts have another name.
+    /// No row of a file could be read, because it has another format or its prompts have another
+    /// name.
     #[error("no row of {} could be read; expected {expected}; {cure} (line {line}: {found})", .path.display())]
     NothingRead {
         path: PathBuf,
         expected: &'static str,
         cure: String,
-        /// Of the first row, counted from 1.
+        /// The line of the first row, counted from 1.
         line: usize,
         found: String,
     },
@@ -45,7 +46,7 @@ pub enum Error {
     )]
     SameColumn { path: PathBuf, column: String, flag: &'static str },
 
-    /// The header of a table of text is one name, with a separator of another dialect in it.
+    /// The header of a table is a single name that contains the separator of another dialect.
     #[error(
         "{} has {found:?} between its values; expected {expected:?}: {cure}", .path.display()
     )]
@@ -69,7 +70,7 @@ pub enum Error {
         flag: &'static str,
     },
 
-    /// The bytes are not those of a whole file of this format.
+    /// The bytes are not a complete file of this format.
     #[error(
         "{} cannot be read as {format}; expected a whole file: write it anew where it is cut or damaged, or name its format with --input-format ({found})",
         .path.display()
@@ -104,7 +105,7 @@ pub enum Error {
     #[error("the folder {} is not there; expected one to write into: make it, or name another output", .path.display())]
     NoFolder { path: PathBuf },
 
-    /// An extension that names no format, as of a slip of the keyboard.
+    /// The extension belongs to no format; it may be misspelt.
     #[error(
         "the extension of {} names no format; expected .jsonl, .csv or .tsv (each also with .gz or .zst), .parquet, .arrow or .arrows: name another output, or give --output-format",
         .path.display()

@@ -1,4 +1,4 @@
-//! In which format rows are read and written.
+//! The formats in which rows are read and written.
 
 use std::fmt;
 use std::path::Path;
@@ -6,31 +6,32 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// How rows are laid out.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// A JSON object a line.
+    /// One JSON object per line.
     #[default]
     JsonLines,
     /// Comma-separated values, with a header.
     Csv,
-    /// Values separated by tabs, with a header.
+    /// Tab-separated values, with a header.
     Tsv,
     Parquet,
-    /// Arrow IPC as a file. What is read may be a stream too; what is written into a pipe is one.
+    /// The file format of Arrow IPC. The input may be a stream too; the output is a stream if it
+    /// goes into a pipe.
     Arrow,
-    /// Arrow IPC as a stream.
+    /// The stream format of Arrow IPC.
     ArrowStream,
 }
 
 impl Format {
-    /// Whether a row is a line or several, in a text that can be compressed as a whole.
+    /// Whether rows are lines of a text, which can be compressed as a whole.
     pub fn is_text(self) -> bool {
         matches!(self, Self::JsonLines | Self::Csv | Self::Tsv)
     }
 }
 
-/// How the bytes of a text are packed.
+/// The compression of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     #[default]
@@ -39,15 +40,15 @@ pub enum Compression {
     Zstd,
 }
 
-/// A format, and how its text is packed. Written `jsonl`, `csv.gz`, `parquet`.
+/// A format with its compression. Written as `jsonl`, `csv.gz`, `parquet`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileFormat {
     pub format: Format,
-    /// Parquet and Arrow have a compression of their own, and none around them.
+    /// `None` for Parquet and Arrow, which have their own compression inside.
     pub compression: Compression,
 }
 
-/// Extensions; the first of a format is the one that it is called by.
+/// The extensions of the formats. The first one of a format is its name.
 const EXTENSIONS: &[(&str, Format)] = &[
     ("jsonl", Format::JsonLines),
     ("ndjson", Format::JsonLines),
@@ -68,7 +69,7 @@ fn known<T: Copy>(list: &[(&str, T)], extension: &str) -> Option<T> {
 }
 
 impl FileFormat {
-    /// What the extensions of a path say: JSON lines where they say nothing.
+    /// Returns the format of a path by its extensions, or JSON lines if they are unknown.
     pub fn of_path(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (inner, last) = extension(&name);
@@ -80,11 +81,13 @@ impl FileFormat {
         Self { format: format.unwrap_or_default(), compression }
     }
 
-    /// What the extensions of an output say: rows that nobody asked for as JSON lines would be found out
-    /// after the work.
+    /// Returns the format of an output by its extensions. Unlike [`FileFormat::of_path`], it does
+    /// not fall back to JSON lines for an unknown extension, because the user would notice the
+    /// wrong format only after the work.
     ///
     /// # Errors
-    /// [`Error::UnknownExtension`] where they name no format, or Parquet or Arrow that is packed.
+    /// Returns [`Error::UnknownExtension`] if the extensions belong to no format, or to compressed
+    /// Parquet or Arrow.
     pub fn of_output(path: &Path) -> Result<Self, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (inner, last) = extension(&name);
@@ -103,12 +106,12 @@ impl FileFormat {
     }
 }
 
-/// The rest of a name, and its last extension; empty where there is none.
+/// Splits a name into the rest and its last extension, which is empty if there is none.
 fn extension(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or((name, ""))
 }
 
-/// A name that no format has.
+/// A name that belongs to no format.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{0}` is no format; expected jsonl, csv, tsv, parquet, arrow or arrows, the first three also with .gz or .zst"

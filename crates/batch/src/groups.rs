@@ -1,4 +1,4 @@
-//! Rows of an input, in groups that are answered together.
+//! Reads the rows of an input in groups that are answered together.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,42 +9,45 @@ use crate::record::IdType;
 use crate::row::Row;
 use crate::{Error, Input, Shard};
 
-/// Rows that are read ahead while others are ranked.
+/// The limit for rows that are read while others are ranked.
 const READ_AHEAD: usize = 2 * GROUP;
 
-/// Their bytes; a row that has more is read ahead alone. Tools that rows bring may be megabytes each.
+/// The limit for the size of these rows in bytes. A larger row is read ahead alone. The tools in a
+/// row may take megabytes.
 const READ_AHEAD_BYTES: usize = 16 << 20;
 
-/// Reads an input in a thread of its own.
+/// Reads an input in its own thread.
 pub(crate) struct Groups {
     rows: Receiver<Result<(Row, usize), Error>>,
     ahead: Arc<Ahead>,
     shard: Shard,
-    /// Whether a group waits until it is full: then its borders are the same in every run. Rows of a pipe
-    /// are answered as they come.
+    /// Whether a group waits until it is full, so that its boundaries are the same in every run.
+    /// Rows from a pipe are answered as they arrive.
     fills: bool,
     pub id: IdType,
-    /// Rows in all, of this shard.
+    /// The number of rows of this shard, if it is known.
     pub total: Option<usize>,
-    /// Rows of this shard that were answered before.
+    /// The number of rows of this shard that were answered by an earlier run.
     pub skipped: usize,
     to_skip: usize,
     has_prompts: bool,
-    /// The line and the error of the first row that is none, of any shard.
+    /// The line and the error of the first bad row of any shard.
     pub first_bad: Option<(usize, String)>,
-    /// An error that came after rows which are answered first.
+    /// An error that occurred after rows that must be answered first.
     failed: Option<Error>,
 }
 
 impl Groups {
+    /// Opens the input and starts the thread.
+    ///
     /// # Errors
-    /// Where the input cannot be opened.
+    /// Returns an error if the input cannot be opened.
     pub fn open(input: &Input, shard: Shard) -> Result<Self, Error> {
         let OpenRows { rows: all, id, total } = input.rows()?;
         let (sender, rows) = sync_channel(READ_AHEAD);
         let ahead = Arc::new(Ahead::default());
         let reader_ahead = ahead.clone();
-        // Not joined: it may wait for a pipe when the output is closed already.
+        // Not joined, because it may still wait for a pipe when the output is already closed.
         let reader = move || {
             let mut tools = None;
             for row in all {
@@ -53,7 +56,7 @@ impl Groups {
                     (row, bytes)
                 });
                 let bytes = row.as_ref().map_or(0, |(_, bytes)| *bytes);
-                // What was read with must not be used again after an error.
+                // A reader must not be used after an error.
                 let is_last = row.is_err();
                 if !reader_ahead.take(bytes) || sender.send(row).is_err() || is_last {
                     return;
@@ -72,14 +75,14 @@ impl Groups {
             total: total.map(|total| shard.len(total)),
             skipped: 0,
             to_skip: 0,
-            // A file was looked through when it was opened.
+            // A file was checked for a prompt when it was opened.
             has_prompts: is_file,
             first_bad: None,
             failed: None,
         })
     }
 
-    /// Leaves out rows of the shard that were answered before.
+    /// Skips the first rows of the shard, which were answered by an earlier run.
     pub fn skip(&mut self, rows: usize) {
         (self.skipped, self.to_skip) = (rows, rows);
     }
@@ -89,10 +92,10 @@ impl Groups {
         self.has_prompts
     }
 
-    /// Some rows of the shard, in their order; `None` after the last.
+    /// Returns the next rows of the shard in their order, or `None` after the last.
     ///
     /// # Errors
-    /// Where the input cannot be read on.
+    /// Returns an error if the input cannot be read further.
     pub fn next(&mut self) -> Result<Option<Vec<Row>>, Error> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -145,7 +148,7 @@ impl Drop for Groups {
     }
 }
 
-/// How many bytes are read ahead.
+/// Limits the size of the rows that are read ahead.
 #[derive(Default)]
 struct Ahead {
     state: Mutex<AheadState>,
@@ -155,12 +158,12 @@ struct Ahead {
 #[derive(Default)]
 struct AheadState {
     bytes: usize,
-    /// Whether nobody takes rows any more.
+    /// Whether the receiver of the rows is gone.
     is_over: bool,
 }
 
 impl Ahead {
-    /// Waits until there is room for so many bytes more; false where nobody takes them any more.
+    /// Waits until `bytes` more may be read. Returns `false` if the receiver of the rows is gone.
     fn take(&self, bytes: usize) -> bool {
         let is_full = |state: &mut AheadState| {
             !state.is_over && state.bytes > 0 && state.bytes + bytes > READ_AHEAD_BYTES

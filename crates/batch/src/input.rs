@@ -1,5 +1,5 @@
-//! Where the rows of a batch come from: a file that is read again after an interruption, or a stream
-//! that is read as it comes.
+//! The input of a batch: a file, which is read again after an interruption, or a stream, which is
+//! read as it arrives.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,21 +18,21 @@ use crate::record::IdType;
 use crate::row::Row;
 use crate::{Error, compression};
 
-/// The rows of an input, once it is open.
+/// The rows of an open input.
 pub(crate) type Rows = Box<dyn Iterator<Item = Result<Row, Error>> + Send>;
 
 /// An input whose columns are known.
 pub(crate) struct OpenRows {
     pub rows: Rows,
     pub id: IdType,
-    /// Rows in all, where that is known without reading them.
+    /// The number of rows, if it is known without reading them.
     pub total: Option<usize>,
 }
 
-/// The beginning of what was read, to say what it looks like where no row of it could be read.
+/// The beginning of the input, for the error that describes an input without any readable row.
 type Head = Arc<Mutex<Vec<u8>>>;
 
-/// Bytes of it.
+/// The length of the beginning in bytes.
 const HEAD_BYTES: usize = 4_096;
 
 /// A file of prompts, or a stream of them.
@@ -45,7 +45,8 @@ pub struct Input {
 }
 
 enum Kind {
-    /// A plain file, its hash, and how many rows it has as far as its lines say.
+    /// A regular file, with the hash of its content and its number of rows. The number is estimated
+    /// from the line breaks for JSON lines, and unknown for CSV and Arrow.
     File {
         hash: String,
         total: Option<usize>,
@@ -56,11 +57,12 @@ enum Kind {
 }
 
 impl Input {
-    /// Opens a file, and makes sure that at least one row of it is a prompt: before the work that a
-    /// catalog takes. A pipe is not read yet.
+    /// Opens a file and checks that at least one of its rows is a prompt, before the catalog is
+    /// loaded, which takes longer. A pipe is not read yet.
     ///
     /// # Errors
-    /// Where it cannot be read, is damaged, lacks a column, has no rows or none that is a prompt.
+    /// Returns an error if the file cannot be read, is damaged, lacks a column, has no rows, or has
+    /// no row that is a prompt.
     pub fn open(path: &Path, format: FileFormat, columns: Columns) -> Result<Self, Error> {
         let about = std::fs::metadata(path).map_err(Error::io("read", path))?;
         if about.is_dir() {
@@ -75,7 +77,7 @@ impl Input {
         Ok(Self { kind: Kind::File { hash, total }, ..input })
     }
 
-    /// The rows that come through stdin.
+    /// Creates an input that reads from stdin.
     pub fn stdin(format: FileFormat, columns: Columns) -> Self {
         Self::new(Path::new("stdin"), format, columns, Kind::Stdin)
     }
@@ -88,12 +90,13 @@ impl Input {
         self.format
     }
 
-    /// Whether it can be read again, so that an interrupted batch continues.
+    /// Whether the input can be read again, so that an interrupted batch can be resumed.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.kind, Kind::File { .. })
     }
 
-    /// Tells this input from another: the contents of a file, and how they are read. A stream is like no other.
+    /// Identifies the input: the content of a file and how it is read. A stream differs from every
+    /// other.
     pub(crate) fn identity(&self) -> String {
         let hash = match &self.kind {
             Kind::File { hash, .. } => hash.clone(),
@@ -102,7 +105,7 @@ impl Input {
         format!("{hash} {:?} {:?}", self.format, self.columns)
     }
 
-    /// The rows, from the first.
+    /// Returns the rows from the first one on.
     pub(crate) fn rows(&self) -> Result<OpenRows, Error> {
         let from: Box<dyn Read + Send> = match self.kind {
             Kind::Stdin => Box::new(std::io::stdin()),
@@ -153,7 +156,7 @@ impl Input {
         }
     }
 
-    /// CSV, of which the parser accepts too much.
+    /// Checks CSV for errors that the parser ignores.
     fn checked(&self, from: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
         match delimiter(self.format.format) {
             Some(delimiter) => Box::new(CsvBytes::new(from, delimiter)),
@@ -167,7 +170,7 @@ impl Input {
             return crate::tables::open_arrow(from, &self.path, &self.columns);
         }
         let file = if matches!(self.kind, Kind::Stdin) || !self.path.is_file() {
-            // The end of Parquet says what is before it, so that all of a pipe is read first.
+            // The metadata of Parquet is at its end, so a pipe is first copied to a file.
             let mut kept = tempfile::tempfile().map_err(Error::io("keep", &self.path))?;
             std::io::copy(&mut from, &mut kept).map_err(Error::io("read", &self.path))?;
             kept
@@ -183,8 +186,8 @@ impl Input {
         Err(Error::NotBuilt { path: self.path.clone(), format })
     }
 
-    /// The hash of a file, and of a text how many lines it has. A compressed one is unpacked, so that one
-    /// that is cut is found before any work.
+    /// Returns the hash of a file and, for JSON lines, the number of its line breaks. A compressed
+    /// file is decompressed, so that truncation is detected before any work.
     fn survey(&self) -> Result<(String, Option<usize>), Error> {
         let failed = unread(&self.path, self.format);
         let survey = || {
@@ -207,10 +210,11 @@ impl Input {
         Ok((hash, (self.format.format == Format::JsonLines).then_some(lines)))
     }
 
-    /// Looks for one row at least that is a prompt; how many rows there are, where that is known.
+    /// Checks that at least one row is a prompt. Returns the number of rows if it is known.
     fn check(&self) -> Result<Option<usize>, Error> {
         let opened = self.open_rows(Box::new(self.file()?))?;
-        // In JSON lines any row may have the columns that are named, and only the end says that none has.
+        // In JSON lines any row may have the chosen columns, so all rows are read to find out that
+        // none has.
         let reads_all = self.format.format == Format::JsonLines && self.columns.names_optional();
         let (mut first, mut has_prompts) = (None, false);
         for row in opened.rows {
@@ -223,7 +227,8 @@ impl Input {
         if has_prompts { Ok(opened.total) } else { Err(self.nothing_read(first)) }
     }
 
-    /// The error of an input of which no row is a prompt; `first` is the line and the error of its first.
+    /// Returns the error of an input without a prompt. `first` is the line and the error of its
+    /// first row.
     pub(crate) fn nothing_read(&self, first: Option<(usize, String)>) -> Error {
         let path = self.path.clone();
         let expected = match self.format.format {
@@ -244,7 +249,7 @@ impl Input {
     }
 }
 
-/// What separates the values of a table of text.
+/// Returns the separator of a text format.
 fn delimiter(format: Format) -> Option<u8> {
     match format {
         Format::Csv => Some(b','),
@@ -253,7 +258,8 @@ fn delimiter(format: Format) -> Option<u8> {
     }
 }
 
-/// What to do about rows that all fail as the first did, where its error says that.
+/// Returns the cure for rows that all fail with the error of the first one, if that error implies a
+/// cure.
 fn row_cure(found: &str) -> Option<String> {
     let without = |flag| format!("leave that column out with {flag} \"\"");
     if found.starts_with("the tools") {
@@ -267,7 +273,7 @@ fn row_cure(found: &str) -> Option<String> {
     }
 }
 
-/// What to do about a file that is no text, or a packed one, where one in this format is expected.
+/// Returns the cure for a file that is binary or compressed although the format requires text.
 pub(crate) fn no_text(head: &[u8], format: &str) -> Option<String> {
     let packed = match head {
         [0x1f, 0x8b, ..] => "gz",
@@ -286,7 +292,7 @@ pub(crate) fn no_text(head: &[u8], format: &str) -> Option<String> {
     Some(format!("{}, or give --input-format {format}.{packed}", toolroute_eval::cure(head)))
 }
 
-/// What to do about a text of which no line is a JSON row.
+/// Returns the cure for a text without any JSON row.
 fn cure(head: &[u8]) -> String {
     let text = toolroute_eval::cure(head);
     match no_text(head, "jsonl") {
@@ -299,7 +305,7 @@ fn cure(head: &[u8]) -> String {
     }
 }
 
-/// An error of reading: of the file itself, or of what unpacks it.
+/// Converts an error of reading: of the file itself, or of its decompression.
 fn unread(path: &Path, format: FileFormat) -> impl Fn(std::io::Error) -> Error + Send + 'static {
     let path = path.to_owned();
     move |source| {
@@ -322,7 +328,7 @@ fn unread(path: &Path, format: FileFormat) -> impl Fn(std::io::Error) -> Error +
     }
 }
 
-/// Keeps the beginning of what is read.
+/// Keeps the first bytes that are read.
 struct WithHead<R> {
     from: R,
     head: Head,

@@ -1,4 +1,4 @@
-//! A batch: all rows of an input, answered in their order into an output.
+//! A batch: answers all rows of an input in their order and writes them to an output.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,28 +20,30 @@ pub struct BatchJob<'a> {
     pub engine: &'a Engine,
     pub input: &'a Input,
     pub output_format: FileFormat,
-    /// Tells this job from another over the same files: settings, catalog, model.
+    /// Identifies the settings, the catalog and the model. Jobs with the same files and different
+    /// settings are different jobs.
     pub settings: String,
-    /// Whether each tool comes with its whole explanation.
+    /// Whether the output includes the full explanation of each tool.
     pub explain: bool,
-    /// Whether a row without tools of its own is bad, because the engine has none.
+    /// Whether a row without its own tools is an error, because the engine has none.
     pub requires_tools: bool,
     /// The rows that are answered.
     pub shard: Shard,
-    /// Whether an output that is there already is replaced, and the rows of another job are dropped.
+    /// Whether an existing output is replaced and the rows of another job are discarded.
     pub overwrite: bool,
 }
 
-/// Takes the rows done so far, and how many there are in all where that is known.
+/// Receives the number of rows answered so far and, if it is known, the number of all rows.
 pub type Tell<'a> = &'a dyn Fn(usize, Option<usize>);
 
 impl BatchJob<'_> {
-    /// Answers into a file, where an interrupted run is gone on with by the next run of the same
-    /// job, or into a device or pipe, where it is not. Nor is a run that reads a pipe.
+    /// Writes the answers to a file, device or pipe. The next run of the same job resumes an
+    /// interrupted one if both input and output are files.
     ///
     /// # Errors
-    /// Where no row of the input is a prompt, or where the output cannot be written, is there already,
-    /// another job writes it or left rows of it. A bad row among others is no error.
+    /// Returns an error if no row of the input is a prompt, or if the output cannot be written,
+    /// already exists, is being written by another job or has rows that another job left. Single
+    /// bad rows are not an error.
     pub fn run(&self, output: &Output, tell: Tell<'_>) -> Result<BatchSummary, Error> {
         match output {
             Output::File(path) => self.resume(path, tell),
@@ -74,14 +76,15 @@ impl BatchJob<'_> {
         Ok(BatchSummary { rows, resumed, counts, bad, output: Some(path.to_owned()) })
     }
 
-    /// Answers into a stream, which cannot be gone on with. Nothing is written before a row of the input is
-    /// a prompt.
+    /// Writes the answers to a stream, which cannot be resumed. Nothing is written until the first
+    /// prompt has been read.
     ///
     /// # Errors
-    /// As [`BatchJob::run`].
+    /// The same as for [`BatchJob::run`].
     pub fn stream(&self, to: Box<dyn Write + Send>, tell: Tell<'_>) -> Result<BatchSummary, Error> {
         let mut groups = Groups::open(self.input, self.shard)?;
-        // The file format of Arrow has its table of contents at its end, where no reader of a pipe can go first.
+        // Arrow's file format has its table of contents at the end, where the reader of a pipe
+        // cannot start.
         let format = match self.output_format.format {
             Format::Arrow => Format::ArrowStream,
             format => format,
@@ -117,7 +120,7 @@ impl BatchJob<'_> {
         ])
     }
 
-    /// Answers the rows that are left; how many these are, and what became of them.
+    /// Answers the remaining rows. Returns their number and their outcome.
     fn answer(
         &self,
         groups: &mut Groups,
@@ -147,7 +150,7 @@ impl BatchJob<'_> {
         if !groups.has_prompts() {
             return Err(self.input.nothing_read(groups.first_bad.take()));
         }
-        // The first prompt may have come in another shard, after the last row of this one.
+        // The only prompts may be in another shard, after the last row of this one.
         if !unwritten.is_empty() {
             write(&unwritten)?;
         }
@@ -157,7 +160,8 @@ impl BatchJob<'_> {
     }
 }
 
-/// Rows answered and written together. A resumed run starts at a multiple of it.
+/// The number of rows that are answered and written together. A resumed run starts at a multiple of
+/// it.
 pub(crate) const GROUP: usize = 256;
 
 #[cfg(test)]

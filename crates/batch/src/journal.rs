@@ -1,4 +1,4 @@
-//! The unfinished output of a batch: what is in it, and whether it may be gone on with.
+//! The unfinished output of a batch, from which an interrupted run is resumed.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -15,31 +15,32 @@ use crate::output::same_metadata;
 use crate::record::{Layout, OutputRecord};
 use crate::{BatchCounts, Error, writer};
 
-/// How the first line of every partial output begins and ends; the job stands between.
+/// The beginning and the end of the first line of every journal. The id of the job is between them.
 const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
 
-/// Longer than any header of ours: how far a file is read before it is told whose it is.
+/// The number of bytes that are read to recognize the header; longer than any header of ours.
 const HEADER_ROOM: u64 = 1_024;
 
-/// `R.jsonl.partial` beside the output `R.jsonl`: one line that names the job, then the rows done
-/// so far, as JSON lines. The output is written from it, in its own format, when the last row is done.
-/// While it is open it is locked: two jobs that wrote one file would mix their rows.
+/// `R.jsonl.partial` beside the output `R.jsonl`: one line that identifies the job, then the rows
+/// answered so far, as JSON lines. After the last row the output is written from it in its own
+/// format. It is locked while it is open, because two jobs that write the same file would mix their
+/// rows.
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     output: PathBuf,
     header: u64,
-    /// Whether an output that is there is replaced.
+    /// Whether an existing output is replaced.
     replaces: bool,
-    /// Whole rows that an interrupted run of the same job left.
+    /// The number of complete rows that an interrupted run of the same job left.
     pub rows: usize,
-    /// Those of them that hold an error.
+    /// The rows with an error among them.
     pub bad: Vec<BadRow>,
-    /// What became of them.
+    /// The counts of these rows.
     pub counts: BatchCounts,
 }
 
-/// Where the rows of a job gather before it is done.
+/// Returns the path of the journal of an output.
 pub(crate) fn partial_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".partial");
@@ -47,13 +48,14 @@ pub(crate) fn partial_path(output: &Path) -> PathBuf {
 }
 
 impl Journal {
-    /// Opens the unfinished output of this very job, or starts one. `job` tells jobs apart; rows
-    /// past the last multiple of `chunk` are dropped, so that what is computed together stays so.
-    /// With `overwrite` the output and the rows of another job give way.
+    /// Opens the journal of this job, or creates one. `job` identifies the job. Rows after the last
+    /// multiple of `chunk` are discarded, so that each chunk is computed as a whole. With
+    /// `overwrite`, an existing output and the rows of another job are replaced.
     ///
     /// # Errors
-    /// [`Error::Busy`] where another job writes it; [`Error::NotOurPartial`] for a file of that
-    /// name that no batch made; [`Error::OtherJob`] where another job left rows; [`Error::Exists`].
+    /// Returns [`Error::Busy`] if another job is writing the file, [`Error::NotOurPartial`] if a
+    /// file of this name was not written by a batch, [`Error::OtherJob`] if another job left rows,
+    /// or [`Error::Exists`].
     pub fn open(output: &Path, job: &str, chunk: usize, overwrite: bool) -> Result<Self, Error> {
         let path = partial_path(output);
         let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
@@ -67,7 +69,8 @@ impl Journal {
             Left::OtherJob { .. } => (false, Survey::default()),
             Left::SameJob(survey) => (true, survey),
         };
-        // Asked under the lock: a job that ended meanwhile has written its output.
+        // Checked while the lock is held, because a job that ended in the meantime has written its
+        // output.
         let is_there = output.exists();
         if is_there && !is_same && !overwrite {
             if file.metadata().is_ok_and(|found| found.len() == 0) {
@@ -75,7 +78,7 @@ impl Journal {
             }
             return Err(Error::Exists { path: output.to_owned() });
         }
-        // A run that was begun with `overwrite` is gone on with without it.
+        // A run that was started with `overwrite` may be resumed without it.
         let replaces = overwrite || is_there;
         let (output, header_len) = (output.to_owned(), header.len() as u64);
         let mut journal =
@@ -97,10 +100,11 @@ impl Journal {
         self.file.write_all(rows.as_bytes()).map_err(Error::io("write", &self.path))
     }
 
-    /// Writes the rows to the output's place, in its format, and removes the journal.
+    /// Writes the rows to the output in its format and removes the journal.
     ///
     /// # Errors
-    /// Where the output cannot be written, or came to be there meanwhile; the journal stays.
+    /// Returns an error if the output cannot be written or was created in the meantime. The journal
+    /// is kept then.
     pub fn finish(mut self, format: FileFormat, layout: Layout) -> Result<(), Error> {
         let file = &mut self.file;
         let fill = |whole: &mut File| {
@@ -124,17 +128,17 @@ impl Journal {
         self.remove()
     }
 
-    /// Removes the journal of a run that leaves none.
+    /// Removes the journal without writing the output.
     pub fn remove(self) -> Result<(), Error> {
         match std::fs::remove_file(&self.path) {
-            // Where files cannot be locked, the same job may have run twice and be done.
+            // Without file locks, the same job may have run twice, and the other run has ended.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done.map_err(Error::io("remove", &self.path)),
         }
     }
 }
 
-/// Writes the rows of a journal in another format, a group at a time.
+/// Writes the rows of a journal in another format, one group at a time.
 fn convert(rows: &File, format: FileFormat, layout: Layout, to: File) -> std::io::Result<()> {
     let mut writer = writer::open(format, layout, Box::new(BufWriter::new(to)))?;
     let (mut reader, mut group) = (BufReader::new(rows), String::new());
@@ -152,7 +156,7 @@ fn convert(rows: &File, format: FileFormat, layout: Layout, to: File) -> std::io
     }
 }
 
-/// Opens the file for this process alone.
+/// Opens the file with an exclusive lock.
 fn open_locked(path: &Path) -> Result<File, Error> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(Error::NotOurPartial { path: path.to_owned() });
@@ -168,7 +172,8 @@ fn open_locked(path: &Path) -> Result<File, Error> {
                 tracing::debug!("{} cannot be locked: {error}", path.display());
             }
         }
-        // A job that ended in between has removed what was opened here: rows would go nowhere.
+        // A job that ended in the meantime has removed the file that was opened here, so its rows
+        // would be lost.
         let (opened, there) = (file.metadata(), std::fs::metadata(path));
         let removed = match (opened, there) {
             (Ok(opened), Ok(there)) => same_metadata(&opened, &there) == Some(false),
@@ -180,22 +185,22 @@ fn open_locked(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// What is in a file of the journal's name.
+/// The content of a file with the journal's name.
 enum Left {
-    /// Something that no batch made.
+    /// A file that was not written by a batch.
     Foreign,
-    /// So many rows of another job: none where there was no file, or its header was cut off.
+    /// The number of rows of another job: 0 for a new file or an incomplete header.
     OtherJob {
         rows: usize,
     },
     SameJob(Survey),
 }
 
-/// What an interrupted run of the same job left, in whole chunks.
+/// The complete chunks that an interrupted run of the same job left.
 #[derive(Default)]
 struct Survey {
     rows: usize,
-    /// The byte after the last of these rows; 0 where the job is another or none.
+    /// The offset of the byte after the last of these rows; 0 for another job or none.
     end: u64,
     bad: Vec<BadRow>,
     counts: BatchCounts,
@@ -222,7 +227,8 @@ fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Left> {
     }
 }
 
-/// The whole chunks before the first line that is no row: a crash of the machine may leave anything.
+/// Reads the complete chunks before the first invalid line, because a crash of the machine may
+/// leave any bytes.
 fn survey_rows(mut from: impl BufRead, first: u64, chunk: usize) -> std::io::Result<Survey> {
     let (mut at, mut rows, mut bad, mut line) = (first, 0, Vec::new(), Vec::new());
     let mut counts = BatchCounts::default();
@@ -243,7 +249,7 @@ fn survey_rows(mut from: impl BufRead, first: u64, chunk: usize) -> std::io::Res
     }
 }
 
-/// Counts a line of the journal by what it says of itself; false where it is no row.
+/// Counts a line of the journal. Returns `false` if it is not a row.
 fn count(line: &[u8], counts: &mut BatchCounts, bad: &mut Vec<BadRow>) -> bool {
     let Ok(Ok(row)) = std::str::from_utf8(line).map(OutputRecord::parse) else { return false };
     let Ok(tools) = serde_json::from_str::<Vec<IgnoredAny>>(row.tools.get()) else { return false };
@@ -257,7 +263,7 @@ fn count(line: &[u8], counts: &mut BatchCounts, bad: &mut Vec<BadRow>) -> bool {
     true
 }
 
-/// Whether a first line is a header of ours, or the beginning of one that was cut off.
+/// Whether a first line is a complete or truncated header of ours.
 fn is_ours(line: &[u8]) -> bool {
     let (begin, end) = HEADER;
     match line.strip_suffix(b"\n") {
@@ -289,7 +295,7 @@ mod tests {
         let output = dir.path().join("R.jsonl");
         let mut first = open(&output, "a", 2).unwrap();
         assert_eq!(first.rows, 0);
-        // A line that is no row is not gone on from, nor is what comes behind it.
+        // Neither an invalid line nor the lines after it are kept.
         first.append(&format!("{}\0\0\n{}", rows(1..=5), rows(7..=9))).unwrap();
         drop(first);
         let mut again = open(&output, "a", 2).unwrap();
@@ -327,7 +333,7 @@ mod tests {
         assert_eq!(journal.rows, 1);
         journal.finish(FileFormat::default(), layout()).unwrap();
         assert_eq!(std::fs::read_to_string(&output).unwrap(), rows(1..=1));
-        // Nor does a job begin that would replace it.
+        // A job that would replace the output is not started either.
         let refused = open(&output, "a", 1).map(|journal| journal.rows);
         assert!(matches!(refused, Err(Error::Exists { .. })), "{refused:?}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -342,7 +348,7 @@ mod tests {
         for job in ["a", "b"] {
             assert!(matches!(open(&output, job, 1), Err(Error::Busy { .. })), "{job}");
         }
-        // Someone took the partial away, as the same job does where files cannot be locked.
+        // The journal is removed, as by a second run of the same job if files cannot be locked.
         std::fs::remove_file(partial_path(&output)).unwrap();
         first.finish(FileFormat::default(), layout()).unwrap();
         assert_eq!(std::fs::read_to_string(&output).unwrap(), rows(1..=1));

@@ -1,4 +1,4 @@
-//! Rows out of JSON lines.
+//! Reads rows from JSON lines.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
@@ -13,10 +13,10 @@ use crate::Error;
 use crate::columns::{CANDIDATES_FLAG, Columns, ID_FLAG, TOOLS_FLAG};
 use crate::row::{self, Cells, Row};
 
-/// Makes an error of one of reading.
+/// Converts an I/O error.
 type Failed = Box<dyn Fn(std::io::Error) -> Error + Send>;
 
-/// The rows of a text, a JSON object on each line; blank lines are none.
+/// The rows of a text with one JSON object per line. Blank lines are skipped.
 pub(crate) struct JsonRows<R> {
     from: BufReader<R>,
     path: PathBuf,
@@ -24,9 +24,9 @@ pub(crate) struct JsonRows<R> {
     failed: Failed,
     line: usize,
     number: usize,
-    /// Named columns that no row has had yet, with their flags.
+    /// Chosen columns that no row has had so far, with their flags.
     missing: Vec<(&'static str, String)>,
-    /// The members of the first row.
+    /// The names of the members of the first row.
     first: Option<Vec<String>>,
 }
 
@@ -51,7 +51,7 @@ impl<R: Read> JsonRows<R> {
         }
     }
 
-    /// What a line holds, or its id and why it is no row.
+    /// Reads the cells of a line, or returns its id and the error.
     fn read(&mut self, line: &[u8]) -> Result<Cells, (RowId, String)> {
         let prompt = row::prompt_name(&self.columns);
         let expected = format!("expected {{\"id\": …, \"{prompt}\": \"…\"}}");
@@ -83,7 +83,7 @@ impl<R: Read> JsonRows<R> {
         Ok(id.transpose()?.flatten().map_or_else(RowId::default, RowId::from))
     }
 
-    /// The id of a line of which other parts are damaged.
+    /// Returns the id of a line whose other parts are damaged.
     fn readable_id(&self, text: &str) -> RowId {
         let members = serde_json::from_str::<Members<'_>>(text).ok();
         let id = members.and_then(|members| self.id(&members).ok()).unwrap_or_default();
@@ -91,7 +91,7 @@ impl<R: Read> JsonRows<R> {
         if json.contains(char::REPLACEMENT_CHARACTER) { RowId::default() } else { id }
     }
 
-    /// The error of a column that no row has.
+    /// Returns the error of a chosen column that no row has.
     fn end(&mut self) -> Option<Error> {
         let found = self.first.take()?;
         let (flag, name) = std::mem::take(&mut self.missing).into_iter().next()?;
@@ -123,7 +123,7 @@ impl<R: Read> Iterator for JsonRows<R> {
     }
 }
 
-/// The members of a JSON object, in their order.
+/// The members of a JSON object in their order.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -155,10 +155,10 @@ impl<'a> Members<'a> {
         self.0.iter().any(|(found, _)| found == name)
     }
 
-    /// A member; `None` for null.
+    /// Returns a member, or `None` for null.
     ///
     /// # Errors
-    /// Where there are several: nobody knows which was meant.
+    /// Returns an error for a duplicate member, because it is unknown which one was meant.
     fn get(&self, name: &str) -> Result<Option<&'a RawValue>, String> {
         let mut found = self.0.iter().filter(|(found, _)| found == name);
         match (found.next(), found.next()) {
@@ -174,7 +174,7 @@ impl<'a> Members<'a> {
         text.transpose().map_err(|_| format!("`{name}` is not a text"))
     }
 
-    /// Their names, for a message.
+    /// Returns the names in quotes and in alphabetical order, for a message.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
         names.sort_unstable();
@@ -197,7 +197,8 @@ fn cells(members: &Members<'_>, columns: &Columns) -> Result<Cells, String> {
     Ok(Cells { id: RowId::default(), prompt, candidates, tools, context })
 }
 
-/// The member `query`, or `prompt` where there is none: beside a `query` that is the same text, or none.
+/// Returns the member `query`, or `prompt` if there is no `query`. If both are texts, they must be
+/// equal.
 fn usual_prompt(members: &Members<'_>) -> Result<Option<String>, String> {
     let Some(query) = members.text("query")? else { return members.text("prompt") };
     let prompt = members.get("prompt")?;

@@ -1,10 +1,11 @@
-//! Ranks tools for a file of prompts: rows in, a row of ranked tools out for each, in their order.
+//! Ranks tools for a file of prompts: for each input row, an output row with ranked tools, in the
+//! same order.
 //!
-//! Rows come as JSON lines, CSV, Parquet or Arrow, from a file or as they come through a pipe
-//! (`input`); what is done so far stands in a journal of JSON lines beside the output, so that an
-//! interrupted run continues (`journal`); the output is written from it in any of these formats
-//! (`writer`). This crate must never know how an engine finds its answers, nor print: progress goes
-//! to the caller. Without the feature `arrow` it has JSON lines, CSV and gzip.
+//! Rows are JSON lines, CSV, Parquet or Arrow, from a file or a pipe (`input`). The rows that are
+//! answered are written to a journal of JSON lines beside the output, so that an interrupted run
+//! can be resumed (`journal`). The output is written from it in any of these formats (`writer`).
+//! This crate must not know how an engine ranks tools, and must not print: the caller receives the
+//! progress. Without the feature `arrow`, it supports JSON lines, CSV and gzip.
 //!
 //! ```
 //! use toolroute_batch::{BatchJob, Columns, FileFormat, Input, Shard};

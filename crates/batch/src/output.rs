@@ -1,4 +1,4 @@
-//! Where the rows of a batch go: a file that appears whole, or something that takes a stream.
+//! The output of a batch: a file that appears only when it is complete, or a stream.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::journal::partial_path;
 
-/// Links followed before they are taken for a ring; the limit of Linux.
+/// The limit for links that are followed, to detect cycles; the same as Linux has.
 const MAX_LINKS: usize = 40;
 
-/// A place for rows that is fit to be written.
+/// A place that can be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// A plain file, links resolved; it may not be there yet.
+    /// A regular file with its links resolved. It may not exist yet.
     File(PathBuf),
-    /// A device or a pipe. It stays what it is, and a batch into it cannot be gone on with.
+    /// A device or a pipe. It is never replaced, and a batch that writes to it cannot be resumed.
     Special(PathBuf),
 }
 
 impl Output {
-    /// Looks at the place, before any work is done for it. `input` must survive.
+    /// Checks the place before any work is done. `input` must not be overwritten.
     ///
     /// # Errors
-    /// [`Error::OutputIsFolder`]; [`Error::SameFile`] where writing would overwrite the input, by
-    /// whatever name; [`Error::NoFolder`].
+    /// Returns [`Error::OutputIsFolder`], [`Error::SameFile`] if the input would be overwritten
+    /// under any of its names, or [`Error::NoFolder`].
     pub fn at(path: &Path, input: Option<&Path>) -> Result<Self, Error> {
         let target = target(path)?;
         let output = match std::fs::metadata(&target) {
@@ -50,12 +50,12 @@ impl Output {
         Ok(output)
     }
 
-    /// Makes sure that no file of another batch or of the user would be replaced, before any work is done for
-    /// it. An interrupted run leaves a journal beside the output, and whether that is of the same job is
-    /// known once the catalog is.
+    /// Checks, before any work is done, that no file would be replaced. If there is a journal
+    /// beside the output, the check is postponed, because the job's identity depends on the
+    /// catalog.
     ///
     /// # Errors
-    /// [`Error::Exists`].
+    /// Returns [`Error::Exists`].
     pub fn check_new(&self) -> Result<(), Error> {
         match self {
             Self::File(path) if path.exists() && !partial_path(path).exists() => {
@@ -70,11 +70,11 @@ impl Output {
     }
 }
 
-/// What a path leads to through links, the last of which may lead to nothing yet.
+/// Follows links. The last one may lead to a file that does not exist yet.
 fn target(path: &Path) -> Result<PathBuf, Error> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
-        // A pipe that a link of /proc stands for has no path to go on with.
+        // A link in /proc may stand for a pipe, which has no path to follow.
         let special = std::fs::metadata(&path).is_ok_and(|found| !found.is_file());
         let is_link = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink());
         if special || !is_link {
@@ -87,7 +87,8 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
     Err(Error::Io { action: "follow", path, source })
 }
 
-/// Whether two names mean one file: links, also hard ones, and other spellings of a path.
+/// Whether two names denote the same file, through links, hard links or different spellings of a
+/// path.
 fn same_file(a: &Path, b: &Path) -> bool {
     match (std::fs::metadata(a), std::fs::metadata(b)) {
         (Ok(first), Ok(second)) => same_metadata(&first, &second)
@@ -96,7 +97,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
-/// `None` where the system does not number its files.
+/// Whether two files are the same; `None` if the system has no file numbers.
 #[cfg(unix)]
 pub(crate) fn same_metadata(a: &Metadata, b: &Metadata) -> Option<bool> {
     use std::os::unix::fs::MetadataExt;

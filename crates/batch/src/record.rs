@@ -1,19 +1,19 @@
-//! A row of the journal, read again to be written in another format.
+//! A row of the journal, parsed to be written in another format.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The type of the ids of an output that has typed columns.
+/// The type of the column of ids in Parquet and Arrow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum IdType {
-    /// Texts; an id that is none, as JSON.
+    /// Text. Other ids are written as JSON.
     Text,
-    /// That of the input's column.
+    /// The type of the input's column.
     #[cfg(feature = "arrow")]
     Column(arrow_schema::DataType),
 }
 
-/// How the rows of an output are laid out.
+/// The information that determines the columns of an output.
 #[derive(Clone, Debug)]
 #[cfg_attr(
     not(feature = "arrow"),
@@ -21,7 +21,7 @@ pub(crate) enum IdType {
 )]
 pub(crate) struct Layout {
     pub id: IdType,
-    /// Whether each tool comes with its explanation and what it needs.
+    /// Whether the output includes the explanation and the needs of each tool.
     pub explain: bool,
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct OutputRecord<'a> {
 }
 
 impl<'a> OutputRecord<'a> {
-    /// Reads a line of the journal.
+    /// Parses a line of the journal.
     ///
     /// # Errors
-    /// Where the line is none of ours.
+    /// Returns an error if the line is not a row of a journal.
     pub fn parse(line: &'a str) -> std::io::Result<Self> {
         serde_json::from_str(line).map_err(|error| {
             std::io::Error::new(
@@ -56,7 +56,7 @@ impl<'a> OutputRecord<'a> {
         })
     }
 
-    /// The id: a text as it is, anything else as JSON. `None` for null.
+    /// Returns the id: text unchanged, anything else as JSON, `None` for null.
     pub fn id(&self) -> Option<String> {
         Some(self.id.get()).filter(|id| *id != "null").map(text)
     }
@@ -66,7 +66,7 @@ impl<'a> OutputRecord<'a> {
     }
 }
 
-/// What a text in JSON says; other values as JSON.
+/// Returns the content of a JSON string; other values are returned as JSON.
 fn text(json: &str) -> String {
     serde_json::from_str::<String>(json).unwrap_or_else(|_| json.to_owned())
 }

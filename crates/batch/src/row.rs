@@ -1,4 +1,4 @@
-//! One row of an input, as every format gives it.
+//! A row of an input, independent of its format.
 
 use std::sync::Arc;
 
@@ -14,12 +14,14 @@ pub(crate) struct Row {
     /// Its number in the input, counted from 0; blank lines do not count.
     pub number: usize,
     pub query: Result<Query, BadRow>,
-    /// Tools to rank in the place of the catalog's: a list in JSON. Neighbours with equal ones share them.
+    /// The tools to rank instead of the catalog's, as a JSON list. Successive rows with equal tools
+    /// share them.
     pub tools: Option<Arc<str>>,
 }
 
 impl Row {
-    /// Takes the tools of the row before it where they are equal; how many bytes this row holds beside them.
+    /// Shares the tools with the previous row if they are equal. Returns the size of this row in
+    /// bytes, without shared tools.
     pub fn share_tools(&mut self, before: &mut Option<Arc<str>>) -> usize {
         let tools = match (&self.tools, &*before) {
             (Some(own), Some(shared)) if own == shared => {
@@ -38,7 +40,7 @@ impl Row {
     }
 }
 
-/// What the cells of a row hold, before it is known whether they make a prompt.
+/// The cells of a row, which may not form a prompt.
 #[derive(Default)]
 pub(crate) struct Cells {
     pub id: RowId,
@@ -49,7 +51,8 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The row that they make, or why they make none. `line` counts from 1.
+    /// Converts the cells to a row, which contains an error if they do not form a prompt. `line`
+    /// counts from 1.
     pub fn row(self, number: usize, line: usize, prompt_column: &str) -> Row {
         let Self { id, prompt, candidates, tools, context } = self;
         let error = match prompt {
@@ -74,7 +77,7 @@ pub(crate) fn bad_row(number: usize, bad: BadRow) -> Row {
     Row { number, query: Err(bad), tools: None }
 }
 
-/// The ids of candidates out of a list in JSON; `None` for no text and for null.
+/// Parses a JSON list of candidates; `None` for an empty text and for null.
 pub(crate) fn candidates(text: &str) -> Result<Option<Vec<String>>, String> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -84,7 +87,7 @@ pub(crate) fn candidates(text: &str) -> Result<Option<Vec<String>>, String> {
     })
 }
 
-/// The tools of a row out of a list in JSON; `None` for no text and for null.
+/// Checks that a text is a JSON list of tools; `None` for an empty text and for null.
 pub(crate) fn tools(text: &str) -> Result<Option<String>, String> {
     let text = text.trim();
     if text.is_empty() || text == "null" {
@@ -98,7 +101,7 @@ pub(crate) fn tools(text: &str) -> Result<Option<String>, String> {
     Ok(Some(json.get().to_owned()))
 }
 
-/// How the columns name the prompt in messages.
+/// Returns the name of the column of prompts for messages.
 pub(crate) fn prompt_name(columns: &Columns) -> &str {
     columns.prompt.as_deref().unwrap_or("query")
 }

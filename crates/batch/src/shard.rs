@@ -1,10 +1,10 @@
-//! A part of the rows: each of several machines takes one.
+//! A part of the rows, so that several machines can share a batch.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The rows whose number, counted from 0, leaves `index` when divided by `count`. All shards of a
-/// count together are all rows, each once.
+/// The rows whose number, counted from 0, has the remainder `index` when divided by `count`. Each
+/// row belongs to exactly one of the shards with the same count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     index: usize,
@@ -12,7 +12,7 @@ pub struct Shard {
 }
 
 impl Default for Shard {
-    /// All rows.
+    /// Returns the shard of all rows.
     fn default() -> Self {
         Self { index: 0, count: 1 }
     }
@@ -23,13 +23,13 @@ impl Shard {
         row % self.count == self.index
     }
 
-    /// How many of so many rows it has.
+    /// Returns how many of `rows` rows belong to the shard.
     pub(crate) fn len(self, rows: usize) -> usize {
         rows.saturating_sub(self.index).div_ceil(self.count)
     }
 }
 
-/// A text that names no shard.
+/// A text that is not a shard.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is no shard; expected I/N with I from 0 to N-1, such as 0/4, 1/4, 2/4 and 3/4")]
 pub struct ShardError(String);

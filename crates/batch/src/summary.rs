@@ -1,41 +1,41 @@
-//! What a batch did.
+//! The summary of a batch.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 use toolroute_eval::BadRow;
 
-/// What a batch did.
+/// The result of a batch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct BatchSummary {
     pub rows: usize,
-    /// Rows that an interrupted run had done.
+    /// The rows that an interrupted run had answered.
     pub resumed: usize,
     #[serde(flatten)]
     pub counts: BatchCounts,
-    /// Rows that failed; each stands in the output with its error.
+    /// The rows that failed. Each is also in the output, with its error.
     pub bad: Vec<BadRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
 }
 
-/// What became of the rows, those of an interrupted run among them.
+/// The number of rows by outcome, including those of an interrupted run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BatchCounts {
-    /// Rows with a tool at least.
+    /// Rows with at least one tool.
     pub answered: usize,
-    /// Those of them whose tools may not fit.
+    /// Answered rows whose tools may not fit.
     pub unsure: usize,
     /// Rows for which no tool fits.
     pub empty: usize,
-    /// Those of them that are in a language which the model does not read.
+    /// Empty rows in a language that the model does not read.
     pub unread: usize,
     /// Rows that could not be read or answered.
     pub failed: usize,
 }
 
 impl BatchCounts {
-    /// Counts one row by what the output says of it.
+    /// Counts one row of the output.
     pub(crate) fn add(&mut self, tools: usize, is_unread: bool, has_failed: bool) {
         match (has_failed, tools) {
             (true, _) => self.failed += 1,

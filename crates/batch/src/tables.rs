@@ -1,5 +1,5 @@
-//! Tables of Arrow and Parquet: rows out of their columns (`read`, `cells`), and columns out of the
-//! rows of the journal (`write`).
+//! Tables of Arrow and Parquet: converts their columns to rows (`read`, `cells`), and rows of the
+//! journal to columns (`write`).
 
 mod cells;
 mod guard;

@@ -1,4 +1,4 @@
-//! Rows of the journal, written in the format of the output.
+//! Writes rows of the journal in the format of the output.
 
 use std::io::{self, Write};
 
@@ -7,20 +7,24 @@ use crate::csv_rows::cause;
 use crate::format::{FileFormat, Format};
 use crate::record::{Layout, OutputRecord};
 
-/// Takes rows as the journal has them: JSON lines.
+/// Writes rows, which it receives as JSON lines.
 pub(crate) trait RowWriter {
-    /// Writes some rows so that a reader of a pipe has them.
+    /// Writes some rows. Formats that can be read as a stream are flushed, so that the reader of a
+    /// pipe receives the rows.
     fn write(&mut self, rows: &str) -> io::Result<()>;
 
-    /// Writes what belongs behind the last row.
+    /// Writes the end of the output.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Where an output goes: a file, a pipe.
+/// The target of an output, such as a file or a pipe.
 pub(crate) type Sink = Box<dyn Write + Send>;
 
+/// Creates the writer for a format.
+///
 /// # Errors
-/// Where the beginning cannot be written, or this program lacks the format.
+/// Returns an error if the beginning of the output cannot be written, or if the program is built
+/// without the format.
 #[cfg_attr(not(feature = "arrow"), expect(unused_variables, reason = "text has one layout"))]
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
@@ -51,7 +55,7 @@ impl RowWriter for JsonLines {
     }
 }
 
-/// The columns of CSV; those of Arrow and Parquet have the same names.
+/// The columns of CSV. Arrow and Parquet use the same names.
 pub(crate) const COLUMNS: [&str; 8] =
     ["id", "tools", "fit", "fit_reason", "confidence", "degraded", "unknown_candidates", "error"];
 

@@ -1,4 +1,4 @@
-//! A gate against regressions: the least nDCG@5 of a strategy on a set.
+//! A gate against regressions: the minimum nDCG@5 of each strategy on each set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use toolroute_rank::engine::Strategy;
 
 use crate::report::SetScores;
 
-/// Minima by set, in TOML or, by the file's name, JSON:
+/// Minima by set, from a TOML file or a file with the extension `.json`:
 ///
 /// ```toml
 /// [sample]
@@ -21,7 +21,7 @@ pub struct Gate {
     minima: BTreeMap<String, Strategies<Option<f64>>>,
 }
 
-/// What a gate found.
+/// The result of a check against a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateReport {
     /// Scores that were compared with a minimum.
@@ -42,8 +42,11 @@ pub struct LowScore {
 }
 
 impl Gate {
+    /// Reads a gate from a file.
+    ///
     /// # Errors
-    /// Where the file cannot be read, is in another format, or holds no minimum within 0 and 1.
+    /// Returns an error if the file cannot be read, has another format, holds no minimum, or holds
+    /// one outside 0 to 1.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
@@ -68,7 +71,7 @@ impl Gate {
     /// Compares the scores of sets with the minima.
     ///
     /// # Errors
-    /// Where no set of the gate was measured: such a gate would let everything pass.
+    /// Returns an error if no set of the gate was measured, because then any change would pass.
     pub fn check(&self, sets: &[SetScores]) -> anyhow::Result<GateReport> {
         let mut report = GateReport::default();
         for (name, minima) in &self.minima {

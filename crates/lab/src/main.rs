@@ -1,4 +1,4 @@
-//! `toolroute-lab`: see the library.
+//! The command line of `toolroute-lab`; see the library.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ fn show_signals(folder: &Path, policy_band: f32, json: bool) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// As Markdown, as the documentation has it.
+/// Prints the report as the Markdown table of the documentation.
 fn print_table(report: &SignalsReport) {
     println!(
         "| signal | weight tried | rows | off | alone | all but it | all rows: off | alone | all but it | \

@@ -1,4 +1,5 @@
-//! A suite's report as a picture: a row a set, a dot a strategy, whiskers for its interval.
+//! Draws the report of a suite: one row per set, with one dot per strategy and whiskers for its
+//! interval.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -8,34 +9,34 @@ use toolroute_rank::engine::Strategy;
 use crate::report::Report;
 
 const WIDTH: i32 = 1120;
-/// Where the scale of scores begins and ends.
+/// The left and right end of the scale of scores.
 const LEFT: i32 = 276;
 const RIGHT: i32 = WIDTH - 236;
 const TOP: i32 = 128;
 const ROW: i32 = 44;
-/// Between the sets and the means.
+/// The space between the sets and the means.
 const GAP: i32 = 22;
 const BOTTOM: i32 = 74;
-/// Between the strategies of a row.
+/// The distance between the strategies of a row.
 const STEP: i32 = 11;
 
-/// Space at the left and the right.
+/// The space at the left and right edge.
 const EDGE: i32 = 24;
-/// Where the two columns of numbers end.
+/// The right ends of the two columns of numbers.
 const SCORES: i32 = RIGHT + 64;
 const DIFFERENCES: i32 = WIDTH - EDGE - 10;
 
 const INK: &str = "#22262b";
 const PALE: &str = "#68707a";
 const GRID: &str = "#dfe3e8";
-/// For a blend that is worse than one of its parts; from the colours below.
+/// For a hybrid that is worse than its best part. From the same palette as [`colour`].
 const WARNING: &str = "#d55e00";
 const WHITE: &str = "#ffffff";
 const BAND: &str = "#f5f7f9";
 const FONT: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
 
-/// Three of the colours that Okabe and Ito chose for every kind of colour vision; each strategy
-/// has a shape as well.
+/// Returns the colour of a strategy. The colours are three of those that Okabe and Ito chose to be
+/// distinguishable with every kind of colour vision; each strategy has its own shape as well.
 fn colour(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Keyword => "#e69f00",
@@ -44,7 +45,7 @@ fn colour(strategy: Strategy) -> &'static str {
     }
 }
 
-/// One line of the picture.
+/// One row of the plot.
 struct Row<'a> {
     name: String,
     detail: String,
@@ -52,12 +53,12 @@ struct Row<'a> {
     is_mean: bool,
 }
 
-/// Draws a report.
+/// Draws a report as SVG.
 pub fn svg(report: &Report) -> String {
     Plot { report, rows: rows(report) }.to_string()
 }
 
-/// Sets by hybrid's score, the best first; then the means.
+/// Returns the sets by hybrid's score, best first, then the means.
 fn rows(report: &Report) -> Vec<Row<'_>> {
     let sets = report.sets.iter().map(|set| Row {
         name: set.set.clone(),
@@ -78,7 +79,7 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
     rows
 }
 
-/// `42,820`
+/// Returns the number with its digits grouped by thousands: `42,820`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
@@ -117,7 +118,7 @@ impl Display for Plot<'_> {
     }
 }
 
-/// Scores to columns of pixels, from one tenth to another.
+/// Maps scores to columns of pixels. Both ends are multiples of a tenth.
 struct Axis {
     low: f64,
     high: f64,
@@ -143,7 +144,7 @@ impl Axis {
     }
 }
 
-/// How a text stands at its place.
+/// The style of a text.
 #[derive(Clone, Copy)]
 struct Writing {
     size: i32,
@@ -173,7 +174,7 @@ struct Canvas<'a, 'f> {
 }
 
 impl Canvas<'_, '_> {
-    /// Title, what is shown, and the legend.
+    /// Draws the title, a description and the legend.
     fn head(&mut self, report: &Report) -> Result {
         let title = format!("Ranking quality by set: {}, {}", report.model, report.precision);
         self.text(&title, (EDGE, 30), Writing::new(24, INK).bold())?;
@@ -243,7 +244,7 @@ impl Canvas<'_, '_> {
         self.marker(strategy, (mean, y))
     }
 
-    /// A shape of its own for each strategy, on a white rim that keeps neighbours apart.
+    /// Draws the shape of the strategy with a white rim that separates it from its neighbours.
     fn marker(&mut self, strategy: Strategy, (x, y): (i32, i32)) -> Result {
         for (rim, fill) in [(2, WHITE), (0, colour(strategy))] {
             if strategy == Strategy::Hybrid {
@@ -274,7 +275,7 @@ impl Canvas<'_, '_> {
             Verdict::NotBelow => (INK, PALE),
             Verdict::Below => (WARNING, WARNING),
         };
-        // A hyphen is shorter than the plus above it.
+        // A minus sign is as wide as the plus sign above it; a hyphen is shorter.
         let difference = format!("{:+.3}", against.difference.mean).replace('-', "−");
         let number = Writing::new(15, ink).anchor("end");
         self.text(&difference, (DIFFERENCES, middle - 8), number)?;
@@ -291,7 +292,7 @@ impl Canvas<'_, '_> {
         )
     }
 
-    /// A text with its middle at the height given.
+    /// Draws a text that is vertically centred on `y`.
     fn text(&mut self, text: &str, (x, y): (i32, i32), writing: Writing) -> Result {
         let Writing { size, colour, bold, anchor } = writing;
         let weight = if bold { r#" font-weight="bold""# } else { "" };
@@ -303,7 +304,7 @@ impl Canvas<'_, '_> {
     }
 }
 
-/// A set's name within the width of its column.
+/// Shortens a set's name to the width of its column.
 fn shortened(name: &str) -> String {
     const MOST: usize = 22;
     match name.char_indices().nth(MOST) {

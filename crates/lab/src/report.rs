@@ -1,4 +1,4 @@
-//! The part of a report of `toolroute eval --suite DIR --json` that gates and plots read.
+//! The part of a report of `toolroute eval --suite DIR --json` that gates and plots need.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use toolroute_eval::Comparison;
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
     pub model: String,
-    /// How the model was run, such as `int8`.
+    /// The precision at which the model ran, such as `int8`.
     pub precision: String,
-    /// Prompts that were asked of each set at most; `None` where all were asked.
+    /// The maximum number of prompts per set; `None` if all were used.
     pub queries_per_set: Option<usize>,
-    /// By name.
+    /// In the order of their names.
     pub sets: Vec<SetScores>,
-    /// Means over the sets; none where there is one set.
+    /// Means over the sets; empty if there is only one set.
     pub means: Vec<MeanScores>,
 }
 
@@ -31,10 +31,10 @@ pub struct SetScores {
     pub comparison: Comparison,
 }
 
-/// Mean scores over several sets, each of which counts the same.
+/// Mean scores over several sets, which have equal weights.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MeanScores {
-    /// What they are the mean of, such as `all sets`.
+    /// The name of the group of sets, such as `all sets`.
     pub over: String,
     pub sets: usize,
     #[serde(flatten)]
@@ -42,8 +42,10 @@ pub struct MeanScores {
 }
 
 impl Report {
+    /// Reads a report from a file.
+    ///
     /// # Errors
-    /// Where the file cannot be read or is not such a report.
+    /// Returns an error if the file cannot be read or is not such a report.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
@@ -60,7 +62,7 @@ impl Report {
 pub(crate) mod tests {
     use super::*;
 
-    /// A report on sets with one score for all strategies each.
+    /// Builds a report in which all strategies have the same score on a set.
     pub(crate) fn report(sets: &[(&str, f64)]) -> Report {
         let interval = |mean: f64| format!(r#"{{"mean": {mean}, "low": 0.5, "high": 0.9}}"#);
         let comparison = |mean: f64| {

@@ -1,4 +1,5 @@
-//! What each signal beside meaning and words gives: every one alone, and all but that one.
+//! Measures what each signal other than meaning and words contributes: without any signal, with
+//! only that signal, and with all others.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,10 +15,10 @@ use toolroute_rank::engine::{
 };
 use toolroute_vectors::embedding::BertEmbedder;
 
-/// The rows that no signal should rank worse.
+/// Marks the rows that no signal should rank worse.
 const CONTROL: &str = "control";
 
-/// The rows that continue a conversation.
+/// Marks the rows that continue a conversation.
 const FOLLOW_UP: &str = "follow_up";
 
 /// A prompt with its context, made for one signal.
@@ -33,13 +34,13 @@ pub struct SignalRow {
     pub context: Context,
 }
 
-/// A set for signals: `prompts.jsonl`, and `observed.json` where runs were seen.
+/// A set for measuring signals: `prompts.jsonl` and, if past runs are given, `observed.json`.
 pub struct SignalSet {
     pub rows: Vec<SignalRow>,
     pub observed: RunCounts,
 }
 
-/// The mean over some rows.
+/// The mean measures of some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Mean {
     pub rows: usize,
@@ -47,35 +48,39 @@ pub struct Mean {
     pub ndcg_at_5: f64,
 }
 
-/// What one signal gives.
+/// The measures of one signal.
 #[derive(Clone, Debug, Serialize)]
 pub struct SignalScores {
     pub signal: String,
-    /// The weight that was tried.
+    /// The weight with which the signal was measured.
     pub weight: f32,
-    /// Over the rows made for it: without any signal, with this one alone, and with all but it.
+    /// Over the rows made for the signal: without any signal, with only this one, and with all
+    /// others.
     pub own: [Mean; 3],
     /// The same over all rows.
     pub all: [Mean; 3],
-    /// Over the rows on which no signal should change anything: without any, and with this one alone.
+    /// Over the control rows, on which no signal should change anything: without any signal, and
+    /// with only this one.
     pub control: [Mean; 2],
 }
 
-/// What every signal gives.
+/// The measures of all signals.
 #[derive(Clone, Debug, Serialize)]
 pub struct SignalsReport {
     pub rows: usize,
-    /// No signal, and all of them at the weights that were tried.
+    /// Over all rows: without any signal, and with all of them at the measured weights.
     pub off: Mean,
     pub on: Mean,
     pub signals: Vec<SignalScores>,
-    /// Follow-ups read by themselves, and with the conversation.
+    /// Over the follow-ups, without signals: without the conversation, and with it.
     pub follow_ups: [Mean; 2],
 }
 
 impl SignalSet {
+    /// Reads a set from its folder.
+    ///
     /// # Errors
-    /// Where a file cannot be read or a row is invalid.
+    /// Returns an error if a file cannot be read or a row is invalid.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let (prompts, observed) = (folder.join("prompts.jsonl"), folder.join("observed.json"));
         let text = std::fs::read_to_string(&prompts)
@@ -105,11 +110,13 @@ fn parse<T: DeserializeOwned>(text: &str, path: &Path, line: usize) -> anyhow::R
 
 /// Measures every signal on a set with the built-in model.
 ///
-/// `folder` holds `tools.jsonl`, `prompts.jsonl` and, where runs were seen, `observed.json`. Patterns
-/// that the tools declare count. Scores within `policy_band` of each other are ordered by the policy.
+/// `folder` holds `tools.jsonl`, `prompts.jsonl` and, if past runs are given, `observed.json`.
+/// Patterns that the tools declare are used. Scores within `policy_band` of each other are ordered
+/// by the policy.
 ///
 /// # Errors
-/// Where a file cannot be read or a row is invalid, and the first error of the engine.
+/// Returns an error if a file cannot be read or a row is invalid, and the first error of the
+/// engine.
 pub fn measure_folder(folder: &Path, policy_band: f32) -> anyhow::Result<SignalsReport> {
     let set = SignalSet::read(folder)?;
     let options = LoadOptions { author_signals: true, ..LoadOptions::default() };

@@ -1,4 +1,4 @@
-//! The command `toolroute`, run by Python.
+//! Runs the command `toolroute` from Python.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -10,6 +10,6 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| toolroute::cli::run_within(arguments));
-    // The number of an exit code cannot be read, only compared.
+    // An exit code can only be compared, so all numbers are tried.
     (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(1)
 }

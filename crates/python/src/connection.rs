@@ -1,4 +1,4 @@
-//! The servers behind a router, which run its tools.
+//! The servers of a router, which run its tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,24 +21,24 @@ use crate::error::{self, CallError, CatalogError, ConfirmationNeeded};
 use crate::models;
 use crate::settings::Settings;
 
-/// Threads for connections. Two, so that one server's long answer delays no other's.
+/// Threads for connections: two, so that a long answer of one server does not delay the others.
 const THREADS: usize = 2;
 
-/// How long servers are given to list their tools: one that is downloaded first takes minutes.
+/// Maximum time to wait for the first tool lists. A server that is downloaded first takes minutes.
 const FIRST_LISTS: Duration = Duration::from_secs(120);
 
-/// How long threads that nobody can wake are given to end.
+/// Maximum time to wait for threads that cannot be interrupted.
 const LAST_THREADS: Duration = Duration::from_millis(200);
 
-/// Servers that are started, and the threads that talk to them.
+/// The servers that were started, and the threads that communicate with them.
 pub struct Connection {
     runtime: Option<Runtime>,
     pub service: Arc<Service>,
 }
 
 impl Connection {
-    /// Starts the servers of a file and asks them for their tools. Returns also what is wrong with
-    /// the file and with servers.
+    /// Starts the servers of a file and asks them for their tools. Also returns the problems of the
+    /// file and of the servers.
     pub fn open(path: &Path, settings: &Settings) -> PyResult<(Self, Vec<String>)> {
         let text = std::fs::read_to_string(path).map_err(|error| {
             let said = format!("cannot read the servers file {}: {error}", path.display());
@@ -68,7 +68,7 @@ impl Connection {
         Ok((Self { runtime: Some(runtime), service }, problems))
     }
 
-    /// Calls a tool and returns the report of it as JSON.
+    /// Calls a tool and returns the report as JSON.
     pub fn call(&self, call: &Call<'_>) -> PyResult<String> {
         let Some(runtime) = &self.runtime else {
             return Err(CallError::new_err("the router is closed; make another"));
@@ -88,7 +88,7 @@ impl Connection {
         answer_of(&report.map_err(|error| error::of_service(&error))?)
     }
 
-    /// Ends the servers.
+    /// Stops the servers.
     pub fn close(&self) {
         if let Some(runtime) = &self.runtime {
             runtime.block_on(self.service.close());
@@ -114,7 +114,7 @@ pub struct Call<'a> {
     pub confirmed: bool,
 }
 
-/// The report as JSON where a tool answered.
+/// Returns the report as JSON if a tool answered; any other outcome is an exception.
 fn answer_of(report: &Report) -> PyResult<String> {
     match &report.outcome {
         Outcome::Answered(_) => {
@@ -126,7 +126,7 @@ fn answer_of(report: &Report) -> PyResult<String> {
     }
 }
 
-/// Arguments out of a JSON object.
+/// Parses the arguments, which must be a JSON object.
 pub fn arguments(text: &str) -> PyResult<Arguments> {
     match serde_json::from_str(text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
@@ -136,7 +136,7 @@ pub fn arguments(text: &str) -> PyResult<Arguments> {
 
 fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
     let mut config = settings.config.clone();
-    // Anybody may write what a server lists.
+    // Anyone may write what a server lists, so tools far below the best score are excluded.
     config.policy.near_best.get_or_insert(NEAR_BEST);
     let base = BASE_VARIABLES
         .iter()
@@ -162,12 +162,12 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
     })
 }
 
-/// The file that keeps the vectors of a catalog, where one is named.
+/// Returns the file for the vectors of a catalog, if one is named.
 pub fn vectors(settings: &Settings) -> VectorFile {
     settings.index.clone().map_or(VectorFile::None, VectorFile::Snapshot)
 }
 
-/// The pins of the command line, unless a file is named.
+/// Opens the pins of the named file, or else those that the command line uses.
 fn pins(settings: &Settings) -> PyResult<Option<Pins>> {
     if let Some(path) = &settings.pins {
         return Ok(Some(Pins::new(path, Mode::FirstUse).name_file_in_commands()));

@@ -1,4 +1,4 @@
-//! Errors of the engine as exceptions of Python, with the engine's messages.
+//! Converts errors of the engine to Python exceptions with the same messages.
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

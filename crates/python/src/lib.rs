@@ -1,8 +1,8 @@
 //! The native part of the Python package `toolroute`.
 //!
-//! It passes texts and numbers between Python and the engine, and lets other threads of Python run
-//! meanwhile. It must not know what a tool looks like in Python: `python/toolroute` turns tools of
-//! every kind into JSON, and answers back into the objects that were given.
+//! It passes texts and numbers between Python and the engine, and lets other Python threads run
+//! during the work. It must not know what a tool looks like in Python: `python/toolroute` converts
+//! tools of every kind to JSON, and answers back to the objects that were given.
 //!
 //! ```python
 //! from toolroute import Router

@@ -1,4 +1,4 @@
-//! The models that routers of this process share.
+//! The models, which all routers of this process share.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +14,8 @@ type Loaded = HashMap<(String, String), Arc<dyn Embedder>>;
 
 static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 
-/// The model of a name or a folder, loaded once; `None` for the name `none`.
+/// Returns the model with this name or in this folder, which is loaded only once. Returns `None`
+/// for the name `none`.
 pub fn model(name: Option<&str>, precision: Option<&str>) -> PyResult<Option<Arc<dyn Embedder>>> {
     let (name, precision) = (name.unwrap_or(DEFAULT_MODEL), precision.unwrap_or("int8"));
     if name == "none" {
@@ -46,7 +47,8 @@ fn read(precision: &str) -> PyResult<Precision> {
     }
 }
 
-/// As the command line finds a model: in the program, in the user's store, or in a folder.
+/// Finds a model in the same way as the command line: built in, in the user's store, or in a
+/// folder.
 fn files(name: &str, precision: Precision) -> Result<ModelFiles, embedding::Error> {
     if name.contains(['/', '\\']) || name == "." {
         return ModelFiles::from_dir(name);

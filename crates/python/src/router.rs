@@ -1,4 +1,4 @@
-//! A router: an engine over tools of Python, of files or of servers.
+//! A router: an engine for tools from Python, files or servers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -21,16 +21,17 @@ use crate::selection::NativeSelection;
 use crate::settings::{self, SelectOptions, Settings};
 use crate::{models, threads};
 
-/// Prompts that are ranked at a time, as the command `batch` does.
+/// The number of prompts that are ranked at a time, the same as in the command `batch`.
 const CHUNK: usize = 256;
 
-/// An engine, and what it is used with.
+/// An engine with its servers, sessions and learned usage.
 #[pyclass(frozen, module = "toolroute._toolroute")]
 pub struct NativeRouter {
     engine: Arc<Engine>,
     connection: Option<Connection>,
     problems: Vec<String>,
-    /// For each tool of the catalog, the place at which it was given; empty for other catalogs.
+    /// For each tool of the catalog, its position among the given tools; empty for catalogs of
+    /// files and servers.
     places: Vec<usize>,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     usage: Mutex<Option<UsageVectors>>,
@@ -80,7 +81,7 @@ impl NativeRouter {
         })
     }
 
-    /// What is wrong with tools, files and servers.
+    /// The problems of tools, files and servers.
     #[getter]
     fn problems(&self) -> Vec<String> {
         self.problems.clone()
@@ -96,7 +97,7 @@ impl NativeRouter {
         self.engine.index_report().embedded
     }
 
-    /// Equal for routers over the same tools, with the same model, that learned the same.
+    /// Equal for routers with the same tools, the same model and the same learned usage.
     #[getter]
     fn fingerprint(&self) -> String {
         self.engine.fingerprint()
@@ -107,12 +108,12 @@ impl NativeRouter {
         self.engine.catalog().iter().map(|tool| tool.id.to_string()).collect()
     }
 
-    /// For each tool in their order, its place among the tools that were given.
+    /// For each tool in order, its position among the given tools.
     fn places(&self) -> Vec<usize> {
         self.places.clone()
     }
 
-    /// The id of the tool that this id, `server:tool` or name means.
+    /// The id of the tool that is meant by an id, `server:tool` or a name.
     fn resolve(&self, name: &str) -> Option<String> {
         self.engine.catalog().get(name).map(|tool| tool.id.to_string())
     }
@@ -158,7 +159,7 @@ impl NativeRouter {
         })
     }
 
-    /// Ranks many prompts; an error names the first prompt that has one.
+    /// Ranks many prompts; an error names the first prompt that fails.
     fn select_many(
         &self,
         py: Python<'_>,
@@ -185,8 +186,8 @@ impl NativeRouter {
         })
     }
 
-    /// Ranks rows of a table, each a prompt with the ids of its only candidates, among the router's tools
-    /// or those of a JSON text.
+    /// Ranks the rows of a table. A row is a prompt with the ids of its only candidates, which are
+    /// tools of the router or of a JSON text.
     #[pyo3(signature = (rows, options, tools=None))]
     fn rank_rows(
         &self,
@@ -198,8 +199,8 @@ impl NativeRouter {
         py.detach(|| rows::rank(&self.engine, &rows, &settings::read(options)?, tools))
     }
 
-    /// The ids `among` these that a conversation needs, at most `keep` beside those that it used;
-    /// `None` keeps all. `body` is a JSON object with the messages.
+    /// Returns the ids of `among` that a conversation needs: at most `keep`, besides those that it
+    /// used. Returns `None` if all are kept. `body` is a JSON object with the messages.
     fn needed(
         &self,
         py: Python<'_>,
@@ -230,8 +231,8 @@ impl NativeRouter {
         })
     }
 
-    /// Learns which tools served which prompts, beside what was learned before; returns the report
-    /// as JSON.
+    /// Learns which tools served which prompts, in addition to what was learned before; returns the
+    /// report as JSON.
     fn learn(&self, py: Python<'_>, past: Vec<(String, Vec<String>)>) -> PyResult<String> {
         py.detach(|| {
             let past: Vec<PastPrompt> =
@@ -253,7 +254,7 @@ impl NativeRouter {
         })
     }
 
-    /// Writes what was learned to a file; false where nothing was.
+    /// Saves what was learned to a file; returns false if nothing was learned.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
         py.detach(|| {
             let kept = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
@@ -308,7 +309,7 @@ impl NativeRouter {
         })
     }
 
-    /// Writes the log and ends the servers.
+    /// Writes the log and stops the servers.
     fn close(&self, py: Python<'_>) {
         py.detach(|| match &self.connection {
             Some(connection) => connection.close(),
@@ -344,7 +345,7 @@ impl NativeRouter {
         Self { engine, connection, problems, places: Vec::new(), sessions, usage }
     }
 
-    /// The session of a name, begun where there is none.
+    /// Returns the session with this name, which is created if necessary.
     fn session(&self, name: &str) -> Arc<Session> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = || Arc::new(Session::new(name));
@@ -352,7 +353,8 @@ impl NativeRouter {
     }
 }
 
-/// The tools of JSON texts with their places, each read by itself, and what is wrong with the others.
+/// Reads tools from JSON texts, each separately. Returns the tools with their positions, and the
+/// problems of the others.
 fn read_tools(texts: &[String]) -> (Vec<(usize, Tool)>, Vec<String>) {
     let read = |text: &String| match Catalog::read(&format!("[{text}]")) {
         Err(error) => (None, vec![error.to_string()]),
@@ -371,7 +373,7 @@ fn read_tools(texts: &[String]) -> (Vec<(usize, Tool)>, Vec<String>) {
     (tools, problems)
 }
 
-/// The place of each tool of a catalog: the first with its id.
+/// Returns the position of each tool of a catalog among the given ones; for equal ids, the first.
 fn places(catalog: &Catalog, given: &[(usize, Tool)]) -> Vec<usize> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (place, tool) in given {

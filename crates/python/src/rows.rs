@@ -1,4 +1,4 @@
-//! Rows of a table, ranked together: one that fails costs no other its answer.
+//! Ranks the rows of a table together. A row that fails does not affect the others.
 
 use pyo3::prelude::*;
 use toolroute::{Catalog, Engine, SelectRequest, Selection, Tool};
@@ -8,17 +8,16 @@ use crate::error::CatalogError;
 use crate::settings::SelectOptions;
 use crate::threads;
 
-/// Rows that are ranked at a time, as the command `batch` does.
+/// The number of rows that are ranked at a time, the same as in the command `batch`.
 const CHUNK: usize = 256;
 
-/// A prompt, and the ids of the only tools for it.
+/// A prompt with the ids of its only candidates.
 pub type Row = (String, Option<Vec<String>>);
 
-/// The answers column by column, as a table keeps them; what `toolroute batch` leaves out of a row is
-/// null here.
+/// The answers by column. Members that `toolroute batch` omits from a row are null here.
 #[derive(Default, IntoPyObject)]
 pub struct RankedRows {
-    /// How many of `ids` and `scores` belong to each row.
+    /// The number of elements of `ids` and `scores` that belong to each row.
     counts: Vec<usize>,
     ids: Vec<String>,
     scores: Vec<f32>,
@@ -30,10 +29,10 @@ pub struct RankedRows {
     error: Vec<Option<String>>,
 }
 
-/// Ranks rows, with the same options for all.
+/// Ranks rows with the same options.
 ///
 /// # Errors
-/// Options that are wrong for every row, and `tools` that cannot be read.
+/// Returns an error if the options are invalid or `tools` cannot be read.
 pub fn rank(
     engine: &Engine,
     rows: &[Row],
@@ -61,8 +60,8 @@ fn request((prompt, candidates): &Row, options: &SelectOptions) -> PyResult<Sele
     Ok(request)
 }
 
-/// Ranks among the engine's tools, or among those of a text in any format of catalogs, of which the
-/// engine keeps the last ones indexed.
+/// Ranks the engine's tools, or those of a text in any catalog format. The engine caches the
+/// indexes of recent texts.
 fn answer(
     engine: &Engine,
     requests: &[SelectRequest],
@@ -98,7 +97,7 @@ impl RankedRows {
     }
 }
 
-/// The name that a value has in JSON.
+/// Returns the name of an enum's value in JSON.
 fn name(value: &impl serde::Serialize) -> Option<String> {
     serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! An answer, read by Python piece by piece: most callers never look at the explanations.
+//! An answer. Python reads it piece by piece, because most callers do not use the explanations.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct NativeSelection {
     pub selection: Arc<Selection>,
 }
 
-/// As `toolroute route --json` writes it.
+/// The same JSON as that of `toolroute route --json`.
 #[derive(Serialize)]
 struct Answer<'a> {
     prompt: &'a str,
@@ -94,7 +94,7 @@ impl NativeSelection {
     }
 }
 
-/// The double that is written as the float is: 0.478, not 0.4779999852180481.
+/// Converts a number to the double with the same decimal form: 0.478 instead of 0.4779999852180481.
 pub fn shortest(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }

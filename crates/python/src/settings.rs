@@ -1,4 +1,4 @@
-//! The options that Python sends as JSON.
+//! The options that Python passes as JSON.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub struct Settings {
     pub yes: bool,
 }
 
-/// The options of one selection, beside its prompt.
+/// The options of one selection besides its prompt.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectOptions {
@@ -42,8 +42,10 @@ pub struct SelectOptions {
 }
 
 impl SelectOptions {
+    /// Creates a request.
+    ///
     /// # Errors
-    /// A context that contradicts the prompt, or is too large.
+    /// Returns an error if the context contradicts the prompt or is too large.
     pub fn request(self, prompt: &str) -> PyResult<SelectRequest> {
         if let Some(context) = &self.context {
             let checked = context.agrees_with(prompt).and_then(|()| context.check());
@@ -63,7 +65,7 @@ impl SelectOptions {
     }
 }
 
-/// Reads options; an empty text leaves out all of them.
+/// Reads options. An empty text means the defaults.
 pub fn read<T: Default + DeserializeOwned>(text: &str) -> PyResult<T> {
     if text.is_empty() {
         return Ok(T::default());
@@ -72,7 +74,7 @@ pub fn read<T: Default + DeserializeOwned>(text: &str) -> PyResult<T> {
     read.map_err(|error| RequestError::new_err(without_place(&error.to_string())))
 }
 
-/// The message without the place in a text that the caller never saw.
+/// Removes the position from an error of the parser, because the caller never sees the JSON.
 fn without_place(said: &str) -> String {
     said.rsplit_once(" at line ").map_or(said, |(said, _)| said).to_owned()
 }

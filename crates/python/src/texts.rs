@@ -1,4 +1,4 @@
-//! Vectors of texts, and texts by how well they answer a query.
+//! Embeds texts, and ranks texts for a query.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::error::{self, RequestError};
 use crate::selection::shortest;
 use crate::{models, threads};
 
-/// Engines without tools, by model.
+/// One engine without tools per model.
 static ENGINES: Mutex<Option<HashMap<String, Arc<Engine>>>> = Mutex::new(None);
 
 fn engine(model: Option<&str>) -> PyResult<Arc<Engine>> {
@@ -61,7 +61,7 @@ pub fn embed<'py>(
     Ok((PyByteArray::new(py, &bytes), width))
 }
 
-/// Texts by how well they answer a query, best first: their places and scores.
+/// Ranks texts by how well they answer a query; returns their positions and scores, best first.
 #[pyfunction]
 #[pyo3(signature = (query, texts, model=None))]
 pub fn rerank(

@@ -1,24 +1,24 @@
-//! The threads that rank.
+//! The threads for ranking.
 //!
-//! A fork copies one thread of a process. In the copy the pool that all crates share has no threads
-//! left and would wait forever, so a forked process ranks on a pool of its own.
+//! A fork copies only one thread of a process. In the copy, the pool that all crates share has no
+//! threads and would wait forever, so a forked process uses its own pool.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The process that loaded this module.
+/// The id of the process that loaded this module.
 static LOADED_IN: OnceLock<u32> = OnceLock::new();
 
-/// The pool of a forked process, and which process that is.
+/// The id of a forked process, and its pool.
 static FORKED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Remembers which process this is. To be called before any work.
+/// Stores the id of this process. Must be called before any work.
 pub fn remember_process() {
     LOADED_IN.get_or_init(std::process::id);
 }
 
-/// Does work that may use several threads.
+/// Runs work that may use several threads.
 pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let process = std::process::id();
     if *LOADED_IN.get_or_init(std::process::id) == process {
@@ -38,7 +38,7 @@ fn pool_of(process: u32) -> Option<Arc<ThreadPool>> {
         return Some(Arc::clone(pool));
     }
     let pool = Arc::new(ThreadPoolBuilder::new().build().ok()?);
-    // The pool of the process before this one has no threads here: to drop it would wait for them.
+    // The pool of the parent process has no threads here, so dropping it would wait forever.
     if let Some(before) = forked.replace((process, Arc::clone(&pool))) {
         std::mem::forget(before);
     }

@@ -1,4 +1,4 @@
-//! Values out of columns.
+//! Reads the values of columns.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use toolroute_eval::RowId;
 
 use crate::row;
 
-/// Whether a column of this type holds texts.
+/// Whether a column of this type contains text.
 pub(super) fn is_text(of: &DataType) -> bool {
     match of {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
@@ -27,13 +27,13 @@ pub(super) fn is_integer(of: &DataType) -> bool {
     of.is_integer()
 }
 
-/// Whether an id of this type can be given back, as itself or as text.
+/// Whether an id of this type can be written to the output, in its own type or as text.
 pub(super) fn is_id(of: &DataType) -> bool {
     use DataType::{Boolean, Float32, Float64, Null};
     is_text(of) || is_integer(of) || matches!(of, Float32 | Float64 | Boolean | Null)
 }
 
-/// The type of the elements, where a column of this type holds lists.
+/// Returns the type of the elements if a column of this type contains lists.
 pub(super) fn element(of: &DataType) -> Option<&DataType> {
     match of {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -57,7 +57,7 @@ pub(super) fn is_json(of: &DataType) -> bool {
     }
 }
 
-/// A text of a column for which [`is_text`] holds; `None` for null.
+/// Returns a text of a column for which [`is_text`] is true; `None` for null.
 pub(super) fn text(column: &dyn Array, row: usize) -> Option<&str> {
     if column.is_null(row) {
         return None;
@@ -97,7 +97,7 @@ fn float(column: &dyn Array, row: usize) -> Option<f64> {
     }
 }
 
-/// An id of a column for which [`is_id`] holds: a number or a text; null for null.
+/// Returns an id of a column for which [`is_id`] is true: a number, a text, or null.
 pub(super) fn id(column: &dyn Array, row: usize) -> RowId {
     if column.is_null(row) {
         return RowId::default();
@@ -115,7 +115,7 @@ pub(super) fn id(column: &dyn Array, row: usize) -> RowId {
     }
 }
 
-/// The candidates of a row: a list of texts, or a list in JSON.
+/// Returns the candidates of a row, from a list of texts or a JSON list.
 pub(super) fn candidates(column: &dyn Array, row: usize) -> Result<Option<Vec<String>>, String> {
     if is_text(column.data_type()) {
         return row::candidates(text(column, row).unwrap_or_default());
@@ -127,7 +127,8 @@ pub(super) fn candidates(column: &dyn Array, row: usize) -> Result<Option<Vec<St
         .map(Some)
 }
 
-/// The tools of a row: a list in JSON, a list of texts with a definition in each, or a list of structs.
+/// Returns the tools of a row as JSON, from a JSON list, a list of texts with one definition each,
+/// or a list of structs.
 pub(super) fn tools(column: &dyn Array, row: usize) -> Result<Option<String>, String> {
     if is_text(column.data_type()) {
         return row::tools(text(column, row).unwrap_or_default());
@@ -141,7 +142,7 @@ pub(super) fn tools(column: &dyn Array, row: usize) -> Result<Option<String>, St
     row::tools(&format!("[{}]", tools.join(",")))
 }
 
-/// The elements of a list; `None` for null.
+/// Returns the elements of a list; `None` for null.
 fn list(column: &dyn Array, row: usize) -> Option<ArrayRef> {
     if column.is_null(row) {
         return None;
@@ -154,8 +155,8 @@ fn list(column: &dyn Array, row: usize) -> Option<ArrayRef> {
     }
 }
 
-/// A value of a column for which [`is_json`] holds. Members of a struct that are null are left out, since
-/// a table has a column for every member that any row has.
+/// Returns a value of a column for which [`is_json`] is true. Null members of a struct are omitted,
+/// because a table has a column for each member that any of its rows has.
 fn json(column: &dyn Array, row: usize) -> Value {
     if column.is_null(row) {
         return Value::Null;

@@ -1,4 +1,4 @@
-//! Damaged files at which a library of formats panics.
+//! Protects against panics of libraries that read damaged files.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -10,8 +10,9 @@ thread_local! {
 
 static HOOK: Once = Once::new();
 
-/// Runs what reads a file. A panic becomes an error, and is not printed: `parquet` 60 divides by a length
-/// that a page says, and indexes by another. What was read with must not be used again after it.
+/// Calls `read` and converts a panic to an error without printing it. `parquet` 60 panics on
+/// damaged files, because it divides by a length that a page states and uses another one as an
+/// index. The reader must not be used after a panic.
 pub(super) fn guarded<T, E: std::fmt::Display>(
     read: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, String> {

@@ -1,4 +1,4 @@
-//! Rows out of Arrow and Parquet.
+//! Reads rows from Arrow and Parquet.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -22,13 +22,14 @@ use crate::input::OpenRows;
 use crate::record::IdType;
 use crate::row::{self, Cells, Row};
 
-/// Rows that are decoded together.
+/// The number of rows that are decoded together.
 const BATCH: usize = 1_024;
 
-/// How a file of Arrow begins and ends. Between is a stream, and a table of where its parts are.
+/// The first and last bytes of an Arrow file. Between them are a stream and a table with the
+/// positions of its parts.
 const ARROW_MAGIC: &[u8] = b"ARROW1";
 
-/// The rows of a Parquet file. Of its columns those that are needed are read.
+/// Opens a Parquet file. Only the required columns are read.
 pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result<OpenRows, Error> {
     let damaged = |error: &dyn std::fmt::Display| damaged(path, Format::Parquet, error);
     let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
@@ -47,14 +48,14 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
     let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed());
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH).build());
     let reader = reader.map_err(|error| damaged(&error))?;
-    // The columns are fewer now.
+    // The projection removed columns, so the positions have changed.
     let table = Table::new(path, &reader_schema(&reader), &table.chosen())?;
     let id = table.id_type();
     let rows = TableRows { batches: reader, table, format: Format::Parquet, batch: None, next: 0 };
     Ok(OpenRows { rows: Box::new(rows), id, total })
 }
 
-/// The name of a compression that this program is built without.
+/// Returns the name of a compression that this program is built without.
 fn unread_codec(of: Compression) -> Option<&'static str> {
     match of {
         Compression::BROTLI(_) => Some("brotli"),
@@ -67,8 +68,8 @@ fn reader_schema(reader: &impl arrow_array::RecordBatchReader) -> Schema {
     reader.schema().as_ref().clone()
 }
 
-/// The rows of Arrow IPC, as a stream or as a file: both are read from the first byte to the last, so that
-/// either may come through a pipe.
+/// Opens Arrow IPC, either a stream or a file. Both are read sequentially, so that either can be
+/// read from a pipe.
 pub(crate) fn open_arrow(
     mut from: Box<dyn Read + Send>,
     path: &Path,
@@ -85,7 +86,8 @@ pub(crate) fn open_arrow(
     Ok(OpenRows { rows: Box::new(rows), id, total: None })
 }
 
-/// Reads the beginning: what of it belongs to the stream, and whether a file is around that.
+/// Reads the beginning. Returns the bytes that belong to the stream, and whether the format is the
+/// file format.
 fn begin(from: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)> {
     let mut block = || {
         let mut block = Vec::new();
@@ -94,7 +96,7 @@ fn begin(from: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)> {
     let mut head = block()?;
     let is_file = head.starts_with(ARROW_MAGIC);
     if is_file {
-        // Writers fill up to a border: of 8 bytes, or of 64.
+        // Writers pad the first bytes to a multiple of 8 or of 64.
         head = block()?;
         while head.len() == 8 && head.iter().all(|byte| *byte == 0) {
             head = block()?;
@@ -103,7 +105,7 @@ fn begin(from: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)> {
     Ok((head, is_file))
 }
 
-/// The batches of a stream, and behind that of a file its end.
+/// The batches of a stream. At the end of the file format, its last bytes are checked.
 struct ArrowBatches {
     stream: StreamReader<Box<dyn Read + Send>>,
     is_file: bool,
@@ -119,7 +121,8 @@ impl Iterator for ArrowBatches {
         if !std::mem::take(&mut self.is_file) {
             return None;
         }
-        // Without its end rows may be missing: a stream ends anywhere between two batches.
+        // Rows may be missing if the last bytes are, because a stream may end between any two
+        // batches.
         let mut rest = Vec::new();
         match self.stream.get_mut().read_to_end(&mut rest) {
             Ok(_) if rest.ends_with(ARROW_MAGIC) => None,
@@ -134,7 +137,7 @@ fn damaged(path: &Path, format: Format, error: &dyn std::fmt::Display) -> Error 
     Error::Damaged { path: path.to_owned(), format: format.to_owned(), found: error.to_string() }
 }
 
-/// What is known of a table before its rows are read.
+/// The path and the columns of a table.
 struct Table {
     path: PathBuf,
     header: Vec<String>,
@@ -185,7 +188,8 @@ impl Table {
         [Some(prompt), id, candidates, tools].into_iter().flatten().collect()
     }
 
-    /// The same columns, each by its name.
+    /// Returns the names of the columns that were found, so that they are found again after others
+    /// are removed.
     fn chosen(&self) -> Columns {
         let name = |place: Option<usize>| {
             Some(place.map_or_else(String::new, |place| self.header[place].clone()))
@@ -210,7 +214,7 @@ impl Table {
         }
     }
 
-    /// A row of a batch; `number` counts the rows of the table from 0.
+    /// Reads a row of a batch. `number` counts the rows of the table from 0.
     fn row(&self, batch: &RecordBatch, at: usize, number: usize) -> Row {
         let id = match self.places.id {
             Some(place) => cells::id(batch.column(place), at),
@@ -236,12 +240,12 @@ impl Table {
     }
 }
 
-/// The rows of a table, batch after batch.
+/// The rows of a table, one batch after the other.
 struct TableRows<B> {
     batches: B,
     table: Table,
     format: Format,
-    /// The batch that is read, and its next row: a row is made when it is asked for.
+    /// The current batch and its next row. A row is read only when it is requested.
     batch: Option<(RecordBatch, usize)>,
     next: usize,
 }

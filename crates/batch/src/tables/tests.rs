@@ -1,4 +1,4 @@
-//! Damaged tables: each is an error or other rows, never a panic.
+//! Tests that a damaged table results in an error or other rows, and never in a panic.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn bytes(format: Format) -> Vec<u8> {
     to.into_inner().unwrap()
 }
 
-/// The prompts of a file, as far as it can be read.
+/// Counts the prompts of a file.
 fn prompts(path: &Path, format: Format) -> Result<usize, crate::Error> {
     let format = FileFormat { format, ..FileFormat::default() };
     let input = Input::open(path, format, Columns::default())?;

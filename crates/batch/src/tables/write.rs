@@ -1,4 +1,4 @@
-//! Columns out of rows of the journal.
+//! Converts rows of the journal to columns.
 
 use std::fmt::Display;
 use std::io;
@@ -25,10 +25,10 @@ use serde_json::value::RawValue;
 use crate::record::{IdType, Layout, OutputRecord};
 use crate::writer::{COLUMNS, RowWriter, Sink};
 
-/// Bytes of rows that Parquet gathers before it writes a group of them.
+/// The size, in bytes, from which the rows collected so far are written as a Parquet row group.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// A tool of a row. `explanation` and `needs` come with `--explain`.
+/// A tool of a row. `explanation` and `needs` are present with `--explain`.
 #[derive(Deserialize)]
 struct ToolRecord<'a> {
     id: String,
@@ -39,7 +39,7 @@ struct ToolRecord<'a> {
     needs: Option<&'a RawValue>,
 }
 
-/// Makes batches of rows.
+/// Builds batches from rows.
 struct Batches {
     layout: Layout,
     schema: SchemaRef,
@@ -139,7 +139,7 @@ impl Batches {
         self.list(6, (lengths, Arc::new(ids)), Some(NullBuffer::from(there)))
     }
 
-    /// The column at `place`, of lists of these lengths.
+    /// Builds the column at `place` from lists of these lengths.
     fn list(
         &self,
         place: usize,
@@ -155,7 +155,7 @@ impl Batches {
     }
 }
 
-/// The ids, in the type of the input's column.
+/// Builds the column of ids in the type of the input's column.
 fn id_column(of: &IdType, ids: Vec<Option<String>>) -> io::Result<ArrayRef> {
     let IdType::Column(of) = of else { return Ok(Arc::new(StringArray::from(ids))) };
     Ok(match of {
@@ -186,7 +186,6 @@ where
     Ok(Arc::new(ids.into_iter().collect::<PrimitiveArray<T>>()))
 }
 
-/// Writes Arrow IPC.
 pub(crate) struct ArrowRows {
     batches: Batches,
     to: ArrowSink,
@@ -230,7 +229,7 @@ impl RowWriter for ArrowRows {
     }
 }
 
-/// Writes Parquet, with pages that every reader unpacks (snappy).
+/// Writes Parquet with snappy, which every reader supports.
 pub(crate) struct ParquetRows {
     batches: Batches,
     to: ArrowWriter<Sink>,
@@ -260,7 +259,7 @@ impl RowWriter for ParquetRows {
     }
 }
 
-/// The error of the place that is written to, where that is the cause.
+/// Returns the I/O error that caused an Arrow error, if there is one.
 fn of_arrow(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, source) => source,

@@ -1,4 +1,4 @@
-//! Tells the format of a tool by its fields.
+//! Detects the format of a tool from its fields.
 
 use serde_json::value::RawValue;
 
@@ -39,8 +39,8 @@ const ANTHROPIC_FIELDS: [&str; 11] = [
     "max_uses",
 ];
 
-/// The format of an object; `None` where it is not a tool. `listed` says that it is in a list of
-/// tools, where less evidence is enough, and `mcp` that the list is MCP's.
+/// Returns the format of an object, or `None` if it is not a tool. `listed` is `true` inside a list
+/// of tools, where less evidence is enough, and `mcp` inside the result of an MCP response.
 pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     let has = |key: &str| row.get(key).is_some_and(|raw| !is_null(raw));
     let is_object = |key: &str| row.get(key).is_some_and(|raw| fields(raw).is_some());
@@ -60,7 +60,7 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     if mcp {
         return Some(Format::Mcp);
     }
-    // Before MCP's own fields: rows of ours may be MCP's tools with something added.
+    // Checked before MCP's own fields, because a row of ours may be an MCP tool with fields added.
     if is_marked_as_ours(row) {
         return Some(Format::Own);
     }
@@ -79,9 +79,9 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     })
 }
 
-/// Decides whether those tools of a list that could be either are ours or MCP's. One tool with fields
-/// of one format alone decides for all; our fields come before MCP's, because rows of ours are made by
-/// adding to MCP's tools.
+/// Decides whether the ambiguous tools of a list are in our format or in MCP's. One tool with
+/// fields of only one format decides for all. Our fields take precedence over MCP's, because our
+/// rows are made by adding fields to MCP tools.
 pub(super) fn of_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Option<Format> {
     let mut found = None;
     for row in rows.into_iter().filter_map(fields) {
@@ -102,7 +102,8 @@ fn only(row: &Fields<'_>, known: &[&str]) -> bool {
     row.keys().all(|key| known.contains(&key.as_str()))
 }
 
-/// Whether most fields are known: a `package.json` has a name and a description too.
+/// Whether more than half of the fields are known. A name and a description are not enough, because
+/// a `package.json` has both too.
 fn mostly_known(row: &Fields<'_>) -> bool {
     row.keys().filter(|key| jsonl::is_known(key)).count() * 2 > row.len()
 }

@@ -1,4 +1,4 @@
-//! Our own format: a tool as a JSON object on one line, or with the same fields as a TOML table.
+//! Our own format: a tool as a JSON object on one line, or as a TOML table with the same fields.
 
 use crate::details::{self, Details};
 use crate::row::Row;
@@ -10,17 +10,17 @@ const IDENTITY: [&str; 4] = ["id", "server", "operation", "mcp"];
 const PLAIN: [&str; 6] =
     ["name", "title", "description", "input_schema", "inputSchema", "parameters"];
 
-/// Every field that tells a row of ours from one of another format.
+/// Returns every field that distinguishes our rows from those of other formats.
 pub(super) fn marks() -> impl Iterator<Item = &'static str> {
     IDENTITY.into_iter().chain(details::FIELDS)
 }
 
-/// MCP's fields that a row of ours may have, because rows are made by adding to MCP's tools.
+/// MCP's fields that our rows may have, because they are made by adding fields to MCP tools.
 const FOREIGN: [&str; 6] = ["annotations", "outputSchema", "execution", "icons", "_meta", "type"];
 
 const SCHEMA_KEYS: [&str; 3] = ["input_schema", "inputSchema", "parameters"];
 
-/// Whether a row of ours may have the field.
+/// Whether the field is allowed in our rows.
 pub(super) fn is_known(key: &str) -> bool {
     known().any(|known| known == key)
 }
@@ -29,7 +29,7 @@ fn known() -> impl Iterator<Item = &'static str> {
     PLAIN.into_iter().chain(marks()).chain(FOREIGN)
 }
 
-/// Reads a row of ours. Its `id`, where there is one, is kept as it is.
+/// Reads a row in our format. Its `id`, if it has one, is kept unchanged.
 pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let own_server = row.text("server");
     let mut tool = row.named(own_server.as_deref().or(server))?;
@@ -48,10 +48,10 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     Some(tool)
 }
 
-/// A tool as one line from which [`read`] makes the same tool.
+/// Writes a tool as one line, from which [`read`] makes an equal tool.
 ///
-/// A schema keeps its bytes, except that a line break in it becomes a space: JSON allows line
-/// breaks only between tokens, so the schema says the same.
+/// A schema keeps its bytes, except that each line break becomes a space. That does not change its
+/// meaning, because JSON allows line breaks only between tokens.
 pub(crate) fn to_row(tool: &Tool) -> String {
     let row = serde_json::to_string(tool)
         .expect("a tool has string keys and finite numbers only. This is a bug.");

@@ -1,8 +1,8 @@
 //! Reads tools from every supported format.
 //!
-//! The content of a file decides its format, never its name. [`syntax`] finds the syntax (JSON, JSON
-//! lines, TOML, YAML) and gives one or more JSON documents; [`walk`] finds the tools in each document,
-//! and the reader of a tool's format reads it.
+//! A file's format is detected from its content, never from its name. [`syntax`] detects the syntax
+//! (JSON, JSON lines, TOML, YAML) and returns one or more JSON documents; [`walk`] finds the tools
+//! in each document and calls the reader of each tool's format.
 
 mod format;
 mod jsonl;
@@ -22,23 +22,26 @@ use crate::{Problem, Tool};
 pub(super) use jsonl::to_row;
 pub(super) use syntax::documents;
 
-/// The tools of a file.
+/// The tools of a file, and the problems found in it.
 #[derive(Debug, Default)]
 pub(super) struct Import {
     pub tools: Vec<ImportedTool>,
     pub problems: Vec<Problem>,
-    /// Messages of a log that are not about tools.
+    /// The number of JSON-RPC messages that are not about tools.
     pub skipped: usize,
 }
 
-/// A tool, and its line where that is known.
+/// A tool, with its line if that is known.
 #[derive(Debug)]
 pub(super) struct ImportedTool {
     pub tool: Tool,
     pub line: Option<usize>,
 }
 
-/// Reads every tool of a source. The error says why the source as a whole was not understood.
+/// Reads every tool of a source.
+///
+/// # Errors
+/// Returns a problem if the source as a whole is invalid.
 pub(super) fn read(source: &Source<'_>) -> Result<Import, Box<Problem>> {
     let documents = documents(source).map_err(|problem| Box::new(source.locate(*problem, None)))?;
     walk::walk(source, &documents)

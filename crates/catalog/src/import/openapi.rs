@@ -1,4 +1,4 @@
-//! Each operation of an OpenAPI 3 description as a tool.
+//! Reads each operation of an OpenAPI 3 description as a tool.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,21 +23,22 @@ use names::Names;
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
 
-/// The member with tiers, facets and examples, in an operation, or at the top for all operations.
+/// The member with tiers, facets and examples: of an operation, or of the document for all
+/// operations.
 const EXTENSION: &str = "x-toolroute";
 
-/// Operations share parts by reference, and every tool has its own copy of them. All tools of a
-/// description together have at most this many bytes, or this many times the file's own where that is
-/// more.
+/// The limit for all tools of a description together, in bytes: this, or `MAX_TIMES` times the size
+/// of the file if that is more. Tools can be larger than the file, because operations share parts
+/// by reference and each tool has its own copy of them.
 const MAX_UNFOLDED: usize = 64 << 20;
 const MAX_TIMES: usize = 4;
 
-/// Characters of a server's name: it is made of the title, which may be of any length, and is in every
-/// id.
+/// The limit for a server's name in characters. The name is made from the title, which may have any
+/// length, and is part of every id.
 const SERVER_CHARS: usize = 128;
 
 pub(super) fn is_document(members: &Fields<'_>) -> bool {
-    // Without quotes YAML has a number here.
+    // An unquoted version in YAML is a number.
     let version = members.get("openapi").map(|raw| raw.get().trim_matches('"'));
     version.is_some_and(|version| version == "3" || version.starts_with("3."))
         && members.contains_key("paths")
@@ -54,7 +55,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     let server = root["info"]["title"].as_str();
     let server =
         server.map(|title| slug(title, '-').chars().take(SERVER_CHARS).collect::<String>());
-    // A title without a letter or digit leaves nothing.
+    // A title without letters and digits makes an empty name.
     let server = server.filter(|name| !name.is_empty());
     let (shared, problems) = extension(&root[EXTENSION], source);
     // Reported once, not for every operation.
@@ -86,7 +87,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     import
 }
 
-/// What `x-toolroute` declares; nothing where it has an error.
+/// Returns what `x-toolroute` declares, or nothing if it contains an error; and its problems.
 fn extension(value: &Value, source: &Source<'_>) -> (Details, Vec<Problem>) {
     let Some(raw) = to_raw_value(value).ok().filter(|_| !value.is_null()) else {
         return Default::default();
@@ -112,7 +113,7 @@ fn operations(root: &Value) -> impl Iterator<Item = Operation<'_>> {
     })
 }
 
-/// The references to paths that could not be followed.
+/// Returns the references in `paths` that could not be followed.
 fn unresolved_paths(root: &Value) -> BTreeSet<String> {
     let mut refs = Refs::new(root);
     for item in root["paths"].as_object().into_iter().flat_map(|paths| paths.values()) {
@@ -133,14 +134,14 @@ struct Api<'a> {
     names: Names<'a>,
     server: Option<String>,
     source: &'a Source<'a>,
-    /// What the top of the document declares for every tool, and its bytes.
+    /// What the document declares for every tool, and its size in bytes.
     shared: Details,
     shared_bytes: usize,
-    /// Bytes of all tools so far.
+    /// The size of all tools so far in bytes.
     unfolded: usize,
-    /// The tools whose schemas were cut by the limits.
+    /// The tools whose schemas were cut at the limits.
     cut: Vec<ToolId>,
-    /// The tools whose body cannot be sent, with its media type.
+    /// The tools whose body cannot be sent, each with the body's media type.
     unsupported_bodies: Vec<(ToolId, String)>,
     /// The references that could not be followed.
     unresolved: BTreeSet<String>,
@@ -185,7 +186,8 @@ impl Api<'_> {
         import.problems.extend(problems);
     }
 
-    /// One warning for all tools whose schemas were cut: an API has thousands of operations.
+    /// Returns one warning for all tools whose schemas were cut, because an API may have thousands
+    /// of operations.
     fn schema_problem(&self) -> Option<Problem> {
         let first = self.cut.first()?;
         let found = format!("{} larger, with empty schemas for the rest", self.cut.len());
@@ -195,8 +197,8 @@ impl Api<'_> {
         Some(problem.tool(first.as_str()).field("input_schema"))
     }
 
-    /// One warning for all tools whose body cannot be sent. They stay: where the body is optional, calls
-    /// work without it.
+    /// Returns one warning for all tools whose body cannot be sent. The tools are kept, because
+    /// calls without the body work if it is optional.
     fn body_problem(&self) -> Option<Problem> {
         let (first, _) = self.unsupported_bodies.first()?;
         let each = self.unsupported_bodies.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
@@ -206,8 +208,8 @@ impl Api<'_> {
         Some(problem.tool(first.as_str()).field("requestBody"))
     }
 
-    /// One warning for all references that could not be followed: what they name is missing from the
-    /// arguments, or is not checked.
+    /// Returns one warning for all references that could not be followed. What they refer to is
+    /// missing from the arguments or is not validated.
     fn reference_problem(&self) -> Option<Problem> {
         let found =
             (!self.unresolved.is_empty()).then(|| listed(self.unresolved.iter().cloned()))?;
@@ -217,10 +219,11 @@ impl Api<'_> {
         Some(Problem::new(Severity::Warning, expected, found, cure).field("$ref"))
     }
 
-    /// One object of all parameters and the body's members. A body that is not an object, or has a
-    /// member named like a parameter, becomes the property `body`.
+    /// Returns an object with all parameters and the members of the body, whether the limits cut a
+    /// schema, and the references that could not be followed.
     ///
-    /// With it, whether the limits cut a schema, and the references that could not be followed.
+    /// A body that is not an object, or has a member with the name of a parameter, becomes one
+    /// property: `body`, or `body_content` if that name is taken.
     fn input(&self, at: &Operation<'_>) -> (Input, bool, BTreeSet<String>) {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
@@ -231,7 +234,8 @@ impl Api<'_> {
         (input, refs.was_cut(), refs.into_unresolved())
     }
 
-    /// How the operation is sent: to the first server of the nearest list of servers.
+    /// Returns how the operation is sent: to the first server in the `servers` of the operation, of
+    /// its path or of the document, in this order.
     fn http_operation(&self, at: &Operation<'_>, input: &Input) -> HttpOperation {
         let owners = [at.operation, at.item, self.root];
         let server = owners.iter().find_map(|owner| address(&owner["servers"][0]));
@@ -244,7 +248,8 @@ impl Api<'_> {
         }
     }
 
-    /// The operation's parameters, then those of its path that it does not redefine.
+    /// Returns the operation's parameters, then those of its path that it does not redefine.
+    /// References that could not be followed are included, so that they are reported.
     fn parameters<'v>(&'v self, at: &'v Operation<'_>) -> Vec<&'v Value> {
         let refs = Refs::new(self.root);
         let mut kept: Vec<&Value> = Vec::new();
@@ -265,7 +270,7 @@ impl Api<'_> {
     }
 }
 
-/// What HTTP itself says of the effects of a method (RFC 9110, section 9.2).
+/// Returns the effects that HTTP defines for a method (RFC 9110, section 9.2).
 fn hints(method: &str) -> Hints {
     let read_only = matches!(method, "get" | "head" | "options" | "trace");
     let idempotent = read_only || matches!(method, "put" | "delete");
@@ -277,13 +282,14 @@ fn hints(method: &str) -> Hints {
     }
 }
 
-/// Headers that OpenAPI ignores as parameters: the security scheme and the media types set them.
+/// Whether OpenAPI ignores a header parameter of this name. The security scheme and the media types
+/// set these headers.
 fn is_ignored(header: &str) -> bool {
     ["accept", "content-type", "authorization"].iter().any(|name| name.eq_ignore_ascii_case(header))
 }
 
-/// A server's address with its variables at their defaults. Variables within a default are not
-/// replaced, and an address that would become too long stays as it is.
+/// Returns a server's address with the defaults of its variables. Variables within a default are
+/// not replaced. An address that would become too long is returned unchanged.
 fn address(server: &Value) -> Option<String> {
     const MOST: usize = 2_048;
     let url = server["url"].as_str()?;
@@ -295,7 +301,7 @@ fn address(server: &Value) -> Option<String> {
         address.push_str(before);
         match &server["variables"][name]["default"] {
             Value::String(text) => address.push_str(text),
-            // A port without quotes is a number.
+            // An unquoted port is a number.
             Value::Number(number) => address.push_str(&number.to_string()),
             _ => address.extend(["{", name, "}"]),
         }
@@ -308,7 +314,7 @@ fn address(server: &Value) -> Option<String> {
     Some(address)
 }
 
-/// The first few of many, for a problem's single line.
+/// Joins the first few items and the number of the others, because a problem is one line.
 fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
     const FEW: usize = 8;
     let more = many.len().saturating_sub(FEW);
@@ -316,7 +322,7 @@ fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
     if more == 0 { few } else { format!("{few} and {more} more") }
 }
 
-/// Bytes that a tool copies from the document.
+/// Returns the number of bytes that a tool copies from the document.
 fn size(tool: &Tool) -> usize {
     let schema = tool.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
     let categories: usize = tool.categories.iter().map(String::len).sum();
@@ -341,7 +347,8 @@ fn strings(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Lower-case letters and digits, anything else as single separators: `Pet Store!` → `pet-store`.
+/// Returns the text in lower case, with letters and digits only; each run of other characters
+/// becomes one separator: `Pet Store!` → `pet-store`.
 fn slug(text: &str, separator: char) -> String {
     let mut slug = String::new();
     for character in text.chars().flat_map(char::to_lowercase) {

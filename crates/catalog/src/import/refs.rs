@@ -4,21 +4,23 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Schemas that refer to each other grow exponentially when references are resolved; no tool's
-/// parameters need more than this many values.
+/// The limit for the values of an operation's schemas. Schemas that refer to each other grow
+/// exponentially when references are resolved, and the parameters of no real tool need this many
+/// values.
 const MAX_VALUES: usize = 4_000;
 
-/// Deeper than any schema that a model could fill in, and shallow enough for the stack, with what
-/// the parser allows (128) on top.
+/// The limit for the depth of nested references. It exceeds any schema that a model could fill in,
+/// and fits on the stack together with the depth that the parser allows (128).
 const MAX_DEPTH: usize = 64;
 
-/// A schema of more text than this fills a model's context by itself.
+/// The limit for the text of an operation's schemas in bytes. More would fill a model's context by
+/// itself.
 const MAX_BYTES: usize = 256 << 10;
 
 /// Members whose content is data, in which `$ref` is a plain key.
 const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
-/// Members that hold schemas by name; any name is allowed, `default` and `enum` too.
+/// Members that hold schemas by name. Any name is allowed, including `default` and `enum`.
 const NAMED: [&str; 5] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
@@ -51,21 +53,23 @@ impl<'a> Refs<'a> {
         self.cut
     }
 
-    /// The references that lead out of the document or nowhere.
+    /// Returns the references that lead out of the document or to a missing value.
     pub fn into_unresolved(self) -> BTreeSet<String> {
         self.unresolved
     }
 
-    /// Notes a value that is still a reference after it was followed.
+    /// Records a value as unresolved if it is still a reference after it was followed.
     pub fn note(&mut self, followed: &Value) {
-        /// No address is longer, and a problem is one line.
+        /// The limit for a reference in characters. No real address is longer, and a problem is one
+        /// line.
         const MOST: usize = 200;
         if let Some(reference) = followed.get("$ref").and_then(Value::as_str) {
             self.unresolved.insert(reference.chars().take(MOST).collect());
         }
     }
 
-    /// The value at the end of a chain of local references; for parts that are read, not copied.
+    /// Returns the value at the end of a chain of local references, for parts that are read without
+    /// being copied.
     pub fn follow(&self, value: &'a Value) -> &'a Value {
         let mut at = value;
         for _ in 0..MAX_DEPTH {
@@ -77,15 +81,16 @@ impl<'a> Refs<'a> {
         at
     }
 
-    /// A copy of a schema with all local references resolved. A schema that refers to itself becomes
-    /// an empty schema that says so, and beyond the limits any schema becomes an empty one. References to
-    /// other files or the network stay as they are.
+    /// Returns a copy of a schema with all local references resolved. A schema that refers to
+    /// itself becomes an empty schema whose description says so; beyond the limits, any schema
+    /// becomes an empty one. References to other files or the network are left unchanged.
     pub fn resolve(&mut self, schema: &Value) -> Value {
-        // Parameters are shared by reference too, so this may be the thousandth copy.
+        // Checked for each schema, because parameters too are shared by reference, and this may be
+        // the thousandth copy of one.
         if self.is_spent() { json!({}) } else { self.schema(schema) }
     }
 
-    /// A copy of data; `None` beyond the limits.
+    /// Returns a copy of data, or `None` beyond the limits.
     pub fn copy(&mut self, data: &Value) -> Option<Value> {
         (!self.is_spent()).then(|| self.data(data))
     }
@@ -144,8 +149,8 @@ impl<'a> Refs<'a> {
         schemas.iter().map(schema).collect()
     }
 
-    /// The target of a reference, with the members beside the reference over its own: OpenAPI 3.1
-    /// allows a description there.
+    /// Resolves a reference. The members beside the reference override those of its target, because
+    /// OpenAPI 3.1 allows a description there.
     fn replace(&mut self, path: &str, reference: &Value, beside: &Map<String, Value>) -> Value {
         if self.is_spent() || self.depth > MAX_DEPTH {
             self.cut = true;
@@ -170,7 +175,7 @@ impl<'a> Refs<'a> {
     }
 }
 
-/// About as many bytes as the data takes as text.
+/// Returns the approximate length of the data as JSON text, in bytes.
 fn bytes(data: &Value) -> usize {
     const SMALL: usize = 4;
     SMALL
@@ -182,7 +187,7 @@ fn bytes(data: &Value) -> usize {
         }
 }
 
-/// The JSON pointer of a reference within the document.
+/// Returns the JSON pointer of a reference within the document.
 fn local(value: &Value) -> Option<&str> {
     value.get("$ref")?.as_str()?.strip_prefix('#')
 }

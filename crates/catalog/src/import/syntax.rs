@@ -1,4 +1,4 @@
-//! Parses the text of a file as JSON documents, whatever its syntax.
+//! Parses a file of any supported syntax as JSON documents.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,18 @@ use toml::Value as Toml;
 use crate::source::Source;
 use crate::{Problem, Severity};
 
-/// The JSON values of a source, in order, and a problem for each line that is not one.
+/// The JSON values of a source, in order, and a problem for each invalid line.
 #[derive(Debug, Default)]
 pub(crate) struct Documents<'a> {
     pub values: Vec<Cow<'a, RawValue>>,
     pub problems: Vec<Problem>,
 }
 
-/// Finds the syntax by trying: a sequence of JSON values, JSON lines of which some are broken, TOML,
-/// YAML. YAML is last, because nearly every text is YAML. Bytes that are not text cost only their line in
-/// JSON lines, and the whole file in any other syntax.
+/// Parses the text with the first syntax that fits: a sequence of JSON values, JSON lines (some of
+/// which may be broken), TOML, YAML. YAML is last, because nearly every text is valid YAML.
+///
+/// Bytes that are not text invalidate only their line in JSON lines, and the whole file in any
+/// other syntax.
 pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
     let text = source.text();
     if text.trim().is_empty() {
@@ -57,7 +59,8 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
     }
 }
 
-/// By the core schema of YAML 1.2, as OpenAPI has it: `no` is Norway, and only `false` is false.
+/// Parses YAML by the core schema of YAML 1.2, as OpenAPI requires: `no` is a string (Norway's country
+/// code), and only `true` and `false`, also in capitals, are booleans.
 fn yaml(text: &str) -> Result<serde_json::Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options)
@@ -70,8 +73,8 @@ fn json_values(text: &str) -> Result<Vec<Cow<'_, RawValue>>, serde_json::Error> 
         .collect()
 }
 
-/// Reads line by line where at least half of the lines look like JSON objects; a broken line costs
-/// only itself.
+/// Parses line by line if at least half of the lines look like JSON objects. A broken line does not
+/// affect the others. Returns `None` if no line is valid.
 fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
     let lines = || source.text().lines().map(str::trim).filter(|line| !line.is_empty());
     let alike = lines().filter(|line| line.starts_with('{') && line.ends_with('}')).count();
@@ -120,7 +123,8 @@ fn converted<'a>(value: serde_json::Value) -> Documents<'a> {
     Documents { values: vec![Cow::Owned(value)], problems: Vec::new() }
 }
 
-/// A TOML document as a JSON object, keys in their order, so that one set of readers serves both.
+/// Converts a TOML document to a JSON object with the same order of keys, so that the same readers
+/// serve both.
 fn toml_to_json(text: &str) -> Result<Json, toml::de::Error> {
     text.parse::<toml::Table>().map(|table| toml_value_to_json(Toml::Table(table)))
 }
@@ -141,7 +145,7 @@ fn toml_value_to_json(value: Toml) -> Json {
 }
 
 fn unreadable(expected: &str, error: &dyn std::fmt::Display) -> Problem {
-    // A parser's report may have several lines with an excerpt; a problem has one.
+    // A parser's message may have several lines with an excerpt, but a problem has one line.
     let report = error.to_string();
     let first = report.lines().next().unwrap_or_default();
     let found = first.trim_start_matches("error: ").trim_end_matches(':').to_owned();

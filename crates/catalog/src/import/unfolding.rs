@@ -1,4 +1,4 @@
-//! Tests of what an API description unfolds to.
+//! Tests of API descriptions whose references are resolved.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn a_second_yaml_document_is_named_as_such() {
     assert_eq!(read_text("---\ntools:\n - name: x\n").tools.len(), 1);
 }
 
-/// `$ref`s to one value of 300 kB: `operations` with `parameters` each.
+/// Builds an API description in which many operations refer to the values of `shared`.
 fn amplifier(shared: Value, operations: usize, parameters: usize, parameter: Value) -> String {
     let mut paths = serde_json::Map::new();
     for operation in 0..operations {

@@ -1,11 +1,11 @@
-//! One tool as MCP, OpenAI, Anthropic and vLLM's semantic router define it.
+//! Reads a tool in the formats of MCP, OpenAI, Anthropic and vLLM's semantic router.
 
 use crate::details::Details;
 use crate::row::Row;
 use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
-/// A tool of MCP's `tools/list`. Its own title comes before that of its annotations, as the
-/// specification says.
+/// Reads a tool of MCP's `tools/list`. Its own title takes precedence over that of its annotations,
+/// as the specification requires.
 pub(super) fn read_mcp(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
     let (hints, title) = row.annotations();
@@ -16,10 +16,10 @@ pub(super) fn read_mcp(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> 
     Some(tool)
 }
 
-/// An Anthropic tool with an `input_schema`, or a vendor's own one such as
-/// `{"type": "web_search_20250305", "name": "web_search"}`.
+/// Reads an Anthropic tool with an `input_schema`, or one that a vendor provides, such as `{"type":
+/// "web_search_20250305", "name": "web_search"}`.
 ///
-/// A vendor's tool without a name (OpenAI's `{"type": "file_search"}`) is known by its type.
+/// A vendor's tool without a name (OpenAI's `{"type": "file_search"}`) is named by its type.
 pub(super) fn read_anthropic(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     if row.value("name").is_some() {
         let mut tool = row.named(server)?;
@@ -38,7 +38,7 @@ pub(super) fn read_anthropic(row: &mut Row<'_>, server: Option<&str>) -> Option<
     Some(Tool::new(server, &kind, &description))
 }
 
-/// `{"type": "function", "function": {"name": …, "parameters": …}}`.
+/// Reads `{"type": "function", "function": {"name": …, "parameters": …}}`.
 pub(super) fn read_openai_nested(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut function = row.child("function")?;
     let tool = read_openai_flat(&mut function, server);
@@ -46,8 +46,8 @@ pub(super) fn read_openai_nested(row: &mut Row<'_>, server: Option<&str>) -> Opt
     tool
 }
 
-/// `{"type": "custom", "custom": {"name": …, "description": …}}`: it takes free text, so it has no
-/// schema.
+/// Reads `{"type": "custom", "custom": {"name": …, "description": …}}`. The tool takes free text,
+/// so it has no schema.
 pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut custom = row.child("custom")?;
     let tool = custom.named(server);
@@ -55,19 +55,20 @@ pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Opt
     tool
 }
 
-/// `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
+/// Reads `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
 pub(super) fn read_openai_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
-    // Some exports keep MCP's or Anthropic's key inside OpenAI's object.
+    // Some exports keep the key of MCP or Anthropic inside OpenAI's object.
     let key =
         ["parameters", "inputSchema", "input_schema"].into_iter().find(|k| row.value(k).is_some());
     tool.input_schema = key.and_then(|key| row.schema(key));
     Some(tool)
 }
 
-/// `{"tool": {an OpenAI tool}, "description": …, "category": …, "tags": […]}`.
+/// Reads `{"tool": {an OpenAI tool}, "description": …, "category": …, "tags": […]}`.
 ///
-/// The entry's description is written for retrieval, so it comes before the function's.
+/// The entry's description takes precedence over the function's, because it is written for
+/// retrieval.
 pub(super) fn read_vllm_entry(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut inner = row.child("tool")?;
     let tool = if inner.value("function").is_some() {

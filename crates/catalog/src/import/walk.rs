@@ -1,4 +1,4 @@
-//! From a JSON document down to the tools in it.
+//! Finds the tools in JSON documents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,8 @@ use crate::source::Source;
 use crate::validate;
 use crate::{Problem, Severity, Tool, ToolId};
 
-/// The deepest known capture is an array of pages, response, result, tools. The limit keeps a hostile
-/// file from exhausting the stack.
+/// The limit for the depth of a document. The deepest known capture is an array of pages, response,
+/// result, tools. The limit keeps a hostile file from exhausting the stack.
 const MAX_DEPTH: usize = 8;
 
 pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Import, Box<Problem>> {
@@ -29,15 +29,15 @@ pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Imp
     walker.finish()
 }
 
-/// What the enclosing values say of a place in a document.
+/// What the enclosing values determine about a place in a document.
 #[derive(Clone, Default)]
 struct Scope {
     server: Option<String>,
-    /// Inside a list of tools.
+    /// Whether the place is inside a list of tools.
     listed: bool,
-    /// Inside the result of an MCP response.
+    /// Whether the place is inside the result of an MCP response.
     mcp: bool,
-    /// [`Format::Own`] or [`Format::Mcp`], where the enclosing list decided between the two.
+    /// [`Format::Own`] or [`Format::Mcp`] if the enclosing list decided between the two.
     family: Option<Format>,
     depth: usize,
 }
@@ -52,7 +52,7 @@ impl Scope {
     }
 
     fn of_list(self, items: &[&RawValue]) -> Self {
-        // What is in an MCP response is MCP's.
+        // A list in an MCP response needs no decision: its tools are MCP's.
         let family = if self.mcp { None } else { format::of_list(items.iter().copied()) };
         Self { listed: true, family, ..self }
     }
@@ -61,18 +61,18 @@ impl Scope {
 struct Walker<'s, 't> {
     source: &'s Source<'t>,
     import: Import,
-    /// Whether anything at all was a list of tools, a tool or an API description.
+    /// Whether the file contains a list of tools, a tool or an API description.
     recognised: bool,
-    /// One for each value that holds no tool.
+    /// One for each value without a tool.
     unrecognised: Vec<Problem>,
-    /// One for each message of a log that holds no list of tools. They are reported only where the
-    /// log has no such list.
+    /// One for each message of a log without a list of tools. They are reported only if no message
+    /// has such a list.
     other_messages: Vec<Problem>,
-    /// The methods of a log's requests, by the text of their ids.
+    /// The methods of a log's requests, by the JSON text of their ids.
     methods: HashMap<String, String>,
-    /// The server that an earlier response of the same capture names.
+    /// The name of the server from an earlier response of the same capture.
     introduced: Option<String>,
-    /// Set while the last MCP page says that another one follows: its line, where that is known.
+    /// `Some` if the last MCP page announces another one: the page's line, if that is known.
     unfinished: Option<Option<usize>>,
     unknown_fields: HashSet<String>,
     /// The first tool without a name of each type.
@@ -152,8 +152,8 @@ impl<'s, 't> Walker<'s, 't> {
         }
     }
 
-    /// Reads a JSON-RPC response. That of `initialize` holds no tools, but names the server of the ones
-    /// that follow.
+    /// Reads a JSON-RPC response. The response to `initialize` contains no tools, but it names the
+    /// server of the tools that follow.
     fn response(&mut self, response: &Fields<'_>, scope: &Scope) {
         let result = response["result"];
         let Some(members) = fields(result) else { return self.reject(result) };
@@ -171,8 +171,8 @@ impl<'s, 't> Walker<'s, 't> {
         }
     }
 
-    /// Whether a message without a result cannot hold tools: it is a request, or an error in answer to
-    /// a request for something else.
+    /// Whether a message without a result cannot contain tools, because it is a request, or the
+    /// error response to a request other than `tools/list`.
     fn is_other_message(&mut self, message: &Fields<'_>) -> bool {
         let id = message.get("id").map(|id| id.get().to_owned());
         if let Some(method) = message.get("method").and_then(|raw| string(raw)) {
@@ -188,8 +188,8 @@ impl<'s, 't> Walker<'s, 't> {
         self.other_messages.push(problem);
     }
 
-    /// Reads an object with a list of tools: an MCP result, a request body, or a file in our format.
-    /// Returns whether it is one.
+    /// Reads an object with a list of tools: an MCP result, a request body, or a file in our
+    /// format. Returns `false` for other objects.
     fn lists(&mut self, members: &Fields<'_>, scope: &Scope) -> bool {
         let list = |key: &str| members.get(key).and_then(|raw| elements(raw));
         let (tools, functions) = (list("tools"), list("functions"));
@@ -206,7 +206,8 @@ impl<'s, 't> Walker<'s, 't> {
         true
     }
 
-    /// Reads `{"one server": {"tools": […]}, "another": […]}`, or a list of captures with names.
+    /// Reads `{"one server": {"tools": […]}, "another": […]}`, or a list of captures that contain
+    /// their names.
     fn captures(&mut self, raw: &RawValue, scope: &Scope) {
         if elements(raw).is_some() {
             return self.value(raw, &Scope { mcp: true, ..scope.clone() });
@@ -224,7 +225,7 @@ impl<'s, 't> Walker<'s, 't> {
             format => format,
         };
         let server = scope.server.clone().or_else(|| self.introduced.clone()).or_else(|| {
-            // Only MCP's results are lists of one server that may leave its name out.
+            // Only MCP results are lists of one server that may omit its name.
             (format == Format::Mcp).then(|| self.source.stem().map(str::to_owned)).flatten()
         });
         let server = server.as_deref();
@@ -254,8 +255,9 @@ impl<'s, 't> Walker<'s, 't> {
         self.import.tools.extend(tool.filter(|_| !failed).map(|tool| ImportedTool { tool, line }));
     }
 
-    /// A vendor's tool without a name is known by its type. Two different ones of a type are an error,
-    /// since what makes them differ is not kept.
+    /// Returns an error for a vendor's tool without a name that differs from an earlier one of the
+    /// same type. Such a tool is named by its type, and the members that make the two differ are
+    /// not kept.
     fn second_of_type(&mut self, tool: &Tool, raw: &RawValue) -> Option<Problem> {
         let value: Value = serde_json::from_str(raw.get()).ok()?;
         let first = self.nameless.entry(tool.id.clone()).or_insert_with(|| value.clone());
@@ -272,7 +274,7 @@ impl<'s, 't> Walker<'s, 't> {
         self.report(api.problems, None);
     }
 
-    /// Keeps problems; an unknown field is reported once a file, not once a tool.
+    /// Adds problems. An unknown field is reported once per file instead of once per tool.
     fn report(&mut self, problems: Vec<Problem>, line: Option<usize>) {
         for problem in problems {
             let unknown = problem.found.starts_with("the unknown field");
@@ -317,7 +319,7 @@ fn with_keys(raw: &RawValue, members: Option<&Fields<'_>>) -> String {
     }
 }
 
-/// The name of a capture's server: `serverInfo.name`, `server`, or the capture's `name`.
+/// Returns the name of a capture's server: `serverInfo.name`, `server`, or the capture's `name`.
 fn server_name(members: &Fields<'_>) -> Option<String> {
     let inner = |key: &str| {
         let info = fields(members.get(key)?)?;
@@ -334,7 +336,7 @@ fn servers<'a>(members: &Fields<'a>) -> Option<&'a RawValue> {
     members.get("servers").copied().filter(|raw| fields(raw).is_some() || elements(raw).is_some())
 }
 
-/// Whether every member is a capture, so that the keys are servers' names.
+/// Whether every member is a capture, so that the keys are names of servers.
 fn is_capture_map(members: &Fields<'_>) -> bool {
     let is_capture = |raw: &&RawValue| {
         fields(raw).is_some_and(|inner| {
@@ -345,7 +347,7 @@ fn is_capture_map(members: &Fields<'_>) -> bool {
     !members.is_empty() && members.values().all(is_capture)
 }
 
-/// An object's members in the order of the file, for the order of the catalog.
+/// Returns an object's members in the order of the file, which is the order of the catalog.
 fn ordered(raw: &RawValue) -> Option<Vec<(String, &RawValue)>> {
     let members = fields(raw)?;
     // Members are slices of one text, so sorting by address restores their order.

@@ -1,4 +1,4 @@
-//! Whatever comes in: nothing panics, and what goes out comes back the same.
+//! Property tests: no input causes a panic, and tools that are written are read back unchanged.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Keys that the readers look for, so that they get something to stumble over.
+/// Generates mostly keys that the readers look for, so that random objects reach their code.
 fn key() -> impl Strategy<Value = String> {
     let known = [
         "tools",
@@ -106,7 +106,8 @@ fn facets() -> impl Strategy<Value = Facets> {
 }
 
 fn signals() -> impl Strategy<Value = Vec<IntentSignal>> {
-    // The `zq` keeps them from matching what people ask every day, which is refused.
+    // The prefix `zq` keeps the patterns from matching everyday prompts, because such patterns are
+    // rejected.
     let signal = ("zq[a-zא-ת]{1,8}[*+?]?", -1.0f32..=1.0, option::of(".{0,6}")).prop_map(
         |(pattern, weight, exclusive_intent)| IntentSignal { pattern, weight, exclusive_intent },
     );
@@ -249,7 +250,7 @@ proptest! {
     #[test]
     fn texts_are_made_of_any_tool(tool in tool()) {
         prop_assert!(embedding_text(&tool).chars().count() <= 1_000);
-        // One character stands for eighteen at most (NFKC of U+FDFA).
+        // NFKC expands one character to at most eighteen (U+FDFA).
         let counted = keyword_fields(&tool).description.chars().count();
         prop_assert!(counted <= 18 * tool.description.chars().count());
     }

@@ -1,4 +1,5 @@
-//! Collected catalogs, nearly all of them honest: what the defences do to those.
+//! Measures how much sanitising and the detection of suspicious tools change collected catalogs,
+//! nearly all of which are honest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -120,7 +120,7 @@ fn public_sets_load_without_a_problem() {
     };
     for entry in entries {
         let path = entry.unwrap().path().join("tools.jsonl");
-        // The largest one takes its time in an unoptimised build.
+        // The largest file takes too long in an unoptimised build.
         if !path.exists() || fs::metadata(&path).unwrap().len() > 10_000_000 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What the room promises, by the code that keeps the promise.
+//! Tests of the catalog.
 
 mod arbitrary;
 mod change;
@@ -21,7 +21,7 @@ pub(super) fn load(name: &str) -> LoadedCatalog {
     Catalog::load(&[fixture(name)], &LoadOptions::default()).unwrap()
 }
 
-/// A fixture that must load without a single problem.
+/// Loads a fixture and asserts that there is no problem.
 pub(super) fn load_clean(name: &str) -> Catalog {
     let loaded = load(name);
     assert_eq!(loaded.problems, [], "{name}");

@@ -28,7 +28,7 @@ const DATAGOV: &str = r#"{"name": "datagov_query", "routing": {"priority": 95,
     "signals": [{"pattern": "נתונים רשמיים|official data", "weight": 0.8, "exclusive_intent": "gov"}],
     "parameter_hints": {"required": ["q"], "examples": {"q": "population"}}}}"#;
 
-/// The tool and the one that takes over from it.
+/// Returns the rows of the tool and of its fallback.
 fn rows() -> String {
     format!("{}\n{{\"name\": \"search\"}}", DATAGOV.replace('\n', " "))
 }
@@ -120,7 +120,7 @@ fn an_author_has_no_say_over_prompts_unless_that_is_allowed() {
     assert_eq!((routing.priority, routing.fallbacks.len()), (Some(95), 1));
     let told: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
     assert!(matches!(&told[..], [one] if one.contains("--author-signals")), "{told:?}");
-    // An overlay is the user's own.
+    // Signals in an overlay are the user's own, so they are kept.
     let overlay =
         "[[overlay]]\nmatch = \"search\"\n[[overlay.routing.signals]]\npattern = \"find\"\n";
     let loaded = load_with("{\"name\": \"search\"}", Some(overlay), false);
@@ -133,7 +133,7 @@ fn patterns_that_match_what_everybody_asks_are_an_error() {
     for (signals, is_broad) in [
         (r#"[{"pattern": "."}]"#, true),
         (r#"[{"pattern": "\\b(the|a|my|to)\\b", "weight": 0.1}]"#, true),
-        // A little of each is as much together.
+        // Several patterns that match too much only together.
         (r#"[{"pattern": "the"}, {"pattern": "my"}, {"pattern": "file|list|data"}]"#, true),
         (r#"[{"pattern": ".", "weight": -1}]"#, false),
         (r#"[{"pattern": "file|folder|document"}]"#, false),

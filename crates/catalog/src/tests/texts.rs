@@ -23,7 +23,7 @@ fn identifiers_become_words() {
         ("_-/.:", " "),
         ("a_B", "a B"),
         ("Chemical Engineering/Forensic", "Chemical Engineering Forensic"),
-        // Only ASCII letters make a boundary, as the regular expression [a-z0-9][A-Z] has it.
+        // Only ASCII letters form a boundary, as in the regular expression [a-z0-9][A-Z].
         ("éÉcole", "éÉcole"),
         ("größeÄndern", "größeÄndern"),
         ("日本語Text", "日本語Text"),
@@ -129,7 +129,7 @@ fn a_schema_of_very_many_properties_is_read_in_linear_time() {
     tool.input_schema = schema(&format!("{{\"properties\": {{{}}}}}", names.join(",")));
     let start = std::time::Instant::now();
     assert_eq!(parameter_names(&tool).len(), 160_000);
-    // Comparing each with each takes minutes here.
+    // A comparison of each name with each other takes minutes here.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 

@@ -61,7 +61,7 @@ pub fn create_with<T, E: From<io::Error>>(
     })
 }
 
-/// Writes a file beside `path` and lets `rename` bring it there.
+/// Writes a temporary file beside `path` and moves it there with `rename`.
 fn publish<T, E: From<io::Error>>(
     path: &Path,
     readers: Readers,

@@ -50,7 +50,7 @@ pub enum Flaw {
     Damaged,
 }
 
-/// The body of a file starts at a multiple of this, so that its numbers can be used where they are.
+/// The body of a file starts at a multiple of this, so that its numbers can be used in place.
 const ALIGNMENT: usize = 64;
 
 /// Formats bytes as lower-case hexadecimal, two digits per byte.
@@ -69,7 +69,7 @@ impl Sealed {
     pub fn seal(&self, header: &impl Serialize, body: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut header =
             serde_json::to_vec(header).expect("strings and numbers are JSON. This is a bug.");
-        // White space after JSON means nothing.
+        // Padding, because JSON allows white space after a value.
         header.resize((FIXED + header.len()).next_multiple_of(ALIGNMENT) - FIXED, b' ');
         let mut bytes = Vec::new();
         bytes.extend_from_slice(&self.magic);

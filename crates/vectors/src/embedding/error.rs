@@ -1,4 +1,4 @@
-//! What can go wrong between a text and its vector.
+//! The errors of loading models and embedding texts.
 
 use std::path::PathBuf;
 

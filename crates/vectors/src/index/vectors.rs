@@ -73,7 +73,7 @@ impl Vectors {
         let bytes = file.get(start..)?.get(..rows.checked_mul(dimension)?.checked_mul(4)?)?;
         let numbers: &[f32] = bytemuck::try_cast_slice(bytes).ok()?;
         let normalised = |row: &[f32]| matches!(scale_to_unit(row, Place::Query), Ok(None));
-        // Elsewhere, a file that is mapped cannot be replaced.
+        // Systems other than Unix cannot replace a mapped file.
         let usable = cfg!(unix)
             && cfg!(target_endian = "little")
             && u32::try_from(rows).is_ok()

@@ -51,8 +51,8 @@ impl<T: Number> Deref for Aligned<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `lines` holds at least `len * size_of::<T>()` initialised bytes (`zeros` and
-        // `resize` see to it), aligned to 64, and every bit pattern is a valid `Number`.
+        // SAFETY: `zeros` and `resize` ensure that `lines` holds at least `len * size_of::<T>()`
+        // initialised bytes. They are aligned to 64, and every bit pattern is a valid `Number`.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 }

@@ -1,11 +1,11 @@
-//! The single object of arguments that an operation takes.
+//! The arguments of an operation as one JSON object.
 
 use serde_json::{Map, Value, json};
 
 use crate::import::refs::Refs;
 use crate::{OperationArgument, OperationBody, Place};
 
-/// A body, except its schema.
+/// A body without its schema.
 struct Body<'a> {
     required: bool,
     encoding: &'a Value,
@@ -17,7 +17,7 @@ pub(super) struct Input {
     properties: Map<String, Value>,
     required: Vec<Value>,
     pub arguments: Vec<OperationArgument>,
-    /// The body, where it is not JSON.
+    /// The body, if it is not JSON.
     pub other_body: Option<OperationBody>,
 }
 
@@ -53,7 +53,8 @@ impl Input {
         self.arguments.push(OperationArgument { joined, deep, sent_as, ..argument });
     }
 
-    /// The name, else `name_suffix`, else that with a number: the first that no other argument has.
+    /// Returns the first of these names that no other argument has: `name`, `name_suffix`,
+    /// `name_suffix_2` and so on.
     fn free(&self, name: &str, suffix: &str) -> String {
         let first = [name.to_owned(), format!("{name}_{suffix}")];
         let numbered = (2..).map(|number| format!("{name}_{suffix}_{number}"));
@@ -62,8 +63,8 @@ impl Input {
         names.find(is_free).expect("numbers do not end. This is a bug.")
     }
 
-    /// Adds a body: as JSON where the operation takes it, else as a form, else as parts. Of any other
-    /// body only the type is kept.
+    /// Adds a body: as JSON if the operation accepts it, otherwise as a form, otherwise as parts.
+    /// Only the media type of any other body is kept.
     pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
         refs.note(body);
         let required = body["required"] == json!(true);
@@ -80,7 +81,7 @@ impl Input {
         if json.is_none() {
             self.other_body = Some(of_type(kind, required));
         }
-        // Without a schema any value is allowed.
+        // A variant without a schema allows any value.
         let schema = variant.get("schema").map_or_else(|| json!({}), |schema| refs.resolve(schema));
         let is_multipart = self.other_body.as_ref().is_some_and(OperationBody::is_multipart);
         self.body_schema(schema, &Body { required, encoding: &variant["encoding"], is_multipart });
@@ -104,8 +105,8 @@ impl Input {
             return;
         }
         if body.is_multipart {
-            // Its parts cannot be told from the arguments of the same names: no call is better than a
-            // wrong one.
+            // The parts cannot be distinguished from the arguments of the same names. The body is
+            // left out, because a refused call is better than a wrong one.
             return;
         }
         let (name, place) = (self.free("body", "content"), Place::Body);
@@ -130,8 +131,8 @@ fn has_members(variant: &Value, refs: &Refs<'_>) -> bool {
     refs.follow(&variant["schema"])["properties"].is_object()
 }
 
-/// The media type of a member that is a file, or a list of files. Its schema is changed to say that a
-/// file is given as text in base64, since arguments are JSON.
+/// Returns the media type of a member that is a file or a list of files; `None` for other members.
+/// Changes the schema of such a member to require text in base64, because arguments are JSON.
 fn file(member: &mut Value, encoding: &Value) -> Option<String> {
     let is_list = member["type"] == json!("array");
     let one = if is_list { member.get_mut("items")? } else { member };
@@ -146,13 +147,13 @@ fn file(member: &mut Value, encoding: &Value) -> Option<String> {
     let said = one.get("description").and_then(Value::as_str).unwrap_or_default();
     let said = format!("{said} (the file's content in base64)");
     one.insert("description".to_owned(), json!(said.trim()));
-    // The server may take several types; the file's own is unknown then.
+    // If the server accepts several types, the type of the file is unknown.
     let kind = encoding["contentType"].as_str().map(str::to_owned).or(declared);
     let kind = kind.filter(|kind| !kind.contains([',', '*']));
     Some(kind.unwrap_or_else(|| "application/octet-stream".to_owned()))
 }
 
-/// The schema of the JSON variant among a parameter's media types.
+/// Returns the schema of the JSON variant among a parameter's media types.
 fn json_schema(content: &Map<String, Value>) -> Option<&Value> {
     content.iter().find(|(kind, _)| is_json(kind))?.1.get("schema")
 }

@@ -1,19 +1,19 @@
-//! Names for operations without an `operationId`.
+//! Names operations that have no `operationId`.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{Operation, slug};
 
-/// The name of each operation, by method and path, where it has no `operationId`.
+/// The names of the operations without an `operationId`, by method and path.
 pub(super) type Names<'a> = HashMap<(&'a str, &'a str), String>;
 
 pub(super) fn own<'a>(at: &Operation<'a>) -> Option<&'a str> {
     at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty())
 }
 
-/// Names operations by method and path: `GET /users/{me}` becomes `get_users_me`. Where that is taken,
-/// it becomes `get_users_by_me`, then that with a number. The path with the fewest parameters gets the
-/// plain name, whatever the document's order.
+/// Names operations by method and path: `GET /users/{me}` becomes `get_users_me`, or
+/// `get_users_by_me` if that name is taken, or the latter with a number. The path with the fewest
+/// parameters gets the plain name, so that the names do not depend on the order of the document.
 pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Names<'a> {
     let mut taken = HashSet::new();
     let mut nameless = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
         }
     }
     nameless.sort_unstable();
-    // All plain names first, so that a unique one is never taken by a numbered one.
+    // Plain names are assigned first, so that a numbered name never takes a unique one.
     let plain = |path: &str, method: &str| slug(&format!("{method} {path}"), '_');
     let mut names = Names::new();
     let mut late = Vec::new();
@@ -44,7 +44,8 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
     names
 }
 
-/// The name, or the name with the first number from 2 on that makes it unique.
+/// Returns the name, or, if it is taken, the name with the first number from 2 on that makes it
+/// unique.
 fn free(name: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);

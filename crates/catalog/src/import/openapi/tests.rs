@@ -1,4 +1,4 @@
-//! Tests of what becomes of operations.
+//! Tests that operations become tools with the right names, arguments and problems.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::import::{Import, read};
 use crate::source::Source;
 use crate::{Operation, Place};
 
-/// An API of these paths.
+/// Imports an API with these paths.
 fn api(paths: Value) -> Import {
     read_text(&json!({"openapi": "3.0.3", "paths": paths}).to_string())
 }

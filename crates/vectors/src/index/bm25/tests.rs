@@ -24,7 +24,7 @@ fn plain(texts: &[&str]) -> Bm25 {
 
 #[test]
 fn the_formula_by_hand() {
-    // "apple" stands in one of two rows, twice, in a text of two counted terms; mean length 1.5.
+    // "apple" occurs twice in one of two rows, as its two counted terms; the mean length is 1.5.
     let score = plain(&["apple apple", "pear"]).search("apples", 5)[0].score;
     let rarity = (1.0_f32 + (2.0 - 1.0 + 0.5) / (1.0 + 0.5)).ln();
     let expected = rarity * 2.0 * 2.2 / (2.0 + 1.2 * (1.0 - 0.75 + 0.75 * 2.0 / 1.5));

@@ -193,7 +193,8 @@ impl Snapshot {
         written.map_err(|source| SnapshotError::Io { path: path.to_owned(), source })
     }
 
-    /// Verifies a file. Its vectors are memory-mapped where the file has them as this machine does.
+    /// Loads and verifies a file. Its vectors are memory-mapped if they are stored in the layout
+    /// that this machine uses in memory.
     pub fn load(path: &Path) -> Result<Self, SnapshotError> {
         let file = Mapped::open(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => SnapshotError::Missing { path: path.to_owned() },

@@ -49,11 +49,11 @@ fn vectors_stay_in_the_file_where_they_are_aligned() {
     let (_folder, path, _) = saved(&with_graph(40));
     let loaded = Snapshot::load(&path).unwrap();
     assert!(loaded.vectors().is_mapped());
-    // The map keeps the file that was opened.
+    // The map keeps the file that was opened, even if it is replaced.
     snapshot("m", 7).save(&path).unwrap();
     assert_eq!(loaded, with_graph(40));
 
-    // As written before headers were padded.
+    // A file from before headers were padded.
     let body = [&[0; HASH][..], &1f32.to_le_bytes()].concat();
     std::fs::write(&path, sealed(&header(1, 1, 0), &body)).unwrap();
     let loaded = Snapshot::load(&path).unwrap();
