@@ -124,6 +124,8 @@ impl Details {
         tool.hints.idempotent = self.hints.idempotent.or(tool.hints.idempotent);
         tool.facets.complexity = self.complexity.or(tool.facets.complexity);
         self.routing.apply(&mut tool.routing);
+        tool.facets.compact();
+        tool.routing.compact();
     }
 
     /// Sets the latency. A tier that is declared later takes precedence, so it removes milliseconds

@@ -44,6 +44,7 @@ mod routing;
 mod row;
 mod sanitize;
 mod source;
+mod sparse;
 mod suspicion;
 #[cfg(test)]
 mod tests;
@@ -68,6 +69,7 @@ pub use plural::singular;
 pub use problem::{Problem, Severity};
 pub use routing::{IntentSignal, ParameterHints, Routing, everyday_prompts};
 pub use sanitize::visible;
+pub use sparse::{Sparse, StaticDefault};
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, split_identifier};
 pub use tool::{

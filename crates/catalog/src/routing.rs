@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::row::Row;
+use crate::sparse::static_default;
 use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
 /// The maximum number of bytes of a compiled pattern. A larger one is a mistake or an attack: the
@@ -45,6 +46,8 @@ pub struct Routing {
     pub call_hints: CallHints,
 }
 
+static_default!(Routing);
+
 /// A pattern over prompts, and the effect of a match on the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentSignal {
@@ -77,10 +80,6 @@ impl ParameterHints {
 
 impl Routing {
     pub const MAX_PRIORITY: u8 = 100;
-
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl IntentSignal {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::sparse::{Sparse, static_default};
 use crate::{Operation, Routing};
 
 /// The name of a tool in every output.
@@ -224,6 +225,8 @@ pub struct Facets {
     pub complexity: Option<ComplexityRange>,
 }
 
+static_default!(Facets);
+
 /// The members of an MCP tool that are kept unchanged, so that the gateway can list a tool as its
 /// server defines it.
 pub const MCP_MEMBERS: [&str; 5] = ["annotations", "outputSchema", "execution", "icons", "_meta"];
@@ -275,12 +278,12 @@ pub struct Tool {
     /// object. Each is as its source wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp: Option<Schema>,
-    pub facets: Facets,
-    #[serde(skip_serializing_if = "Routing::is_empty")]
-    pub routing: Routing,
+    pub facets: Sparse<Facets>,
+    #[serde(skip_serializing_if = "Sparse::is_default")]
+    pub routing: Sparse<Routing>,
     /// How to call the tool, if it is an operation of an HTTP API.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub operation: Option<Operation>,
+    pub operation: Option<Box<Operation>>,
 }
 
 impl Tool {
@@ -307,8 +310,8 @@ impl Tool {
             declared_latency_tier: None,
             hints: Hints::default(),
             mcp: None,
-            facets: Facets::default(),
-            routing: Routing::default(),
+            facets: Sparse::default(),
+            routing: Sparse::default(),
             operation: None,
         }
     }
@@ -325,6 +328,14 @@ impl Tool {
     pub fn definition_tokens(&self) -> usize {
         let schema = self.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
         (self.id.as_str().len() + self.description.len() + schema).div_ceil(4)
+    }
+
+    /// Records whether its server listed the tool recently and after its other tools.
+    pub fn set_newcomer(&mut self, newcomer: bool) {
+        // Writing to the routing of a tool without any would allocate it.
+        if self.routing.newcomer != newcomer {
+            self.routing.newcomer = newcomer;
+        }
     }
 
     /// Returns the latency tier: that of `latency_ms` if it is known, otherwise the declared one.

@@ -163,7 +163,7 @@ impl Api<'_> {
         tool.hints = hints(at.method);
         let (input, cut, unresolved) = self.input(at);
         self.unresolved.extend(unresolved);
-        tool.operation = Some(self.http_operation(at, &input));
+        tool.operation = Some(Box::new(self.http_operation(at, &input)));
         tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
             self.cut.push(tool.id.clone());

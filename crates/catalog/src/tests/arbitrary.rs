@@ -196,7 +196,7 @@ prop_compose! {
             id: ToolId::new(id), name, title, description, server, input_schema, categories, tags,
             examples, capabilities, satisfies, consumes, preconditions: before,
             postconditions: after, reliability, cost, latency_ms, declared_latency_tier, hints,
-            mcp, facets, routing, operation,
+            mcp, facets: facets.into(), routing: routing.into(), operation: operation.map(Box::new),
         }
     }
 }

@@ -48,7 +48,7 @@ fn routing_is_read_and_written_back_the_same() {
 #[test]
 fn a_tool_that_declares_nothing_says_nothing() {
     let catalog = Catalog::from_tools(vec![Tool::new(None, "a", "")]).catalog;
-    assert!(catalog.tools()[0].routing.is_empty());
+    assert!(catalog.tools()[0].routing.is_default());
     assert!(!catalog.to_jsonl().contains("routing"));
 }
 

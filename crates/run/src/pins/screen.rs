@@ -81,7 +81,7 @@ pub fn screen_catalog(
     let left = catalog.iter().filter_map(|tool| {
         let mut tool = tool.clone();
         if server_of(&tool).is_some() {
-            tool.routing.newcomer = *newcomers.get(&tool.id)?;
+            tool.set_newcomer(*newcomers.get(&tool.id)?);
         }
         Some(tool)
     });

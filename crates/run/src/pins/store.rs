@@ -228,7 +228,7 @@ impl Pins {
                 let before = before.or_else(|| known?.get(&tool.name));
                 let mut pin = before.cloned().unwrap_or_default();
                 let verdict = self.judge(&mut pin, (&tool, listed), now);
-                tool.routing.newcomer = pin.is_newcomer(oldest, now);
+                tool.set_newcomer(pin.is_newcomer(oldest, now));
                 if before != Some(&pin) {
                     changed.insert(tool.name.clone(), pin);
                 }
