@@ -44,9 +44,9 @@ pub struct McpOptions {
     /// The longest pause between two starts.
     pub longest_pause: Duration,
     pub process: ProcessOptions,
-    /// Whether to announce all client capabilities (sampling, elicitation, roots), whose requests
-    /// are then refused. This is only for finding out which tools a server lists to such clients,
-    /// not for calls.
+    /// Whether to announce all client capabilities (sampling, elicitation, roots). Their requests
+    /// are then refused, declined or answered with an empty list. This is only for finding out
+    /// which tools a server lists to such clients, not for calls.
     pub announces_all_capabilities: bool,
 }
 

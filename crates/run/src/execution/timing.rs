@@ -29,7 +29,7 @@ pub struct Timing {
     pub hints: Vec<(Patterns, CallHints)>,
     /// How long a tool runs before the user is informed.
     pub feedback_delay: Duration,
-    /// The same delay for a tool that is known to be slow.
+    /// The same delay for a tool whose latency tier is medium or slower.
     pub slow_feedback_delay: Duration,
     pub retries: Retries,
     /// The longest duration of one request with all its tools and tries, even if a tool keeps
@@ -108,7 +108,8 @@ fn is_research(tool: &Tool) -> bool {
     slow || named || words.into_iter().any(|word| RESEARCH.contains(&word.as_str()))
 }
 
-/// When a call is retried after a transport failure. Only reads and idempotent tools are retried.
+/// When a call is retried after a transport failure. A call that may have reached the tool is
+/// retried only if the tool reads or is idempotent.
 #[derive(Clone, Debug)]
 pub struct Retries {
     /// The number of retries after the first try; 0 for none.

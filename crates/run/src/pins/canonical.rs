@@ -9,8 +9,8 @@ use serde_json::{Map, Number, Value};
 /// the same canonical form.
 const EXACT: u64 = 1 << 53;
 
-/// The value of a JSON text. `None` if a different text could have the same value: duplicate members,
-/// rounded numbers, nesting beyond the parser's limit.
+/// Returns the value of a JSON text, or `None` if the value would not represent the text exactly:
+/// duplicate members, rounded numbers, nesting beyond the parser's limit, invalid JSON.
 pub(super) fn faithful(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().map(|Faithful(value)| value)
 }

@@ -36,7 +36,7 @@ impl Definition {
         Self::of_value(&Value::Object(members))
     }
 
-    /// The hash of this definition in pins of version 1, which omitted some members.
+    /// Returns the hash of this definition in pins of version 1, which omitted some members.
     pub(super) fn sha256_before(&self) -> String {
         let mut value: Value = serde_json::from_str(&self.canonical).unwrap_or_default();
         if let Some(Value::Object(mcp)) = value.get_mut("mcp") {
@@ -48,15 +48,16 @@ impl Definition {
         Self::of_value(&value).sha256
     }
 
-    /// A hash of the whole serialised tool, overlays included. Equal hashes imply equal definitions;
-    /// the reverse does not hold. It costs a tenth of computing the definition.
+    /// Returns a hash of the whole serialised tool, including overlays. Equal hashes imply equal
+    /// definitions; the reverse does not hold. It takes a tenth of the time of computing the
+    /// definition.
     pub(super) fn shortcut(tool: &Tool) -> String {
         sha256_hex(serde_json::to_string(tool).unwrap_or_default().as_bytes())
     }
 
     pub(super) fn of_value(value: &Value) -> Self {
         let canonical = serde_json_canonicalizer::to_string(value);
-        // It cannot fail for a value; the plain text would be as strict.
+        // This cannot fail for a value, and the plain text would be just as strict.
         let canonical = canonical.unwrap_or_else(|_| value.to_string());
         let sha256 = sha256_hex(canonical.as_bytes());
         Self { canonical, sha256 }
@@ -73,7 +74,8 @@ impl Definition {
     }
 }
 
-/// A tool's members. A member whose value would not represent its text exactly is kept as text.
+/// Returns a tool's members. A member whose value would not represent its text exactly is kept as
+/// text.
 fn fields(tool: &str) -> Map<String, Value> {
     let raw: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
         serde_json::from_str(tool).unwrap_or_default();
@@ -84,7 +86,7 @@ fn fields(tool: &str) -> Map<String, Value> {
 /// One place at which two definitions differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldChange {
-    /// Where, as a JSON pointer without its first slash.
+    /// The place, as a JSON pointer without its first slash.
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
@@ -98,7 +100,7 @@ pub(super) fn is_reworded(before: &Value, after: &Value) -> bool {
     !found.is_empty() && found.iter().all(|change| WORDS.contains(&change.path.as_str()))
 }
 
-/// All places at which two definitions differ, by path.
+/// Returns all places at which two definitions differ, by path.
 pub(super) fn changes(before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
     compare("", Some(before), Some(after), &mut found);

@@ -20,19 +20,22 @@ const VERSION: u32 = 2;
 /// Definitions up to this size in bytes are stored beside their hash, to show changes.
 const KEPT_BYTES: usize = 1 << 18;
 
-/// A tool is a newcomer for so many seconds: two weeks, in which a hostile server would have to go unnoticed.
+/// The time in seconds for which a tool is a newcomer: two weeks, in which a hostile server would
+/// have to stay unnoticed.
 const NEWCOMER: u64 = 14 * 24 * 3600;
 
-/// Tools that are first listed within so many seconds of each other were set up together.
+/// Tools that are listed within this time in seconds after the first of all tools belong to the
+/// initial set-up and are not newcomers.
 const SETTING_UP: u64 = 24 * 3600;
 
-/// Pins by server and by the tool's name there.
+/// Pins by server, and then by the tool's name on that server.
 pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct PinFile {
     version: u32,
-    /// Of the text of `servers`: finds damage, not forgery. Absent in version 1.
+    /// The hash of the text of `servers`. It detects damage but not forgery, and is absent in files
+    /// of version 1.
     #[serde(default)]
     sha256: String,
     servers: Box<RawValue>,
@@ -47,15 +50,16 @@ pub(super) struct Pin {
     /// The definition that is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<PinnedDefinition>,
-    /// When it was first listed as it is agreed to, in seconds since 1970. Absent where it was pinned by a version
-    /// that kept no time.
+    /// When the tool was first listed, or its descriptions last changed, in seconds since 1970.
+    /// Absent if it was never accepted without approval, or was pinned by a version that stored no
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
 }
 
 impl Pin {
-    /// Whether nobody approved it and it came lately, to others that were there already. `oldest` is when the
-    /// first of all tools was listed.
+    /// Whether the tool was listed recently, after other tools, and no person has approved it.
+    /// `oldest` is the time at which the first of all tools was listed.
     pub fn is_newcomer(&self, oldest: u64, now: u64) -> bool {
         let is_approved = self.agreed.as_ref().is_some_and(|seen| seen.approved);
         let since =
@@ -64,7 +68,8 @@ impl Pin {
     }
 }
 
-/// When the first of all tools was listed, in seconds since 1970.
+/// Returns the time at which the first of all tools was listed, in seconds since 1970: 0 if it is
+/// unknown for a tool, and `u64::MAX` if there are no tools.
 pub(super) fn oldest(servers: &ByServer) -> u64 {
     let pins = servers.values().flat_map(BTreeMap::values);
     pins.map(|pin| pin.since.unwrap_or_default()).min().unwrap_or(u64::MAX)
@@ -74,7 +79,7 @@ pub(super) fn oldest(servers: &ByServer) -> u64 {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PinnedDefinition {
     pub sha256: String,
-    /// [`Definition::shortcut`] of the tool that was seen last with it.
+    /// [`Definition::shortcut`] of the last listed tool with this definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_sha256: Option<String>,
     /// The definition as text, parsed on demand; null if it was too long to store.
@@ -85,7 +90,7 @@ pub(super) struct PinnedDefinition {
     /// Whether it was accepted because only descriptions had changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reworded: bool,
-    /// Whether its hash is one of version 1.
+    /// Whether its hash was computed as in version 1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hashed_before: bool,
 }
@@ -109,7 +114,7 @@ impl PinnedDefinition {
         }
     }
 
-    /// Whether this is the definition that was seen.
+    /// Whether it has the hash of `definition`.
     pub fn is_of(&self, definition: &Definition) -> bool {
         match self.hashed_before {
             true => self.sha256 == definition.sha256_before(),
@@ -157,7 +162,7 @@ impl Stamp {
 }
 
 impl PinCache {
-    /// The pins on disk; empty if there is no file.
+    /// Returns the pins on disk; empty if there is no file.
     pub fn read(&self, path: &Path) -> Result<Arc<ByServer>, Error> {
         let failed = |source| Error::Io { action: "read", path: path.to_owned(), source };
         let mut file = match File::open(path) {
@@ -214,8 +219,8 @@ fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
     }
 }
 
-/// A lock that is held until the returned file is dropped. It is a separate file, because writing
-/// replaces the pin file.
+/// Locks the pin file until the returned file is dropped. The lock is a separate file, because
+/// writing replaces the pin file.
 fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");

@@ -1,13 +1,14 @@
-//! Whether a tool is still the one that was agreed to.
+//! Detects tools whose definitions have changed since they were accepted.
 //!
-//! A server may list a harmless tool today and another under the same name tomorrow. This room keeps
-//! a hash of every definition that was seen (over canonical JSON, RFC 8785, of server, name, title,
-//! description, schemas, address and every member that MCP gives a tool), and holds back what has
-//! changed since, until a person approves it. What is held back is to be neither found nor called. A
-//! change of words alone in which nothing is suspicious is taken in and told, but for [`Mode::Strict`].
+//! A server may list a harmless tool today and another under the same name tomorrow. This module
+//! keeps a hash of every definition that was listed (over canonical JSON, RFC 8785, of server,
+//! name, title, description, schemas, HTTP operation and all other members that MCP gives a tool).
+//! It holds back a tool whose definition has changed until a person approves it. A tool that is
+//! held back can be neither found nor called. A change of descriptions alone is accepted and
+//! reported if nothing in it is suspicious, except in [`Mode::Strict`].
 //!
-//! It must never know how tools are listed, searched or called, nor whom it protects. It reads and
-//! writes one file, whose path it is given.
+//! This module must not know how tools are listed, searched or called, nor who uses it. It reads
+//! and writes one file at a path that the caller provides, with a lock file beside it.
 //!
 //! ```
 //! use toolroute_catalog::Tool;

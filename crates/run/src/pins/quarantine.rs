@@ -13,7 +13,7 @@ use toolroute_catalog::{Tool, ToolId};
 /// The decision on one tool.
 pub(super) enum Verdict {
     Taken,
-    /// Words alone have changed.
+    /// Only descriptions have changed.
     Reworded(Vec<FieldChange>),
     /// It has members that older pins did not hash.
     Repinned,
@@ -32,8 +32,8 @@ pub struct PinCheck {
     pub repinned: Vec<ToolId>,
 }
 
-/// A tool that was accepted although its descriptions have changed: nothing else has, and nothing in
-/// it is suspicious.
+/// A tool that was accepted although its descriptions have changed, because nothing else has
+/// changed and nothing in it is suspicious.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rewording {
@@ -42,7 +42,7 @@ pub struct Rewording {
     pub changes: Vec<FieldChange>,
 }
 
-/// Characters of a text in a message.
+/// The most characters of a text in a message.
 const SHOWN: usize = 200;
 
 impl fmt::Display for Rewording {
@@ -66,10 +66,10 @@ pub struct QuarantinedTool {
     pub id: ToolId,
     pub server: String,
     pub reason: Reason,
-    /// The file of pins, where commands have to name it.
+    /// The pin file, if commands must name it.
     #[serde(skip)]
     pub(super) pins: Option<PathBuf>,
-    /// As it is listed now.
+    /// The tool as it is listed now.
     #[serde(skip)]
     pub tool: Tool,
 }
@@ -80,7 +80,7 @@ pub fn shell_word(id: &str) -> Cow<'_, str> {
     shlex::try_quote(id).unwrap_or(Cow::Borrowed("ID"))
 }
 
-/// ` --pins FILE` where a command has to name the file of pins, else nothing.
+/// Returns ` --pins FILE` if a command must name the pin file, otherwise an empty text.
 pub fn pins_option(file: Option<&Path>) -> String {
     file.map(|file| format!(" --pins {}", shell_word(&file.to_string_lossy()))).unwrap_or_default()
 }
@@ -97,7 +97,7 @@ pub enum Reason {
 }
 
 impl QuarantinedTool {
-    /// Why it is held back, and how to approve it.
+    /// Returns why the tool is held back, and how to approve it.
     pub fn because(&self) -> String {
         let id = shell_word(self.id.as_str());
         let pins = pins_option(self.pins.as_deref());

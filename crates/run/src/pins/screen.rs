@@ -1,4 +1,5 @@
-//! Applies pins to a whole catalog: what may be used, what is held back, and what the user is told.
+//! Applies pins to a whole catalog: which tools may be used, which are held back, and the messages
+//! to the user.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error as _;
@@ -12,21 +13,24 @@ use toolroute_catalog::{Catalog, Tool, ToolId};
 pub struct Screened {
     /// Tools that may be found and called.
     pub accepted: Vec<Tool>,
-    /// Tools that may not, each with the reason and the commands that show it and let it in.
+    /// Tools that may not be found or called, each with the reason. Where approval is possible, the
+    /// reason names the commands that show and approve the tool.
     pub held: Vec<(Tool, String)>,
-    /// Lines for the user: a warning for each tool that is held back, a note for each accepted change.
+    /// Messages for the user: a warning for each tool that is held back, and a note for each
+    /// accepted change.
     pub notes: Vec<String>,
 }
 
 impl Pins {
-    /// [`Pins::check`] for a server of a servers file, whose entry has this fingerprint. Where the pins
-    /// cannot be read or written, every tool is held back.
+    /// Like [`Pins::check`], for a server of a servers file whose entry has this fingerprint. If
+    /// the pins cannot be read or written, every tool is held back.
     pub fn screen(&self, server: &str, fingerprint: &str, tools: Vec<Tool>) -> Screened {
         let listed = tools.clone();
         match self.check(&Self::key(server, fingerprint), tools) {
             Ok(checked) => {
                 let notes = notes(server, &checked);
-                // Of two tools with one name the first is accepted, and no approval lets in the second.
+                // Of two tools with one name, the first is accepted. No approval lets in the
+                // second, so it is left out here.
                 let held = checked.quarantined.into_iter().filter(|h| h.reason != Reason::Twice);
                 let held = held.map(|held| (held.because(), held.tool));
                 let held = held.map(|(because, tool)| (tool, because)).collect();
@@ -57,8 +61,9 @@ fn notes(server: &str, PinCheck { quarantined, reworded, repinned, .. }: &PinChe
     notes
 }
 
-/// The catalog without the tools that `screen` does not give back. `screen` gets the tools of each server
-/// for which `is_screened` holds, one server at a time; all other tools stay.
+/// Returns the catalog without the tools that `screen` does not return. `screen` gets the tools of
+/// each server for which `is_screened` holds, one server at a time; all other tools stay. The
+/// newcomer flags are those of the returned tools.
 pub fn screen_catalog(
     catalog: Catalog,
     is_screened: impl Fn(&str) -> bool,

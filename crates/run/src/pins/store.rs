@@ -14,13 +14,14 @@ use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use toolroute_catalog::{Tool, ToolId, suspicions};
 
-/// How a new tool is handled.
+/// How tools are handled that no person has approved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// It is accepted, and its definition is pinned.
+    /// A new tool is accepted, and its definition is pinned. A change of descriptions alone is
+    /// accepted too, if nothing in it is suspicious; other changes are held back.
     #[default]
     FirstUse,
-    /// It is held back until a person approves it.
+    /// New and changed tools are held back until a person approves them.
     Strict,
 }
 
@@ -40,7 +41,7 @@ pub struct Pins {
 struct ListedTool {
     sha256: String,
     shortcut: String,
-    /// Computed if the shortcut did not match.
+    /// `None` if the shortcut matched that of the accepted definition.
     definition: Option<Definition>,
 }
 
@@ -55,7 +56,7 @@ impl ListedTool {
         Self { sha256: definition.sha256().to_owned(), shortcut, definition: Some(definition) }
     }
 
-    /// Whether this is the definition that was agreed to.
+    /// Whether this is the accepted definition.
     fn is_of(&self, agreed: &PinnedDefinition) -> bool {
         match &self.definition {
             Some(definition) => agreed.is_of(definition),
@@ -89,13 +90,14 @@ pub struct PinEntry {
     pub id: ToolId,
     pub server: String,
     pub state: PinState,
-    /// Of the definition that was agreed to.
+    /// The hash of the accepted definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Of the one that is held back.
+    /// The hash of the definition that is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_sha256: Option<String>,
-    /// Whether it came lately, after others, and nobody has approved it ([`Routing::newcomer`](toolroute_catalog::Routing)).
+    /// Whether the tool was listed recently, after other tools, and no person has approved it
+    /// ([`Routing::newcomer`](toolroute_catalog::Routing)).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
 }
@@ -146,19 +148,19 @@ impl fmt::Display for PinState {
 }
 
 impl Pins {
-    /// Pins kept in this file, which need not be there yet.
+    /// Uses the pins in this file, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>, mode: Mode) -> Self {
         Self { path: path.into(), mode, is_named: false, kept: Arc::default() }
     }
 
-    /// Has the commands in messages name the file (`--pins FILE`), because `toolroute pins` would read
-    /// another one without.
+    /// Makes the commands in messages name the file (`--pins FILE`), because `toolroute pins` would
+    /// otherwise read another file.
     #[must_use]
     pub fn name_file_in_commands(self) -> Self {
         Self { is_named: true, ..self }
     }
 
-    /// The file that commands in messages have to name, if any.
+    /// The file that commands in messages must name, if any.
     pub fn file_in_commands(&self) -> Option<&Path> {
         self.is_named.then_some(&self.path)
     }
@@ -171,24 +173,26 @@ impl Pins {
         self.mode
     }
 
-    /// What [`Pins::check`] knows a server by, where its name alone would not do: another entry of a
-    /// servers file under the same name is another server, with definitions of its own.
+    /// Returns the key of a server for [`Pins::check`]. It is needed if the name alone does not
+    /// identify the server: an entry with the same name and another fingerprint is another server,
+    /// with definitions of its own.
     pub fn key(server: &str, fingerprint: &str) -> String {
         let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
         format!("{server}@{print:0>PRINT_DIGITS$}")
     }
 
-    /// Parts what a server lists into what may be used and what is held back, and remembers what
-    /// it sees for the first time. `server` is a name, or what [`Pins::key`] made of one. Tools that came
-    /// lately, after others, are marked as [newcomers](toolroute_catalog::Routing::newcomer).
+    /// Separates the tools that a server lists into those that may be used and those that are held
+    /// back, and pins those that it sees for the first time. `server` is a name, or a key from
+    /// [`Pins::key`]. Tools that were listed recently, after others, are marked as
+    /// [newcomers](toolroute_catalog::Routing::newcomer).
     ///
     /// # Errors
-    /// Pins that cannot be read, or not be kept. Then nothing of the server may be used.
+    /// The pins cannot be read or written. No tool of the server may then be used.
     pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<PinCheck, Error> {
         self.check_at(now(), server, tools)
     }
 
-    /// [`Pins::check`] at a time in seconds since 1970.
+    /// Like [`Pins::check`], at the time `now` in seconds since 1970.
     pub(super) fn check_at(
         &self,
         now: u64,
@@ -197,7 +201,8 @@ impl Pins {
     ) -> Result<PinCheck, Error> {
         let before = self.kept.read(&self.path)?;
         let pin = |tool: &Tool| before.get(server).and_then(|pins| pins.get(&tool.name));
-        // Before the file is locked, and on all cores: this is most of the work at start-up.
+        // This happens before the file is locked, and on all cores, because it is most of the work
+        // at start-up.
         let listed: Vec<_> = tools.par_iter().map(|tool| ListedTool::of(tool, pin(tool))).collect();
         let parted = self.parted((&before, now), server, (tools.clone(), listed.clone()));
         let (checked, None) = parted else {
@@ -205,7 +210,7 @@ impl Pins {
                 |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, listed)));
             return self.kept.update(&self.path, part);
         };
-        // The usual case, which works with a read-only file too.
+        // No pin changed. This is the usual case, and works with a read-only file too.
         Ok(checked)
     }
 
@@ -280,7 +285,7 @@ impl Pins {
         if is_reworded {
             *agreed = PinnedDefinition { reworded: true, ..seen };
             pin.held = None;
-            // The new descriptions are as new as a new tool.
+            // A tool with new descriptions counts as newly listed.
             pin.since = Some(now);
             return Verdict::Reworded(definition::changes(&before, &after));
         }
@@ -290,8 +295,8 @@ impl Pins {
     /// Approves tools that are held back and newcomers, and returns their ids.
     ///
     /// # Errors
-    /// A tool or server that was never seen, a hash that is not that of what is held back, and what
-    /// [`Pins::check`] may raise.
+    /// The tool or server was never listed, the hash is not that of the definition that is held
+    /// back, or an error of [`Pins::check`].
     pub fn approve(&self, what: &Approve) -> Result<Vec<ToolId>, Error> {
         self.kept.update(&self.path, |before| {
             let chosen = chosen(before, what, self.file_in_commands())?;
@@ -312,10 +317,10 @@ impl Pins {
         })
     }
 
-    /// Every tool that was seen, by server and name.
+    /// Returns every tool that was ever listed, by server and name.
     ///
     /// # Errors
-    /// Pins that cannot be read.
+    /// The pins cannot be read.
     pub fn list(&self) -> Result<Vec<PinEntry>, Error> {
         let servers = self.kept.read(&self.path)?;
         let (oldest, now) = (oldest(&servers), now());
@@ -332,11 +337,11 @@ impl Pins {
         Ok(listed.collect())
     }
 
-    /// The differences between the definition that is held back and the accepted one; for a new tool
-    /// all members. Empty for a tool that is not held back.
+    /// Returns the differences between the definition that is held back and the accepted one; for a
+    /// new tool all members. Empty for a tool that is not held back.
     ///
     /// # Errors
-    /// A tool that was never seen, and pins that cannot be read.
+    /// The tool was never listed, or the pins cannot be read.
     pub fn diff(&self, id: &str) -> Result<Vec<FieldChange>, Error> {
         let servers = self.kept.read(&self.path)?;
         let found = find(&servers, id, self.file_in_commands())?;
@@ -350,7 +355,7 @@ impl Pins {
     }
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 pub(super) fn now() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.unwrap_or_default().as_secs()
@@ -413,7 +418,8 @@ fn chosen(
     }
 }
 
-/// The keys and names of an id, spelled `server__name` or `server:name`, those held back first.
+/// Returns the server keys and tool names of an id (`server__name` or `server:name`), those held
+/// back first.
 fn find(servers: &ByServer, id: &str, file: Option<&Path>) -> Result<Vec<(String, String)>, Error> {
     let all = servers.iter().flat_map(|(key, pins)| pins.iter().map(move |pin| (key, pin)));
     let all = all.filter(|(key, (name, _))| {
@@ -430,10 +436,10 @@ fn find(servers: &ByServer, id: &str, file: Option<&Path>) -> Result<Vec<(String
     Ok(found.into_iter().map(|(key, (name, _))| (key.clone(), name.clone())).collect())
 }
 
-/// Digits that [`Pins::key`] adds.
+/// The number of digits that [`Pins::key`] adds.
 const PRINT_DIGITS: usize = 16;
 
-/// The server's name in a key.
+/// Returns the server's name from a key.
 fn server_name(key: &str) -> &str {
     let is_print =
         |end: &str| end.len() == PRINT_DIGITS && end.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -105,7 +105,7 @@ fn words_alone_are_taken_in_and_told_unless_strict() {
     }
 }
 
-/// Pins as version 1 of the file held them.
+/// Rewrites the pin file in the format of version 1.
 fn of_version_1(pins: &Pins) {
     let text = std::fs::read_to_string(pins.path()).unwrap();
     let mut whole: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -147,7 +147,7 @@ fn no_byte_of_the_file_can_change_unnoticed() {
             std::fs::write(pins.path(), &damaged).unwrap();
             let fresh = Pins::new(pins.path(), Mode::FirstUse);
             let checked = fresh.check("files", vec![tool("{}")]);
-            // White space between members may differ; then nothing else does.
+            // Damage to white space between members may stay undetected; nothing else differs then.
             let taken = checked.map(|checked| checked.accepted.len()).unwrap_or_default();
             assert_eq!(taken, 0, "byte {at} ^ {flip}");
         }
@@ -234,7 +234,7 @@ fn several_processes_lose_no_pin_of_one_another() {
     assert_eq!(pins.list().unwrap().len(), 8);
 }
 
-/// A definition that differs from [`tool`]'s in one place.
+/// Generates a tool whose definition differs from that of [`tool`] in one place.
 fn mutated() -> impl Strategy<Value = Tool> {
     let text = || prop_oneof!["[a-z ]{0,20}", "[\\x00-\\x1f\u{200b}\u{202e}é]{1,3}"];
     let schema = prop_oneof![

@@ -8,7 +8,7 @@ use super::super::timing::announcement;
 use super::{Event, Executor, Request, millis};
 use toolroute_catalog::{RetryOn, Tool};
 
-/// The result of a turn.
+/// The result of a candidate's turn.
 pub(super) struct AttemptResult {
     pub result: Result<Output, Fault>,
     pub tries: u32,
@@ -81,7 +81,7 @@ impl Executor {
         }
     }
 
-    /// One try, and how long the tool itself took.
+    /// Makes one try. Returns its result and the duration of the tool's own work in milliseconds.
     async fn once(
         &self,
         request: &Request<'_>,
@@ -131,8 +131,8 @@ async fn within<T>(
     }
 }
 
-/// Waits for the work: at most `limit` after its start or after its latest progress message, and
-/// never beyond the deadline.
+/// Waits for the work for at most `limit` after its start or its latest progress message, and never
+/// beyond the deadline.
 async fn while_heard<T>(
     (limit, deadline): (Duration, Instant),
     heard: impl Fn() -> Option<Instant>,
@@ -165,7 +165,7 @@ async fn while_heard<T>(
     }
 }
 
-/// The retry condition that the result of a try meets.
+/// Returns the retry condition that the result of a try meets, if any.
 fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
     match result {
         Ok(output) => output.is_error.then_some(RetryOn::Error),

@@ -11,12 +11,13 @@ use toolroute_catalog::Tool;
 /// The result of checking arguments.
 pub(super) enum CheckResult {
     Fits(Prepared),
-    /// The arguments could not be checked: why.
+    /// The arguments could not be checked, for this reason.
     Refused(String),
 }
 
 impl Executor {
-    /// [`Parameters::prepare`] with a time limit: a server chooses its schema, and checking may be slow.
+    /// Like [`Parameters::prepare`], with a time limit, because a server chooses its schema and
+    /// checking may be slow.
     ///
     /// [`Parameters::prepare`]: super::Parameters::prepare
     pub(super) async fn prepare(

@@ -19,16 +19,16 @@ pub(super) struct Run<'a> {
     request: &'a Request<'a>,
     /// The idempotency key that each call carries.
     key: Option<&'a str>,
-    /// When the request is abandoned, whatever is running.
+    /// When the request is abandoned, even if a call is running.
     deadline: Instant,
     attempts: Vec<Attempt>,
-    /// The arguments under the names of the tool that was asked for.
+    /// The arguments, under the parameter names of the requested tool.
     arguments: Arguments,
-    /// A tool that may write may have been reached.
+    /// Whether a tool that may write may have received a call.
     written: bool,
     /// The first empty answer, which is returned if no other tool has more.
     nothing: Option<(&'a Candidate, Output, Vec<Change>)>,
-    /// A tool has answered, even with an error or an empty answer.
+    /// Whether a tool has answered, even with an error or an empty answer.
     has_answered: bool,
 }
 
@@ -285,7 +285,8 @@ fn is_skipped(attempt: &Attempt) -> bool {
     matches!(attempt.ending, Ending::Skipped { .. })
 }
 
-/// The arguments under the schema's names, without its defaults: another tool has its own.
+/// Returns the arguments under the schema's names, without its defaults, because another tool has
+/// its own.
 fn without_defaults(prepared: &Prepared) -> Arguments {
     let mut arguments = prepared.arguments.clone();
     for change in &prepared.changes {

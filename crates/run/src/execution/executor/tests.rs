@@ -11,7 +11,7 @@ use crate::execution::{
     Pending, Retries, Skip,
 };
 
-/// Answers as it is told, and counts what reaches it.
+/// Answers by a script, and records the called tools.
 struct Scripted {
     script: fn(&str, usize) -> Result<Output, Fault>,
     calls: Arc<Mutex<Vec<String>>>,

@@ -15,8 +15,8 @@ const MOST_BYTES: usize = 1 << 20;
 const BYTES: [&str; 2] = ["data", "blob"];
 
 impl Executor {
-    /// The tool's own error answer, for callers that pass it on to an agent; `None` if it is empty or
-    /// too long.
+    /// Returns the tool's own error answer, which callers pass on to an agent, or `None` if it is
+    /// empty or too long.
     pub(super) fn own(
         &self,
         request: &Request<'_>,

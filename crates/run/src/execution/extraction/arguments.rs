@@ -14,7 +14,7 @@ use toolroute_catalog::Tool;
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentSources<'a> {
     pub prompt: &'a str,
-    /// Given arguments, which are not read from the prompt.
+    /// Arguments that are known already, and are not read from the prompt.
     pub given: Option<&'a Arguments>,
     /// The user's earlier prompts, the latest last. Used if the prompt refers back.
     pub earlier: &'a [&'a str],
@@ -46,11 +46,12 @@ pub struct PreparedArguments {
     pub unused: Vec<UnusedMention>,
 }
 
-/// The reason of a question about a parameter that the prompt does not mention.
+/// The reason for a question about a parameter that the prompt does not mention.
 pub(super) const NOT_SAID: &str = "it is needed, and not said";
 
 impl PreparedArguments {
-    /// The report of a call that is not made because of questions; `None` without questions.
+    /// Returns the report of a call that is not made because of questions; `None` without
+    /// questions.
     pub fn clarify(&self, tool: &Tool) -> Option<Report> {
         if self.missing.is_empty() {
             return None;
@@ -104,7 +105,7 @@ pub enum Source {
         end: usize,
         text: String,
     },
-    /// `prompt` counts from the oldest.
+    /// `prompt` is the index of the earlier prompt; the oldest is 0.
     Earlier {
         prompt: usize,
         start: usize,

@@ -26,23 +26,25 @@ const COMMON: &str = "active all any asc auto closed created custom daily date d
      minute month name new none normal off old on open other page place private public right \
      short slow small standard text time title top true type up updated user week year";
 
-/// Values that count or point rather than choose, before the tool's own noun.
+/// Values that, before a noun of the tool, count or order its results instead of choosing.
 const ORDINALS: &[&str] = &[
     "any", "first", "last", "more", "most", "new", "next", "none", "other", "same", "second",
     "third", "top",
 ];
 
-/// Strengths of a choice: by a preposition or the tool's noun, by its parameter's name, by itself.
+/// Strengths of a choice: it is introduced by a preposition or the tool's noun, or has several
+/// words; it stands beside its parameter's name; it stands alone.
 pub(super) const INTRODUCED: u8 = 2;
 const NAMED: u8 = 4;
 const BARE: u8 = 1;
 
 impl Surroundings<'_> {
-    /// The values of a slot that the prompt says, outside quotes, addresses, dates and numbers.
+    /// Finds the listed values of a slot in the prompt, outside quotes, addresses, dates and
+    /// numbers.
     pub fn choices(&self, slot: &Slot) -> Vec<Choice> {
         let mut found: Vec<Choice> = Vec::new();
         let mut values: Vec<&(Vec<String>, Value)> = slot.choices.iter().collect();
-        // "premium economy" before "economy".
+        // "premium economy" comes before "economy".
         values.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
         for (words, value) in values {
             for at in 0..self.words.len() {
@@ -65,7 +67,7 @@ impl Surroundings<'_> {
         for at in 1..found.len() {
             let (before, after) = found.split_at_mut(at);
             let gap = &self.text[before[at - 1].span.end..after[0].span.start];
-            // "in Spanish and French": what introduces the first introduces both.
+            // In "in Spanish and French", the preposition introduces both values.
             if matches!(gap.trim(), "," | "and" | "or" | ", and" | ", or" | "&" | "/") {
                 after[0].strength = after[0].strength.max(before[at - 1].strength);
             }
@@ -73,7 +75,7 @@ impl Surroundings<'_> {
         found
     }
 
-    /// "€20" chooses `eur`.
+    /// Adds the values that a currency chooses: "€20" chooses `eur`.
     fn add_currencies(&self, slot: &Slot, found: &mut Vec<Choice>) {
         for mention in self.mentions {
             let Content::Currency(code) = &mention.content else { continue };
@@ -90,8 +92,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The strength of a choice with its preposition or amount: "5 km to miles" converts from
-    /// kilometres. `None` if it is for the other end.
+    /// Returns the strength of a choice with its preposition or amount: "5 km to miles" converts
+    /// from kilometres. Returns `None` if the choice is for the other end of a range.
     fn way(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Option<u8> {
         let is_of_amount = self.mentions.iter().any(|mention| {
             matches!(mention.content, Content::Amount(_)) && mention.span.end == span.end
@@ -111,7 +113,8 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Where the words of a value are said from a word on, in any case, singular or plural.
+    /// Returns the range of a value's words if they begin at word `at`, in any case, singular or
+    /// plural.
     fn spoken(&self, at: usize, words: &[String]) -> Option<Range<usize>> {
         let said = self.words.get(at..at + words.len())?;
         let same = said.iter().zip(words).all(|(said, word)| {
@@ -165,7 +168,7 @@ impl Surroundings<'_> {
         if is_listed(&said, COMMON) { 0 } else { BARE }
     }
 
-    /// A choice with the words that introduce it.
+    /// Returns the range of a choice with the words that introduce it.
     fn with_name(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Range<usize> {
         const LEADS: [&str; 10] =
             ["in", "as", "to", "into", "with", "by", "using", "via", "a", "an"];
@@ -180,7 +183,7 @@ impl Surroundings<'_> {
         first.map_or(span.start, |word| word.span.start)..last.unwrap_or(span.end)
     }
 
-    /// The boolean that the prompt states with the parameter's name.
+    /// Returns the boolean that the prompt states with the parameter's name, and its range.
     pub fn truth(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
         debug_assert!(slot.kind == Kind::Boolean);
         let mut found: BTreeMap<usize, (Range<usize>, bool)> = BTreeMap::new();
@@ -194,7 +197,7 @@ impl Surroundings<'_> {
                 }
             }
         }
-        // "include_comments": "with comments", "without comments".
+        // For `include_comments`: "with comments", "without comments".
         if let Some((first, rest)) = name.split_first()
             && matches!(
                 first.as_str(),
@@ -226,7 +229,7 @@ impl Surroundings<'_> {
         (same && !self.is_in_a_value(&span)).then_some(span)
     }
 
-    /// "raw: true", "raw = no", "raw is on".
+    /// Returns the boolean after a name, and its end: "raw: true", "raw = no", "raw is on".
     fn set_after(&self, at: usize, name: &Range<usize>) -> Option<(usize, bool)> {
         let mut next = self.words.get(at)?;
         let mut gap = self.text[name.end..next.span.start].trim().to_owned();
@@ -245,7 +248,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether a word beside a choice is of the name of its parameter.
+/// Whether a word beside a choice belongs to the name of its parameter.
 fn is_named_beside(slot: &Slot, before: &[&Word], after: &[&Word]) -> bool {
     let is_name = |word: &&&Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
     let lead = before.iter().find(|word| !is_listed(&word.lower, "is of as to a the by be"));

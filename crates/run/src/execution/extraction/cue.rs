@@ -1,4 +1,4 @@
-//! Cues: the words beside a value that say which parameter it is for.
+//! Cues: the words beside a value that indicate which parameter it is for.
 
 use std::ops::Range;
 
@@ -6,18 +6,19 @@ use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_function_word, is_listed, singular, stem};
 
-/// The cue of the words beside a value for a parameter; a strength of zero is none.
+/// The cue that the words beside a value give for a parameter. A strength of zero is no cue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Cue {
     pub strength: u8,
-    /// The words that belong to the value: name, prepositions, the noun that is counted.
+    /// The range of the value with the words that belong to it: name, prepositions, the noun that
+    /// is counted.
     pub span: Option<Range<usize>>,
-    /// The words exclude this parameter.
+    /// Whether the words exclude this parameter.
     pub conflicts: bool,
 }
 
-/// Strengths: the whole name, the noun of the name, a preposition alone. One more where the
-/// preposition fits the end of the range that the parameter is.
+/// Strengths of cues: the whole name, a noun of the name, a preposition alone. A preposition that
+/// fits the end of the range that the parameter is adds [`PREPOSITION`].
 pub(super) const WHOLE_NAME: u8 = 6;
 pub(super) const NOUN: u8 = 3;
 pub(super) const PREPOSITION: u8 = 1;
@@ -28,24 +29,24 @@ const CONNECTORS: &[&str] = &[
     "on", "the", "to", "was",
 ];
 
-/// The number of words before a value that are read.
+/// The most words before a value that are read.
 const REACH: usize = 7;
 
-/// A prompt cut into words and values.
+/// A prompt, its words and its values.
 pub(super) struct Surroundings<'a> {
     pub text: &'a str,
     pub words: &'a [Word],
     pub mentions: &'a [Mention],
-    /// Nouns of the tool's name: what its results are.
+    /// Nouns for the tool's results, from its description.
     pub tool_nouns: &'a [String],
 }
 
-/// A preposition before a value that marks the end of a range.
+/// A preposition before a value that marks it as the start or the end of a range.
 pub(super) struct Preposition {
     pub role: Role,
-    /// Words that it takes.
+    /// The number of its words.
     pub length: usize,
-    /// It excludes the value itself, as "under 5" does.
+    /// Whether it excludes the value itself, as "under 5" does.
     pub is_strict: bool,
 }
 
@@ -82,7 +83,8 @@ const PREPOSITIONS: &[(&[&str], Role, bool)] = &[
 ];
 
 impl Surroundings<'_> {
-    /// The words before a place, the nearest first, as far as its sentence and the last value go.
+    /// Returns up to `REACH` words before a byte offset, the nearest first, back to the start of
+    /// the sentence or the previous value.
     pub fn before(&self, at: usize) -> Vec<&Word> {
         let is_barrier = |mention: &&Mention| {
             mention.span.end <= at
@@ -103,7 +105,8 @@ impl Surroundings<'_> {
         words
     }
 
-    /// The words after a place up to a comma, the end of the sentence or the next value.
+    /// Returns up to three words after a byte offset, up to a comma, the end of the sentence or the
+    /// next value.
     pub fn after(&self, at: usize) -> Vec<&Word> {
         let next = self.mentions.iter().map(|m| m.span.start).filter(|start| *start >= at).min();
         let mut words: Vec<&Word> = Vec::new();
@@ -123,7 +126,8 @@ impl Surroundings<'_> {
         words
     }
 
-    /// Whether the words before a place deny what stands there: "not on 5 May", "except Berlin".
+    /// Whether the words before a byte offset exclude what follows: "not on 5 May", "except
+    /// Berlin".
     pub fn denies(&self, at: usize) -> bool {
         const SKIPPED: &str = "a an as at by for from in into on the to with";
         let before = self.before(at);
@@ -145,13 +149,13 @@ impl Surroundings<'_> {
         gap.char_indices().any(ends)
     }
 
-    /// The preposition right before a value.
+    /// Returns the preposition right before a value.
     pub fn preposition(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
         let spoken = |words: &[&str]| {
             words.len() <= before.len()
                 && words.iter().rev().zip(before).all(|(said, word)| *said == word.lower)
         };
-        // The longest first: "up to" is no "to".
+        // The longest match counts: "up to" is not "to".
         let found = PREPOSITIONS
             .iter()
             .filter(|(words, ..)| spoken(words))
@@ -162,7 +166,7 @@ impl Surroundings<'_> {
         self.ends_a_pair(before, mention)
     }
 
-    /// "between A and B"
+    /// Returns the role of the "and" before B in "between A and B".
     fn ends_a_pair(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
         let and = before.first().filter(|word| word.lower == "and")?;
         let partner = self.mentions.iter().rev().find(|other| other.span.end <= and.span.start)?;
@@ -174,13 +178,14 @@ impl Surroundings<'_> {
         is_pair.then_some(Preposition { role: Role::End, length: 1, is_strict: false })
     }
 
-    /// How surely the words around a mention name a slot. `others` are all slots of the tool.
+    /// Returns the cue that the words around a mention give for a slot. `others` are all slots of
+    /// the tool.
     pub fn cue(&self, mention: &Mention, slot: &Slot, others: &[Slot]) -> Cue {
         let before = self.before(mention.span.start);
         let after = self.after(mention.span.end);
         let preposition = self.preposition(&before, mention);
         let is_number = matches!(mention.content, Content::Amount(_));
-        // An amount with a unit counts no other noun: "20 EUR due".
+        // An amount with a unit does not count the noun after it: "20 EUR due".
         let is_bare_number = matches!(&mention.content, Content::Amount(a) if a.units.is_empty());
         let mut best = Cue::default();
         let mut keep = |strength: u8, span: Range<usize>| {
@@ -215,8 +220,9 @@ impl Surroundings<'_> {
         self.weigh(best, preposition.as_ref(), (&before, mention), slot)
     }
 
-    /// "100 EUR in USD" goes from the currency of the amount to the other, "14:30 Europe/Berlin in
-    /// Asia/Tokyo" from one zone to the other, and what is saved "as b.txt" gets there.
+    /// Returns the end of a route or conversion that a value is. In "100 EUR in USD" the currency
+    /// of the amount is the start; in "14:30 Europe/Berlin in Asia/Tokyo" the zone after "in" is
+    /// the end; a path after "as" is the end, as in "save as b.txt".
     fn of_way(&self, slot: &Slot, before: &[&Word], mention: &Mention) -> Option<Preposition> {
         let lead = before.first().map_or("", |word| word.lower.as_str());
         let end = Some(Preposition { role: Role::End, length: 1, is_strict: false });
@@ -250,7 +256,7 @@ impl Surroundings<'_> {
         let start = first.map_or(mention.span.start, |word| word.span.start);
         let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
         let named = cue.strength >= WHOLE_NAME;
-        // "since 3 May" includes that day, "after" may not.
+        // "since 3 May" includes that day, but a parameter `after` may exclude it.
         let excludes = |word: &str| slot.has_word(&[word]) && !named;
         let is_other_edge = excludes("after") || excludes("before");
         match slot.role {
@@ -270,7 +276,8 @@ impl Surroundings<'_> {
         cue
     }
 
-    /// The name of a slot right before a value, with nothing but connectors between them.
+    /// Finds the name of a slot right before a value, with only connectors and prepositions between
+    /// them.
     fn named_before(&self, before: &[&Word], slot: &Slot, others: &[Slot]) -> Option<(u8, usize)> {
         for skipped in 0..before.len().min(4) {
             let rest = &before[skipped..];
@@ -291,7 +298,7 @@ impl Surroundings<'_> {
         None
     }
 
-    /// "top 5", "at most 5", "5 results".
+    /// Returns the cue for a limit of the results: "top 5", "at most 5", "5 results".
     fn limits(
         &self,
         before: &[&Word],
@@ -310,7 +317,7 @@ impl Surroundings<'_> {
                     || self.tool_nouns.iter().any(|of_tool| *of_tool == noun))
         });
         let end = counted.map_or(mention.span.end, |word| word.span.end);
-        // "top 5 reasons" are not five results.
+        // "top 5 reasons" does not limit the results to five.
         if counted.is_none() && after.first().is_some_and(|word| !is_function_word(&word.lower)) {
             return None;
         }
@@ -325,7 +332,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether a preposition sets a bound, rather than only stand before a value as "to" and "by" do.
+/// Whether a preposition sets a bound. "to" and "by" may stand before a value without setting one.
 fn is_bound(before: &[&Word], said: &Preposition) -> bool {
     const BOUNDS: [&str; 11] = [
         "least", "most", "than", "between", "minimum", "maximum", "above", "over", "below",
@@ -335,7 +342,7 @@ fn is_bound(before: &[&Word], said: &Preposition) -> bool {
     said.is_strict || BOUNDS.contains(&nearest) || (said.length == 2 && nearest == "to")
 }
 
-/// Whether `spoken` finds a name of the slot: how surely it means this slot, and its words.
+/// Returns the strength and the number of words of the first name of the slot that `spoken` finds.
 fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Option<(u8, usize)> {
     let whole: Vec<&str> = slot.words.iter().map(String::as_str).collect();
     if spoken(&whole) {
@@ -358,7 +365,7 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
             return Some((NOUN - 1, 1));
         }
     }
-    // "returning 19 May", "departing on 5 May": the word of the end that only this slot is.
+    // "returning 19 May", "departing on 5 May": a word for an end that only this slot has.
     let ends = slot.ends().filter(|end| {
         !others.iter().any(|other| other.name != slot.name && other.has_word(&[end]))
     });
@@ -385,7 +392,7 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
     found.next().filter(|alias| is_alone || whole.contains(alias)).map(|_| (NOUN - 1, 1))
 }
 
-/// The noun that is counted: "3 nights", "first 20 lines".
+/// Returns the cue of the noun that a number counts, and its end: "3 nights", "first 20 lines".
 fn named_after(
     before: &[&Word],
     after: &[&Word],

@@ -1,19 +1,19 @@
-//! Decimal numbers as prose writes them, exactly.
+//! Exact decimal numbers, in the notations of prose.
 
 use serde_json::{Number, Value};
 
-/// `digits` · 10^-`scale`, exactly.
+/// The exact number `digits` · 10^-`scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     digits: i128,
     scale: u32,
 }
 
-/// Digits that a number may have; more is no amount that anybody says.
+/// The most digits of a number. More digits are an identifier and not an amount.
 const MOST_DIGITS: usize = 18;
 
 impl Decimal {
-    /// Digits with at most one point among them.
+    /// Parses digits with at most one point.
     fn plain(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("{whole}{fraction}");
@@ -47,9 +47,10 @@ impl Decimal {
         Some(Self { digits: raised(self)?.checked_add(raised(other)?)?, scale }.reduced())
     }
 
-    /// Multiplied by a fraction; nothing where the result has no end.
+    /// Multiplies by a fraction. Returns `None` if the result is too large, or has no exact decimal
+    /// form.
     pub fn times(self, numerator: i64, denominator: i64) -> Option<Self> {
-        /// Further decimal places than any unit of the table needs.
+        /// Additional decimal places: more than any unit of the table needs.
         const PLACES: u32 = 9;
         let (up, down) = (i128::from(numerator), i128::from(denominator));
         let digits = self.digits.checked_mul(up)?.checked_mul(10_i128.pow(PLACES))?;
@@ -61,7 +62,8 @@ impl Decimal {
         self.scale == 0
     }
 
-    /// The value as JSON writes it: a whole number stays one.
+    /// Returns the value as a JSON number; a whole number stays an integer. Returns `None` if it is
+    /// too large.
     pub fn to_json(self) -> Option<Value> {
         if self.is_whole() {
             return i64::try_from(self.digits).ok().map(Value::from);
@@ -81,11 +83,12 @@ impl std::fmt::Display for Decimal {
     }
 }
 
-/// The number that a text without sign or unit writes; nothing where it could be one of two.
+/// Parses a number without sign or unit. Returns `None` if the text is ambiguous.
 ///
-/// A point and a comma in one number tell each other apart. Alone, a comma before three digits
-/// parts thousands, and a point is a decimal point, as English writes them; `comma` lets another
-/// comma be a decimal one, which a price or a measure shows it to be.
+/// If a text has points and commas, the last of them is the decimal separator. Alone, a comma
+/// before three digits separates thousands, and a point is a decimal point, as in English. `comma`
+/// states that the number is a price or a measure: any other comma is then a decimal comma, and a
+/// point before three digits is ambiguous.
 pub(super) fn read(text: &str, comma: bool) -> Option<Decimal> {
     let is_space = |c: char| matches!(c, '\'' | '’' | '\u{a0}' | '\u{2009}' | '\u{202f}');
     let parted = text.contains(is_space);
@@ -114,8 +117,8 @@ pub(super) fn read(text: &str, comma: bool) -> Option<Decimal> {
     }
 }
 
-/// A whole number in groups of three digits, without what parts them. What follows the last group
-/// (a decimal part) is kept.
+/// Joins groups of three digits without their separators. Returns `None` if a group has another
+/// length. Text after the digits of a group (a decimal part) is kept.
 fn grouped(text: &str, parts: impl Fn(char) -> bool) -> Option<String> {
     let mut groups = text.split(parts);
     let first = groups.next().filter(|first| (1..=3).contains(&first.len()))?;

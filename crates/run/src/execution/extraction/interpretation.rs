@@ -12,13 +12,13 @@ use super::unit::{Dimension, Unit};
 /// The meaning of a mention for a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Interpretation {
-    /// The mention is no value for the slot.
+    /// The mention is not a value for the slot.
     No,
     Value {
         value: Value,
         how: String,
     },
-    /// The mention has the right kind but is invalid: why.
+    /// The mention has the right kind but is invalid, for this reason.
     Unfit(String),
     /// The mention can mean several values.
     Several(Vec<String>),
@@ -35,8 +35,8 @@ pub(super) struct Interpreter<'a> {
 }
 
 impl Interpreter<'_> {
-    /// Interprets a mention for a slot. `named` says that the words beside the mention name the slot;
-    /// without a name the rules are stricter.
+    /// Interprets a mention for a slot. `named` states whether the words beside the mention name
+    /// the slot; without a name the rules are stricter.
     pub fn read(&self, mention: &Mention, slot: &Slot, named: bool) -> Interpretation {
         let reading = match (slot.kind, &mention.content) {
             (Kind::Integer | Kind::Number, Content::Amount(amount)) => {
@@ -125,7 +125,7 @@ impl Interpreter<'_> {
         Ok((value, how))
     }
 
-    /// An amount with a unit for a parameter without one.
+    /// Reads an amount with a unit for a parameter without one.
     fn without_unit(
         &self,
         amount: &Amount,
@@ -154,7 +154,7 @@ impl Interpreter<'_> {
         if self.has_unit || is_warmth { plain } else { Err(self.foreign(amount, slot, named)) }
     }
 
-    /// An amount whose unit does not fit the slot.
+    /// Returns the interpretation of an amount whose unit does not fit the slot.
     fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         if !named {
             return Interpretation::No;
@@ -179,7 +179,8 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The first day of a period, for parameters such as `since`; others need a day.
+    /// Returns the first day of a period for parameters such as `since`. Other parameters need a
+    /// single day.
     fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Interpretation {
         if !named {
             return Interpretation::No;
@@ -222,7 +223,8 @@ impl Interpreter<'_> {
         if !when.days.is_empty() && !self.has_time {
             return Interpretation::No;
         }
-        // Without an offset, which the format `time` has, because it depends on the day.
+        // The value has no offset, although the format `time` requires one, because the offset
+        // depends on the day.
         match when.times[..] {
             [] => Interpretation::No,
             [time] => Interpretation::Value {
@@ -238,7 +240,7 @@ fn unsaid(said: super::decimal::Decimal, unit: &str) -> Interpretation {
     Interpretation::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
-/// Values that are passed on unchanged.
+/// Interprets values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::Value {
         value: Value::String(text.to_owned()),

@@ -1,4 +1,4 @@
-//! The moment at which a prompt was written, where its writer is.
+//! The moment at which a prompt was written, with the time zone of its author.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,11 +10,11 @@ use jiff::{Timestamp, Zoned};
 /// A moment with its time zone, to which "tomorrow at 5 pm" is relative.
 ///
 /// Parsed from RFC 3339 (`2026-04-20T10:30:00+02:00`), where the offset holds for all days, or RFC
-/// 9557 (`2026-04-20T10:30:00+02:00[Europe/Berlin]`), where summer and winter time are told apart.
+/// 9557 (`2026-04-20T10:30:00+02:00[Europe/Berlin]`), which distinguishes summer and winter time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalTime(pub(super) Zoned);
 
-/// A text that is no moment with an offset.
+/// The error for a text that is not a moment with an offset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected a moment with its offset such as 2026-04-20T10:30:00+02:00, found {found:?}: {why}"
@@ -25,7 +25,7 @@ pub struct NoLocalTime {
 }
 
 impl LocalTime {
-    /// Now, by the clock and the time zone of this machine (UTC where it has none).
+    /// Returns the current time by this machine's clock and time zone (UTC if it has none).
     pub fn of_this_machine() -> Self {
         Self(Zoned::now())
     }

@@ -16,7 +16,7 @@ pub(super) use tokens::{is_path, is_telling_id};
 
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
 
-/// A value and where it stands.
+/// A value in a prompt and its byte range.
 #[derive(Clone, Debug)]
 pub(super) struct Mention {
     pub span: Range<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Mention {
 pub(super) enum Content {
     /// A quoted text.
     Quoted(String),
-    /// The rest of the prompt, which is a text by itself: what follows "saying" or a colon.
+    /// The rest of the prompt after "saying" or a colon, as one text.
     Rest(String),
     Url(String),
     Email(String),
@@ -35,13 +35,13 @@ pub(super) enum Content {
     When(PartialDateTime),
     Period(Period),
     Amount(Amount),
-    /// A currency, as the code that it has.
+    /// The ISO 4217 code of a currency.
     Currency(String),
-    /// A word that is made like an identifier.
+    /// A word with the form of an identifier.
     Token(String),
-    /// Words in capitals after a preposition of place.
+    /// Capitalised words after a preposition of place.
     Place(String),
-    /// A date or time that cannot be read.
+    /// A date or time that cannot be resolved.
     Unclear,
 }
 
@@ -50,14 +50,15 @@ pub(super) enum Content {
 pub(super) struct Scan<'a> {
     pub now: &'a Zoned,
     pub tense: Tense,
-    /// What follows "saying" or a colon is one text.
+    /// Whether the text after "saying" or a colon is one value.
     pub has_rest: bool,
-    /// The tool takes days or times, so that "in 14 days" is a day rather than a number of days.
+    /// Whether the tool takes days or times, so that "in 14 days" is a day rather than a number of
+    /// days.
     pub has_times: bool,
 }
 
 impl Content {
-    /// The name of the kind; contents of one kind fit the same parameters.
+    /// Returns the name of the kind. Contents of one kind fit the same parameters.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Quoted(_) | Self::Rest(_) => "text",
@@ -74,7 +75,8 @@ impl Content {
     }
 }
 
-/// The mentions of a text in its order. No two overlap, but for a currency within an amount.
+/// Finds the mentions of a text, in order. They do not overlap, except that a currency may be part
+/// of an amount.
 pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     let mut found = Collector { text, mentions: Vec::new() };
     let quotes = quotes::scan(text);

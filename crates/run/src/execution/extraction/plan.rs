@@ -1,8 +1,9 @@
 //! Assigns values to parameters.
 //!
-//! In the order of certainty: values that a word names, values that a preposition places in a range,
-//! and values that fit exactly one parameter, which no other value fits. If a value fits two
-//! parameters, or two values fit a parameter, nothing is taken and a question is asked.
+//! Values are assigned in the order of certainty: values that a word names, values that a
+//! preposition places in a range, and values that fit exactly one parameter, which no other value
+//! fits. If a value fits two parameters, or two values fit a parameter, none is assigned and a
+//! question is asked.
 
 mod choices;
 mod pairs;
@@ -42,15 +43,15 @@ pub(super) struct Plan<'a> {
     pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
-    /// By slot.
+    /// The values of each slot.
     pub fills: Vec<Vec<Fill>>,
     pub doubts: Vec<Option<Doubt>>,
     pub is_given: Vec<bool>,
-    /// By mention: it was assigned, or it is part of a doubt.
+    /// For each mention, whether it was assigned or is part of a doubt.
     pub taken: Vec<bool>,
-    /// By mention: the first mention of its list.
+    /// For each mention, the first mention of its list.
     chains: Vec<usize>,
-    /// Parts of the prompt that belong to assigned values.
+    /// Parts of the prompt that belong to assigned or doubtful values.
     pub spent: Vec<Range<usize>>,
 }
 
@@ -155,7 +156,8 @@ impl<'a> Plan<'a> {
         self.spent.push(whole);
     }
 
-    /// The cue for a mention and a slot; a denied mention conflicts with every slot.
+    /// Returns the cue for a mention and a slot. A mention that the prompt denies or that is
+    /// relative conflicts with every slot.
     fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
         let cue = self.surroundings.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
@@ -202,7 +204,7 @@ impl<'a> Plan<'a> {
         self.doubt(slot, "several values are said".to_owned(), candidates);
     }
 
-    /// The slot that the words beside a mention name more surely than any other.
+    /// Returns the slot that the words beside a mention name most strongly, unless there is a tie.
     fn wanted(&self, at: usize) -> Option<SlotClaim> {
         let mention = self.mention(at);
         let mut best: Option<SlotClaim> = None;
@@ -235,7 +237,7 @@ impl<'a> Plan<'a> {
         best.filter(|_| !is_tie)
     }
 
-    /// The same; an unnamed value in a list follows the first value of the list.
+    /// Like `wanted`, but a value in a list that no word names follows the first value of the list.
     fn claim_in_list(&self, at: usize) -> Option<SlotClaim> {
         let head = self.chains[at];
         self.wanted(at).or_else(|| {
@@ -246,7 +248,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Assigns the mentions whose cues have a certain strength.
+    /// Assigns the mentions whose cues have the given strength.
     fn give_named(&mut self, strength: u8, wanted: &[Option<SlotClaim>]) {
         let mut claims: Vec<Vec<Claim>> = self.slots.iter().map(|_| Vec::new()).collect();
         let free = wanted.iter().enumerate().filter(|(at, _)| !self.taken[*at]);
@@ -269,7 +271,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// By mention, the first of the list that it is in: "1, 2 and 3".
+/// Returns for each mention the first mention of its list, as in "1, 2 and 3".
 fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
     let mentions = surroundings.mentions;
     let mut chains: Vec<usize> = (0..mentions.len()).collect();

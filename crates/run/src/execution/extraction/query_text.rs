@@ -8,13 +8,13 @@ use super::slot::Kind;
 use super::text::{is_function_word, stem};
 use super::{Source, reference};
 
-/// Words that only say that something is to be searched or run.
+/// Words that only state that something is to be searched or run.
 const COMMANDS: &[&str] =
     &["ask", "execute", "find", "google", "look", "lookup", "query", "run", "search"];
 
 impl Plan<'_> {
-    /// Gives the prompt's words, without the values that went elsewhere, to the one required
-    /// parameter that asks for them.
+    /// Gives the prompt's words, without the values of other parameters, to a query parameter if it
+    /// is the only required text parameter without a value.
     pub fn give_words(&mut self) {
         let is_open_text = |at: &usize| {
             self.is_open(*at) && self.slots[*at].required && self.slots[*at].kind.is_text()
@@ -49,7 +49,7 @@ impl Plan<'_> {
             false => "the prompt's own words, without values that are for other parameters",
         };
         self.fills[slot].push(Fill { value: words.into(), source, how: how.to_owned() });
-        // What no parameter took is said in the words.
+        // The words contain the values that no parameter took.
         self.taken.fill(true);
     }
 
@@ -62,7 +62,8 @@ impl Plan<'_> {
         quotes.collect()
     }
 
-    /// Whether nothing is said but what to do, beside some spans and what went elsewhere.
+    /// Whether the prompt has no content apart from commands, `beside` and the parts that are
+    /// spent.
     fn is_only_commands(&self, beside: &[Range<usize>]) -> bool {
         let is_spent = |span: &Range<usize>| {
             let mut spans = self.spent.iter().chain(beside);
@@ -105,7 +106,7 @@ impl Plan<'_> {
     }
 }
 
-/// A word that says nothing at the edge of a text.
+/// Whether a word has no meaning at the edge of a text.
 fn is_loose(word: &str) -> bool {
     const LOOSE: [&str; 11] =
         ["about", "and", "at", "for", "from", "in", "of", "on", "or", "to", "with"];

@@ -13,17 +13,18 @@ use crate::execution::params::{alike, plain};
 pub(super) const WORDS: &[&str] =
     &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
 
-/// How deep the last result is searched.
+/// The depth to which the last result is searched.
 const DEPTH: usize = 3;
 
 /// Words before "it" that make it a subject: "is it cold" refers to nothing.
 const BEFORE_SUBJECT: &str = "is was does did will would can should if when how what";
 
-/// Words behind "that" with which it only joins ("that I am late") or names a time ("this week").
+/// Words after "that" or "this" that make it a conjunction ("that I am late") or part of a time
+/// ("this week").
 const AFTER_JOINING: &str = "i i'm you we he she they it the there my our is are was were has have a an week \
      month year morning evening afternoon day quarter weekend time";
 
-/// Whether the prompt refers to something that came before.
+/// Whether the prompt refers to something earlier.
 pub(super) fn is_named(words: &[Word]) -> bool {
     let lower =
         |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("", |word| word.lower.as_str());
@@ -48,9 +49,9 @@ struct Candidate {
 }
 
 impl Plan<'_> {
-    /// Fills what is required and still open from the last result or from earlier prompts, if the
-    /// prompt refers to them and one value can be meant. `earlier` are the mentions of each earlier
-    /// prompt.
+    /// Fills required parameters without a value from the last result or from earlier prompts, if
+    /// the prompt refers to them and only one value is possible. `earlier` are the mentions of each
+    /// earlier prompt.
     pub fn give_referred(&mut self, sources: &ArgumentSources<'_>, earlier: &[Vec<Mention>]) {
         if !is_named(self.surroundings.words) {
             return;
@@ -91,7 +92,8 @@ impl Plan<'_> {
         }
     }
 
-    /// What the last result has for a slot: members of its name, else the only value of its form.
+    /// Returns the values of the last result for a slot: members with its name, otherwise values of
+    /// its form, otherwise the whole result for a message or query.
     fn of_result(&self, slot: &Slot, result: &Value, is_only_text: bool) -> Vec<Candidate> {
         let mut leaves = Vec::new();
         collect(result, String::new(), DEPTH, &mut leaves);
@@ -124,7 +126,7 @@ impl Plan<'_> {
         let formed: Vec<Candidate> =
             formed.map(|(pointer, value)| candidate(pointer, value)).collect();
         let is_passed_on = matches!(slot.kind, Kind::Message | Kind::Query) && is_only_text;
-        // A message takes what is no text as its JSON; a query would find nothing by it.
+        // A message takes an object or a list as its JSON; a query would find nothing with it.
         let whole = match result {
             Value::Object(_) | Value::Array(_) if slot.kind == Kind::Message => {
                 Value::String(result.to_string())
@@ -137,7 +139,7 @@ impl Plan<'_> {
         formed
     }
 
-    /// The values of the latest earlier prompt that has any for the slot.
+    /// Returns the values of the latest earlier prompt that has any for the slot.
     fn of_earlier(
         &self,
         slot: &Slot,
@@ -178,7 +180,7 @@ fn candidate(pointer: &str, value: &Value) -> Candidate {
     Candidate { value: value.clone(), source: Source::LastResult { pointer } }
 }
 
-/// Every value that is no object or list, with its JSON pointer.
+/// Collects every value that is not an object or a list, with its JSON pointer.
 fn collect<'a>(
     value: &'a Value,
     pointer: String,
@@ -212,7 +214,7 @@ fn has_type(slot: &Slot, value: &Value) -> bool {
     }
 }
 
-/// Whether a member of a result is what a slot asks for: `ticket_id` is, and so is `id`.
+/// Whether a member of a result has the name of a slot. For `ticket_id`, a member `id` counts too.
 fn is_name_of(slot: &Slot, name: &str) -> bool {
     let Some(own) = slot.path.last() else { return false };
     let is_id = slot.words.last().is_some_and(|last| last == "id") && plain(name) == "id";

@@ -12,7 +12,7 @@ use toolroute_catalog::Tool;
 
 pub(super) use kind::Kind;
 
-/// The end of a range or of a route that a parameter or a value is.
+/// Which end of a range or of a route a parameter or a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Start,
@@ -22,9 +22,9 @@ pub(super) enum Role {
 /// A parameter, or a member of a parameter that is an object.
 #[derive(Debug)]
 pub(super) struct Slot {
-    /// `limit`, or `location/latitude`.
+    /// Its name, such as `limit` or `location/latitude`.
     pub name: String,
-    /// The names in the path to it.
+    /// The names that lead to it: its object, if it is in one, and its own.
     pub path: Vec<String>,
     /// The words of its own name.
     pub words: Vec<String>,
@@ -33,9 +33,9 @@ pub(super) struct Slot {
     /// The type, or the allowed values, for a question.
     pub type_: Option<Value>,
     pub required: bool,
-    /// Required if its object is present.
+    /// Whether it is required if its object is present.
     pub required_in_object: bool,
-    /// The schema has a default for it.
+    /// Whether the schema has a default for it.
     pub has_default: bool,
     pub is_list: bool,
     pub kind: Kind,
@@ -43,13 +43,13 @@ pub(super) struct Slot {
     pub choices: Vec<(Vec<String>, Value)>,
     pub role: Option<Role>,
     pub unit: Option<Unit>,
-    /// The thing whose name or id it is, by its description.
+    /// The thing whose name or id it is, according to its description.
     pub of: Option<String>,
-    /// A pattern that does not match words of prose.
+    /// Its pattern, if it is so specific that it does not match words of prose.
     pub pattern: Option<Regex>,
     /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
-    /// Its maximum is 100, so it is in percent.
+    /// Whether its maximum is 100, so that it may be a percentage.
     pub is_hundred: bool,
     /// The `strftime` format of a day, if its description names one.
     pub day_form: Option<String>,
@@ -113,7 +113,7 @@ impl Slot {
         }
     }
 
-    /// A question about it, without candidates.
+    /// Returns a question about it, without candidates.
     pub fn question(&self, why: &str) -> Question {
         Question {
             name: self.name.clone(),
@@ -124,7 +124,8 @@ impl Slot {
         }
     }
 
-    /// Whether it is the end of a range, so that prepositions select it.
+    /// Whether it is the start or the end of a range of numbers, days or moments, so that
+    /// prepositions select it.
     pub fn is_bound(&self) -> bool {
         let is_measured = self.kind.is_number() || matches!(self.kind, Kind::Day | Kind::Moment);
         self.role.is_some() && is_measured
@@ -161,7 +162,7 @@ impl Slot {
         self.unit.as_ref().is_some_and(is_time) && self.words.iter().all(says_time)
     }
 
-    /// The words of its name without those that mark an end or say nothing.
+    /// Returns the words of its name, without general words and those that mark an end of a range.
     pub fn nouns(&self) -> impl Iterator<Item = &str> {
         const EMPTY: &[&str] = &[
             "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at",
@@ -171,7 +172,7 @@ impl Slot {
         words.filter(|word| !EMPTY.contains(word) && role_of_word(word).is_none())
     }
 
-    /// The words of its name that mark the end of a range.
+    /// Returns the words of its name that mark an end of a range.
     pub fn ends(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str).filter(|word| role_of_word(word).is_some())
     }
@@ -210,8 +211,8 @@ impl Slot {
     }
 }
 
-/// The slots of a tool's schema in order: its parameters, and the members of object parameters, one
-/// level deep.
+/// Returns the slots of a tool's schema in order: its parameters, and the members of object
+/// parameters, one level deep.
 pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
     let about = tool.description.to_lowercase();
     let hinted = &tool.routing.parameter_hints.required;
@@ -255,18 +256,18 @@ fn role(words: &[String], kind: Kind) -> Option<Role> {
     }
     let mut roles = words.iter().filter_map(|word| role_of_word(word));
     let role = roles.next().filter(|_| roles.next().is_none())?;
-    // "departure_date" and "return_date" are days; a "from" that is a text says nothing of a way.
+    // A boolean is not an end of a range, whatever its name.
     Some(role).filter(|_| kind != Kind::Boolean)
 }
 
 fn telling_pattern(pattern: &str) -> Option<Regex> {
     let regex = Regex::new(pattern).ok()?;
-    // A pattern without anchors matches within words.
+    // A pattern without anchors matches parts of words.
     let whole = pattern.starts_with('^') && pattern.ends_with('$');
     (whole && !PROSE.iter().any(|word| regex.is_match(word))).then_some(regex)
 }
 
-/// The name of a time zone, as the IANA writes it.
+/// A pattern for the names of time zones in the IANA database.
 const ZONE: &str = r"^(?:[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_+-]+){1,2}|UTC)$";
 
 fn pattern_of_format(format: &str) -> Option<&'static str> {
@@ -277,7 +278,7 @@ fn pattern_of_format(format: &str) -> Option<&'static str> {
     }
 }
 
-/// "The ID of the channel to post to": channel.
+/// Returns the thing that a description names: `channel` for "The ID of the channel to post to".
 fn named_thing(description: &str) -> Option<String> {
     let words = text::words(description);
     let mut words =
@@ -297,7 +298,7 @@ fn template(description: &str) -> Option<(String, String)> {
     Some((around(at.checked_sub(1)?)?, around(at + 1)?))
 }
 
-/// "in the form DD.MM.YYYY"
+/// Returns the `strftime` format of a day in a description such as "in the form DD.MM.YYYY".
 fn day_form(description: &str) -> Option<String> {
     let upper = description.to_uppercase();
     let is_part = |c: char| "YMD./-".contains(c);

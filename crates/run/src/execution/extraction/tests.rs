@@ -22,7 +22,7 @@ fn object(properties: Value, required: &[&str]) -> Value {
 
 #[test]
 fn schemas_of_generators_are_understood() {
-    // As pydantic writes optional parameters, constants one by one, and references.
+    // The forms in which pydantic writes optional parameters, separate constants and references.
     let schema = json!({
         "type": "object", "required": ["path", "mode"],
         "properties": {
@@ -85,7 +85,7 @@ fn what_goes_nowhere_is_told() {
 }
 
 proptest::proptest! {
-    /// Whatever is said, what is taken fits the schema, and every value has a place in the prompt.
+    /// For any prompt, the extracted values fit the schema, and each has a place in the prompt.
     #[test]
     fn what_is_taken_fits_the_schema(parts in proptest::collection::vec(
         proptest::sample::select(vec![

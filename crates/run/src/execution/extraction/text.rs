@@ -1,24 +1,24 @@
-//! The words of a prompt and of a parameter's name, and which of them are the same word.
+//! Splits prompts and parameter names into words, and compares words.
 
 use std::ops::Range;
 
 pub(super) use toolroute_catalog::singular;
 
-/// A word of a prompt: where it stands, and in lower case.
+/// A word of a prompt: its byte range, and its text in lower case.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub span: Range<usize>,
     pub lower: String,
 }
 
-/// Words that say nothing of what a value is.
+/// Words that do not describe a value.
 const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be before between but by can could \
      do does exactly for from get give has have how i in into is it just let make me my near \
      need no not now of off on only onto or our out over please should show so some than that \
      the their them then there these they this those through to under until up us use using \
      was we were what when where which who will with within would you your";
 
-/// Whether a word is one of those that a list has between its spaces.
+/// Whether a word is in a list whose words are separated by spaces.
 pub(super) fn is_listed(word: &str, list: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
 }
@@ -27,7 +27,7 @@ pub(super) fn is_function_word(word: &str) -> bool {
     is_listed(word, FUNCTION_WORDS)
 }
 
-/// The words of a text. A hyphen or an underscore parts words, an apostrophe does not.
+/// Splits a text into words. A hyphen or an underscore separates words, an apostrophe does not.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut start = None;
@@ -46,12 +46,13 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// Bytes of a word without apostrophes at its end.
+/// Returns the length of a word in bytes, without apostrophes at its end.
 fn lower_length(word: &str) -> usize {
     word.trim_end_matches(['\'', '’']).len()
 }
 
-/// `maxResults`, `max_results` and `max-results` are the words `max` and `results`.
+/// Splits a name into words: `maxResults`, `max_results` and `max-results` have the words `max` and
+/// `results`.
 pub(super) fn name_words(name: &str) -> Vec<String> {
     let mut parted = String::new();
     let mut before = ' ';
@@ -65,7 +66,7 @@ pub(super) fn name_words(name: &str) -> Vec<String> {
     words(&parted).into_iter().flat_map(|word| split_compound(word.lower)).collect()
 }
 
-/// Names that are written as one word and said as two.
+/// Splits names that are written as one word but consist of two.
 fn split_compound(word: String) -> Vec<String> {
     let parts: &[&str] = match word.as_str() {
         "checkin" => &["check", "in"],
@@ -81,7 +82,7 @@ fn split_compound(word: String) -> Vec<String> {
     parts.iter().map(|part| (*part).to_owned()).collect()
 }
 
-/// What the forms of a word have in common: `sorting`, `sorted`, `sorts` and `sort`.
+/// Returns the common stem of the forms of a word: `sorting`, `sorted`, `sorts` and `sort`.
 pub(super) fn stem(word: &str) -> String {
     let word = singular(word);
     let cut = ["ing", "ed"].iter().find_map(|ending| {

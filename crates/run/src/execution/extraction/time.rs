@@ -1,7 +1,7 @@
 //! Days, times and periods in prose.
 //!
-//! An ambiguous day has several readings: "03/04/2026", "5 May" far from any 5 May, "next Friday" on
-//! a Monday. A parameter for one day then needs a question.
+//! An ambiguous day has several readings: "03/04/2026", "5 May" long before or after any 5 May,
+//! "next Friday" on a Monday. A parameter for one day then needs a question.
 
 mod clock;
 mod days;
@@ -16,43 +16,43 @@ use jiff::tz::{Offset, TimeZone};
 
 pub(super) use days::Tense;
 
-/// A day, a time or both, as far as they are said.
+/// A day, a time or both, as far as the prompt gives them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PartialDateTime {
-    /// Days that can be meant; none where only a time is said.
+    /// The possible days; empty if the prompt gives only a time.
     pub days: Vec<Date>,
-    /// Times of the day that can be meant; none where only a day is said.
+    /// The possible times of the day; empty if the prompt gives only a day.
     pub times: Vec<Time>,
     pub zone: Zone,
-    /// It is relative to now in hours or minutes, and so not a day.
+    /// Whether it is relative to now in hours or minutes, and thus not a day.
     pub is_instant: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Zone {
-    /// That of whoever wrote the prompt.
+    /// The time zone of the prompt's author.
     Local,
     Fixed(Offset),
-    /// One that is named in a way that means several, such as "IST".
+    /// A name that several time zones have, such as "IST".
     Unread(String),
 }
 
-/// From one day to another, both of them in it.
+/// A period from one day to another, both included.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Period {
     pub readings: Vec<(Date, Date)>,
 }
 
-/// What a part of a prompt says of time.
+/// A day, a time or a period in a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum TimeExpression {
     When(PartialDateTime),
     Period(Period),
-    /// It is about time, and no value can be made of it.
+    /// A day or time that cannot be resolved.
     Unclear,
 }
 
-/// All that a text says of time, in its order; no two overlap.
+/// Finds all days, times and periods of a text, in order. They do not overlap.
 pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, TimeExpression)> {
     let mut found = days::scan(text, now, tense);
     let clock = clock::scan(text, &found);
@@ -61,7 +61,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
     join(text, found)
 }
 
-/// Brings a day and the time beside it together: "tomorrow at 15:00", "9:30 on 7 May".
+/// Joins a day and the time beside it: "tomorrow at 15:00", "9:30 on 7 May".
 fn join(
     text: &str,
     found: Vec<(Range<usize>, TimeExpression)>,
@@ -79,7 +79,8 @@ fn join(
         }
         joined.push((span, said));
     }
-    // An hour without anything else is a time only beside a day; alone it is a number.
+    // An hour without minutes or a half of the day is a time only beside a day; alone it is a
+    // number.
     joined.retain(|(_, said)| !matches!(said, TimeExpression::When(when) if when.is_bare_hour()));
     joined
 }
@@ -103,7 +104,7 @@ impl PartialDateTime {
         }
     }
 
-    /// Both together, where one is a day and the other a time.
+    /// Combines a day and a time; `None` if `self` and `other` are not one of each.
     fn with(&self, other: &Self) -> Option<Self> {
         let (day, time) = match (self.times.is_empty(), other.times.is_empty()) {
             (true, false) => (self, other),
@@ -114,12 +115,16 @@ impl PartialDateTime {
         fits.then(|| Self { days: day.days.clone(), ..time.clone() })
     }
 
-    /// "at 5" and nothing else.
+    /// Whether it is only an ambiguous hour, such as "at 5".
     fn is_bare_hour(&self) -> bool {
         self.days.is_empty() && self.times.len() != 1
     }
 
-    /// The one moment that is meant, as RFC 3339 writes it, or what it may be.
+    /// Returns the moment in the format of RFC 3339.
+    ///
+    /// # Errors
+    /// The possible moments if there are several; none if the day or the time is missing, if the
+    /// zone is ambiguous, or if the clocks skip or repeat the time on that day.
     pub fn moment(&self, local: &TimeZone) -> Result<String, Vec<String>> {
         if let Zone::Unread(_) = self.zone {
             return Err(Vec::new());
@@ -136,7 +141,7 @@ impl PartialDateTime {
         }
     }
 
-    /// Nothing for a time that the clocks skip or show twice that day.
+    /// Formats a moment. Returns `None` for a time that the clocks skip or show twice on that day.
     fn written(&self, moment: jiff::civil::DateTime, local: &TimeZone) -> Option<String> {
         let zone = match &self.zone {
             Zone::Fixed(offset) => TimeZone::fixed(*offset),

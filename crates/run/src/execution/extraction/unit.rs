@@ -19,13 +19,14 @@ pub(super) enum Dimension {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// A multiple of the smallest unit of its dimension.
+    /// A multiple of the base unit of its dimension: 1 ms, a month, 0.1 mm, 10 µg, 1 ml or a byte.
+    /// A unit of size 0 does not convert.
     Scaled {
         dimension: Dimension,
         name: &'static str,
         size: i64,
     },
-    /// By its ISO 4217 code.
+    /// A currency, by its ISO 4217 code.
     Currency(&'static str),
     /// Money of an unknown currency, such as "$".
     Money,
@@ -40,8 +41,8 @@ pub(super) enum Unit {
 
 use Dimension::{Data, Length, Mass, Months, Time, Volume};
 
-/// Name, dimension, size, and the words that mean it. Of data only what everybody counts alike
-/// converts: a megabyte is a million bytes or 2^20 of them, so each such unit is only itself.
+/// Name, dimension, size, and the words that mean the unit. Units of data with more than one common
+/// size do not convert: a megabyte is a million bytes or 2^20 bytes.
 const SCALED: &[(&str, Dimension, i64, &[&str])] = &[
     ("ms", Time, 1, &["ms", "msec", "msecs", "millisecond", "milliseconds", "millis"]),
     ("seconds", Time, 1_000, &["s", "sec", "secs", "second", "seconds"]),
@@ -72,7 +73,7 @@ const SCALED: &[(&str, Dimension, i64, &[&str])] = &[
     ("GB", Data, 0, &["gb", "gigabyte", "gigabytes"]),
 ];
 
-/// Codes of ISO 4217 that are said often, each with its sign and names where these mean no other.
+/// Frequent ISO 4217 codes, each with the signs and names that mean no other currency.
 const CURRENCIES: &[(&str, &[&str])] = &[
     ("AED", &["dirhams"]),
     ("AUD", &[]),
@@ -110,8 +111,8 @@ const CURRENCIES: &[(&str, &[&str])] = &[
 impl Unit {
     pub const MINUTES: Self = Self::Scaled { dimension: Time, name: "minutes", size: 60_000 };
 
-    /// What a word or sign after a number may mean. `M` and `TRY` are units only as they are
-    /// usually written.
+    /// Returns the units that a word or sign after a number may mean. A single letter is a unit
+    /// only in lower case, and a currency code only in capitals: `M` and `try` are not units.
     pub fn said(word: &str) -> Vec<Self> {
         let lower = word.to_lowercase();
         let mut units = Vec::new();
@@ -134,7 +135,8 @@ impl Unit {
         units
     }
 
-    /// The code of a currency that a code, sign or name means; spaces in it do not count.
+    /// Returns the code of the currency that a code, sign or name means. Spaces in signs and names
+    /// are ignored.
     pub fn currency(word: &str) -> Option<&'static str> {
         let lower = word.to_lowercase().replace(' ', "");
         let meant = |(code, names): &&(&'static str, &[&str])| {
@@ -152,13 +154,14 @@ impl Unit {
         }
     }
 
-    /// Whether people leave the unit out where a parameter has it: nobody says "Celsius" to a
-    /// thermostat, but "for 10" may be seconds or minutes.
+    /// Whether people usually omit the unit of a value for a parameter with this unit. They omit
+    /// "Celsius" for a thermostat, but "for 10" may be seconds or minutes.
     pub fn goes_without_saying(self) -> bool {
         matches!(self, Self::Currency(_) | Self::Money | Self::Celsius | Self::Percent)
     }
 
-    /// The same amount in another unit; nothing where that is not exact or is a guess.
+    /// Converts an amount to another unit. Returns `None` if the conversion is not exact or would
+    /// be a guess.
     pub fn convert(self, amount: Decimal, to: Self) -> Option<Decimal> {
         match (self, to) {
             (from, to) if from == to => Some(amount),
@@ -177,8 +180,8 @@ impl Unit {
         }
     }
 
-    /// The unit that a parameter counts in: the last word of its name, or what its description
-    /// says ("in seconds", "number of days", "(ms)").
+    /// Returns the unit of a parameter: the last word of its name, or the only unit in its
+    /// description ("in seconds", "number of days", "(ms)").
     pub fn of_parameter(name: &[String], description: &str) -> Option<Self> {
         let long = |word: &str| Self::said(word).into_iter().next().filter(|_| is_telling(word));
         if let Some(unit) = name.last().and_then(|last| long(last).or_else(|| code(last))) {
@@ -208,13 +211,14 @@ fn introduces(word: &Word) -> bool {
     matches!(word.lower.as_str(), "in" | "of" | "as" | "degrees")
 }
 
-/// Whether a word at the end of a name is a unit rather than a letter of something else.
+/// Whether a word at the end of a name is certainly a unit. A single letter and a singular such as
+/// `day` may mean something else.
 fn is_telling(word: &str) -> bool {
     word.len() > 1
         && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")
 }
 
-/// A currency's code in lower case, as names have it.
+/// Returns the currency of a code in lower case, as it occurs in names.
 fn code(word: &str) -> Option<Unit> {
     Unit::currency(&word.to_uppercase()).filter(|_| word.len() == 3).map(Unit::Currency)
 }

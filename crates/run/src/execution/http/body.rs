@@ -9,10 +9,10 @@ use toolroute_catalog::{Operation, OperationArgument, OperationBody, Place};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The request with its body: the members that were given, or the whole where it is one argument.
+/// Adds the body to a request: the given members, or the one argument that is the whole body.
 ///
 /// # Errors
-/// Why the body that the operation needs cannot be made.
+/// The body that the operation needs cannot be built, for this reason.
 pub(super) fn add(
     request: RequestBuilder,
     operation: &Operation,
@@ -49,7 +49,7 @@ fn add_form(
     operation: &Operation,
     arguments: &Arguments,
 ) -> Result<RequestBuilder, String> {
-    // A query has the encoding of a form; the address is a placeholder.
+    // The query of a URL has the encoding of a form, so a placeholder URL collects the pairs.
     let mut form = Url::parse("http://form/").map_err(|error| error.to_string())?;
     for (argument, value) in members(operation, arguments) {
         add_pairs(&mut form, argument, value);
@@ -72,7 +72,8 @@ fn add_form(
     Ok(request.header(CONTENT_TYPE, FORM).body(text.to_owned()))
 }
 
-/// A body without parts is invalid, so a required body needs at least one part.
+/// Adds the parts of a body. A body without parts is invalid, so a required body needs at least one
+/// part.
 fn add_parts(
     request: RequestBuilder,
     body: &OperationBody,

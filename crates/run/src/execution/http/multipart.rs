@@ -1,4 +1,4 @@
-//! A body of several parts, as RFC 7578 has it: texts, values as JSON, and files.
+//! Multipart bodies (RFC 7578) of texts, values as JSON, and files.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,12 +18,12 @@ struct Part<'a> {
     content: Vec<u8>,
 }
 
-/// The type of the body and its bytes; `None` where no argument is given.
+/// Returns the content type of the body and its bytes, or `None` if no argument is given.
 ///
-/// A list is a part for each of its elements. The same arguments give the same bytes.
+/// A list becomes one part for each of its elements. The same arguments give the same bytes.
 ///
 /// # Errors
-/// A file that is not in base64.
+/// The content of a file is not valid base64.
 pub(super) fn encode<'a>(
     members: impl Iterator<Item = (&'a OperationArgument, &'a Value)>,
 ) -> Result<Option<(String, Vec<u8>)>, String> {
@@ -98,7 +98,7 @@ fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A boundary that no part contains, because no text is known to contain its own hash.
+/// Returns a boundary that no part contains, because no text is known to contain its own hash.
 fn boundary(parts: &[Part<'_>]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

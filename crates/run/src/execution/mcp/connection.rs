@@ -32,17 +32,17 @@ use super::pipes::Pipes;
 use super::progress::Listeners;
 use super::translate;
 
-/// Bounds the pages of a list that never ends.
+/// The most pages of a list, because a server may return a next page forever.
 const MOST_PAGES: usize = 200;
 const MOST_TOOLS: usize = 20_000;
 
 /// The name of the idempotency key in `_meta`.
 const KEY: &str = "toolroute/idempotencyKey";
 
-/// Bytes of a server's stderr that are kept for the log when it dies.
+/// The last bytes of a server's stderr that are kept for the log when the server fails.
 const LAST_BYTES: usize = 2_000;
 
-/// The end of what a server said on stderr.
+/// The last output of a server on stderr.
 type LastWords = Arc<Mutex<Vec<u8>>>;
 
 pub(super) struct Connection {
@@ -53,7 +53,8 @@ pub(super) struct Connection {
     hold: Hold,
 }
 
-/// Handles requests of the server, all of which are refused. Notifications are handled earlier.
+/// Handles requests of the server: pings are answered, the list of roots is empty, and all other
+/// requests are refused or declined. Notifications are handled earlier.
 #[derive(Clone, Copy)]
 pub(super) struct Handler {
     /// [`super::McpOptions::announces_all_capabilities`].
@@ -171,7 +172,7 @@ impl Connection {
         translate::output(answered).map_err(|fault| self.with_last_words(fault))
     }
 
-    /// All tools, as the values that the server sent.
+    /// Lists all tools, as the values that the server sent.
     pub async fn list(&self) -> Result<Vec<Value>, Fault> {
         let mut tools = Vec::new();
         let mut cursor: Option<String> = None;
@@ -222,7 +223,7 @@ impl Connection {
         matches!(asked, Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse))
     }
 
-    /// Waits for the server to exit, and then kills what is left of it.
+    /// Waits for the server to exit for at most `grace`, and then kills what is left of it.
     pub async fn close(&self, grace: Duration) {
         let service = self.service.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut service) = service {
@@ -259,12 +260,13 @@ fn options(key: Option<&str>) -> PeerRequestOptions {
     }
 }
 
-/// A result as JSON, whichever type rmcp parsed it as.
+/// Returns a result as JSON, whichever type rmcp parsed it as.
 fn value_of(result: ServerResult) -> Value {
     serde_json::to_value(result).unwrap_or_default()
 }
 
-/// Servers that support only the newest protocol refuse `initialize` and need its handshake.
+/// Returns the handshake to try next, if any. Servers that support only the newest protocol refuse
+/// `initialize` and need its handshake.
 fn next_mode(
     tried: &ClientLifecycleMode,
     error: &ClientInitializeError,
@@ -275,8 +277,8 @@ fn next_mode(
     })
 }
 
-/// A server of the newest protocol announces changes only to subscribers. The announcements are
-/// handled by the intake.
+/// Subscribes to the changes of a server of the newest protocol, which announces them only to
+/// subscribers. The intake handles the announcements.
 fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handler>) {
     if *mode == ClientLifecycleMode::Initialize {
         return;
@@ -299,9 +301,9 @@ fn listen(mode: &ClientLifecycleMode, service: &RunningService<RoleClient, Handl
 pub(super) enum ConnectFault {
     /// The program or its folder does not exist; a description that is safe to show.
     Missing(String),
-    /// It sent too much.
+    /// The server sent too many messages and was dropped.
     Flooding(String),
-    /// A description that may quote the server.
+    /// Another failure; its description may quote the server.
     Failed(String),
 }
 
@@ -327,7 +329,7 @@ fn cause_of<'a>(error: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 's
     (**error).source()
 }
 
-/// An error with its sources, without repetitions.
+/// Returns the text of an error with its sources, without repetitions.
 fn with_causes(error: &(dyn Error + 'static)) -> String {
     // The HTTP client's error is part of the text and not a source.
     let first: Option<&(dyn Error + 'static)> = match error.downcast_ref() {

@@ -1,8 +1,9 @@
 //! The intake of a connection: every message from a server passes here first, in order.
 //!
 //! rmcp spawns a task for each notification and each request, without a bound. Notifications are
-//! therefore handled here: progress arrives before the answer that follows it, and changes go to the
-//! watcher. What is left for rmcp is bounded, and a server that floods the connection is dropped.
+//! therefore handled here: progress arrives before the answer that follows it, and changes go to
+//! the watcher. The messages that are passed to rmcp are bounded, and a server that floods the
+//! connection is dropped.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,16 +18,18 @@ use super::super::invoker::{Changed, OnChange};
 use super::super::spawn::GroupLease;
 use super::progress::{self, Listeners};
 
-/// The bounds of unsolicited messages other than a call's progress: a burst, and a rate for each
-/// second. A server that logs some thousand files stays within them; one that repeats a message in a
-/// loop sends 50,000 a second. A long message counts as several.
+/// The limits of unsolicited messages, other than the progress of calls: a burst, and a rate per
+/// second. A server that logs some thousand files stays within them; a server that repeats a
+/// message in a loop sends 50,000 per second. A long message counts as several.
 const BURST: f64 = 5_000.0;
 const PER_SECOND: f64 = 500.0;
 
-/// A message counts once for each started block of so many bytes. A log line is shorter.
+/// The block size in bytes: a message counts once for each block that it starts. A log line is
+/// shorter than one block.
 const PART: usize = 4_096;
 
-/// The most requests of a server whose answers it has not read.
+/// The most requests of a server whose answers are not sent yet, because the server does not read
+/// them.
 const UNANSWERED: usize = 64;
 
 /// The current watcher for changes that a server announces.
@@ -48,7 +51,7 @@ impl Watcher {
     }
 }
 
-/// Kills a connection's server, and holds the reason.
+/// Kills a connection's server on demand, and stores the reason if the server was dropped.
 #[derive(Clone, Default)]
 pub(super) struct Hold {
     inner: Arc<HoldInner>,
@@ -67,7 +70,7 @@ impl Hold {
         Self { inner: Arc::new(HoldInner { lease, dropped: OnceLock::new() }) }
     }
 
-    /// Ends the server's processes.
+    /// Kills the server's processes.
     pub fn end(&self) {
         self.inner.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -85,7 +88,7 @@ pub(super) struct Intake<T> {
     watcher: Watcher,
     hold: Hold,
     allowance: Allowance,
-    /// Our requests without an answer; any other answer is unsolicited.
+    /// The number of our requests without an answer. Any further answer is unsolicited.
     awaited: usize,
     /// Requests of the server whose answers are not sent yet, by id.
     unanswered: Arc<Mutex<HashSet<RequestId>>>,
@@ -104,7 +107,7 @@ impl<T> Intake<T> {
         }
     }
 
-    /// Whether to pass the message to rmcp; an error if the server must be dropped.
+    /// Returns whether to pass the message to rmcp, or the reason why the server must be dropped.
     fn take(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> Result<bool, String> {
         let is_passed = match message {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) if self.awaited > 0 => {
@@ -128,7 +131,8 @@ impl<T> Intake<T> {
         }
     }
 
-    /// Notes a request to answer; an error if there are too many.
+    /// Records a request that needs an answer. Returns an error if there are too many of them, or
+    /// if the id is too long or already in use.
     fn open(&self, id: &RequestId) -> Result<(), String> {
         if progress::is_too_long(id) {
             return Err(format!(
@@ -166,11 +170,13 @@ impl<T> Intake<T> {
             ServerNotification::ResourceUpdatedNotification(told) => {
                 self.watcher.tell(Changed::Resource { uri: told.params.uri.clone() });
             }
-            // Nobody asked for its log.
+            // Log messages are ignored, because the client does not request them.
             ServerNotification::LoggingMessageNotification(_) => {}
             ServerNotification::CancelledNotification(told) => {
-                // rmcp would send no answer then, by which a request is known to be done with. What
-                // a server may ask is refused at once; there is nothing to stop.
+                // A cancellation of a request without an answer is not passed on, because rmcp
+                // would then send no answer, and only an answer removes the request from
+                // `unanswered`. Every request of a server is answered or refused at once, so there
+                // is nothing to cancel.
                 let id = told.params.request_id.as_ref();
                 if !id.is_some_and(|id| lock(&self.unanswered).contains(id)) {
                     return Disposition::Passed;
@@ -181,7 +187,8 @@ impl<T> Intake<T> {
         Disposition::Taken
     }
 
-    /// Ends the server at once: it would go on for as long as it is read.
+    /// Kills the server immediately, because it would continue to send as long as its output is
+    /// read.
     fn drop_server(&self, because: String) {
         tracing::warn!(because, "a server was dropped");
         self.hold.inner.dropped.set(because.clone()).ok();
@@ -192,7 +199,7 @@ impl<T> Intake<T> {
 
 /// How a notification is handled.
 enum Disposition {
-    /// It was taken, and belongs to a call that is under way.
+    /// It was handled and does not count, because it belongs to a running call.
     Free,
     Taken,
     Passed,
@@ -303,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    /// Says what it was given, one after the other.
+    /// Returns the given messages, one after the other.
     pub(super) struct Script(pub VecDeque<Value>);
 
     impl Transport<RoleClient> for Script {

@@ -1,7 +1,7 @@
-//! Reads a program's output by lines, and replaces an answer that is too long by an error.
+//! Reads a program's output by lines, and replaces an answer that is too long with an error.
 //!
-//! rmcp drops a line beyond its limit, and the caller would wait until the timeout. Here such a line
-//! is cut off, and its request is answered with an error.
+//! rmcp drops a line beyond its limit, and the caller would wait until the timeout. Here such a
+//! line is cut off, and its request is answered with an error.
 
 use std::io;
 use std::pin::Pin;
@@ -10,27 +10,28 @@ use std::task::{Context, Poll, ready};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Bytes of a line: what rmcp's `AsyncRwTransport` takes (`DEFAULT_MAX_LINE_LENGTH`).
+/// The longest line in bytes: the limit of rmcp's `AsyncRwTransport` (`DEFAULT_MAX_LINE_LENGTH`).
 const MOST: usize = 16 << 20;
 
-/// Bytes at a line's beginning and end that are searched for its `id`, which is usually first or last.
+/// The number of bytes at each end of a line that are searched for its `id`, which is usually its
+/// first or last member.
 const SEEN: usize = 256;
 
 /// A reader that replaces lines that are too long.
 pub(super) struct Lines<R> {
     input: R,
     most: usize,
-    /// Bytes that are read and not passed on yet.
+    /// The output, of which the first `passed` bytes were already returned to the reader.
     ready: Vec<u8>,
     passed: usize,
-    /// Bytes of the line so far.
+    /// The length of the current line so far, in bytes.
     length: usize,
     first: Vec<u8>,
     /// The latest bytes of a line that is being skipped.
     last: Vec<u8>,
-    /// The line is being skipped; whether its request has received an error already.
+    /// `Some` while a line is skipped: whether its request has already received an error.
     dropped: Option<bool>,
-    /// The answered request is unknown, so all pending requests must fail.
+    /// Whether the request of a skipped answer is unknown, so that all pending requests must fail.
     is_broken: bool,
 }
 
@@ -144,14 +145,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     }
 }
 
-/// The `id` in the beginning of a message, if only scalar members precede it.
+/// Returns the `id` at the beginning of a message, if only scalar members precede it.
 fn first_id(text: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(text);
     let mut rest = text.trim_start().strip_prefix('{')?;
     loop {
         let (key, after) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
         let after = after.trim_start().strip_prefix(':')?.trim_start();
-        // A value with parts may hold an `id` of its own.
+        // A nested value may contain an `id` of its own.
         let end =
             after.find([',', '{', '[', '}']).filter(|end| after[*end..].starts_with([',', '}']))?;
         if key == "id" {
@@ -161,7 +162,7 @@ fn first_id(text: &[u8]) -> Option<Value> {
     }
 }
 
-/// The `id` in the end of a message, if it or `jsonrpc` is the last member.
+/// Returns the `id` at the end of a message, if it is the last member or only `jsonrpc` follows it.
 fn last_id(text: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(text);
     let rest = text.trim_end().strip_suffix('}')?;

@@ -12,8 +12,8 @@ use super::super::servers::Program;
 use super::super::spawn::{self, Child, GroupLease, ProcessOptions, RunningProgram};
 use super::lines::Lines;
 
-/// The time for a server to exit after its input is closed. Closing a connection allows less time and
-/// kills what is left.
+/// The time for a server to exit after its input is closed. Closing a connection allows less time
+/// and kills what is left.
 const LONGEST_END: Duration = Duration::from_secs(3);
 
 /// A server's process and its pipes.

@@ -9,15 +9,15 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::super::invoker::Progress;
 
-/// Messages that are kept for unknown tokens: the token of a call is known after it is sent, and a
-/// server may be faster.
+/// The most messages that are kept for unknown tokens. The token of a call is known only after the
+/// call is sent, and the server may report progress before.
 const EARLY: usize = 64;
 
-/// Messages of one call that wait in the queue; the oldest ones are dropped.
+/// The most messages of one call that wait in the queue. The oldest are dropped.
 const UNHEARD: usize = 256;
 
-/// The longest token or message in bytes. A longer message is truncated, and a longer token is not
-/// ours. Bounding the number of messages alone would not bound memory.
+/// The longest token or message in bytes. A longer message is truncated, and a longer token cannot
+/// be ours. A limit on the number of messages alone would not bound memory.
 pub(super) const LONGEST: usize = 4_096;
 
 /// The listeners of a connection, by call.
@@ -33,7 +33,7 @@ struct ProgressRoutes {
 }
 
 impl Listeners {
-    /// Subscribes to the progress of a call, including messages that came already.
+    /// Subscribes to the progress of a call, including the messages that arrived before.
     pub fn listen(&self, token: ProgressToken) -> Listener {
         let (tell, said) = broadcast::channel(UNHEARD);
         let mut heard = self.heard();
@@ -49,7 +49,7 @@ impl Listeners {
         Listener { token, said, listeners: self.clone() }
     }
 
-    /// Delivers a message; whether its call has a listener.
+    /// Delivers a message. Returns whether its call has a listener.
     pub fn note(&self, told: &ProgressNotificationParam) -> bool {
         if is_too_long(&told.progress_token.0) {
             return false;
@@ -79,7 +79,7 @@ pub(super) fn is_too_long(name: &NumberOrString) -> bool {
     matches!(name, NumberOrString::String(name) if name.len() > LONGEST)
 }
 
-/// The text, truncated to the limit.
+/// Truncates a text to the limit.
 fn cut(text: &str) -> &str {
     let mut end = LONGEST.min(text.len());
     while !text.is_char_boundary(end) {

@@ -13,9 +13,9 @@ const KNOWN: [(&str, &str); 9] = [
     ("connection closed", "it ended before it answered"),
 ];
 
-/// The description of a failed start, by its error text.
+/// Returns the description of a failed start, by its error text.
 pub(super) fn of(said: &str) -> Option<String> {
-    // The server's own output follows.
+    // The text after this marker is the server's own output.
     let ours = said.split("; it said: ").next().unwrap_or(said);
     let known = KNOWN.iter().find(|(words, _)| ours.contains(words));
     known.map(|(_, told)| format!("cannot be reached: {told}"))

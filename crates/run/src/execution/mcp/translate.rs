@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::invoker::{Attachment, Fault, FaultKind, Output};
 
-/// The answer to `tools/call`.
+/// Converts the answer to `tools/call`.
 pub(super) fn output(answered: Result<ServerResult, ServiceError>) -> Result<Output, Fault> {
     match answered {
         Ok(ServerResult::CallToolResult(result)) => Ok(of_result(result)),
@@ -37,8 +37,8 @@ pub(super) fn fault(error: &ServiceError) -> Fault {
     }
 }
 
-/// A result that rmcp cannot parse, usually a tool result with a content block of a newer or invalid
-/// type. The other blocks must not be lost, and the server is healthy.
+/// Converts a result that rmcp cannot parse, usually a tool result with a content block of a newer
+/// or invalid type. The other blocks must not be lost, and the server is healthy.
 fn of_unknown(mut result: Value) -> Result<Output, Fault> {
     let is_ours = ["content", "structuredContent", "isError"]
         .iter()
@@ -118,7 +118,7 @@ impl Parts {
         self.attachments.push(Attachment { kind, mime_type, data });
     }
 
-    /// The answer; without text blocks its value becomes the text.
+    /// Returns the answer. Without text blocks, its value becomes the text.
     fn output(self, data: Option<Value>) -> Output {
         let mut text = self.texts.join("\n");
         if let (true, Some(data)) = (text.is_empty(), &data) {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{first_chars, marker};
 
-/// The member, or the last item, that says what is missing.
+/// The member, or the last item, that states what is missing.
 const MARK: &str = "_truncated";
 
 pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
@@ -18,8 +18,8 @@ pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -
     if chars <= most { value.clone() } else { marked(value, most, chars, handle) }
 }
 
-/// The largest cut that fits. Lists and texts are shortened from their ends first and nesting
-/// depth last, because the important parts of an answer are near its top.
+/// Truncates a value by the largest cut that fits. Lists and texts are shortened from their ends
+/// first and nesting depth last, because the important parts of an answer are near its top.
 fn marked(value: &Value, most: usize, chars: usize, handle: Option<&str>) -> Value {
     let said = json!(marker(most, chars, handle));
     let fits = |cut: &Value| cut.to_string().chars().count() <= most;
@@ -38,7 +38,7 @@ struct Cut {
 
 impl Cut {
     fn descending(most: usize) -> impl Iterator<Item = Self> {
-        // Steps of about a third: what is kept is then at least two thirds of what could be.
+        // The sizes shrink by a third, so that at least two thirds of the possible content is kept.
         let sizes = std::iter::successors(Some(most), |size| Some(size * 2 / 3).filter(|s| *s > 0));
         let wide = sizes.map(|size| Self { items: size, chars: (size * 2).max(24), depth: 64 });
         wide.chain((0..6).rev().map(|depth| Self { items: 3, chars: 24, depth }))

@@ -16,23 +16,23 @@ const UNKNOWN_CHARS: usize = 4_000;
 /// The weight of the newest answer in the moving mean.
 const NEWEST: f64 = 0.2;
 
-/// Tokens of so many characters, estimated.
+/// Estimates the tokens of a text with so many characters.
 pub fn tokens_of(chars: usize) -> usize {
     chars.div_ceil(CHARS_A_TOKEN)
 }
 
-/// Characters of so many tokens, estimated.
+/// Estimates the characters of a text with so many tokens.
 pub(in crate::execution) fn chars_of(tokens: u32) -> usize {
     (tokens as usize).saturating_mul(CHARS_A_TOKEN)
 }
 
-/// What is expected of a call before it is made.
+/// The expected latency of a call and the expected length of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     pub chars: usize,
-    /// From calls of the past, not from what is declared.
+    /// Whether the estimate comes from past calls and not from declarations.
     pub learned: bool,
 }
 
@@ -55,7 +55,8 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// What a call of the tool will take and give: learned, else declared, else a page of text.
+    /// Estimates a call of the tool from past calls, otherwise from declarations. The default
+    /// length is a page of text.
     pub fn estimate(&self, tool: &Tool) -> Estimate {
         let past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
         match past.get(tool.id.as_str()) {
@@ -72,7 +73,7 @@ impl Sizes {
         }
     }
 
-    /// Notes an answer.
+    /// Updates the means with an answer.
     pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
         let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
         let chars = chars as f64;

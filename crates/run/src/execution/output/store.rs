@@ -17,10 +17,10 @@ const HANDLE_DIGITS: usize = 24;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
     pub text: String,
-    /// Where it begins, in characters.
+    /// The start of the part, in characters.
     pub offset: usize,
     pub of_chars: usize,
-    /// Where the next one begins, if there is more.
+    /// The start of the next part, if there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<usize>,
 }
@@ -29,19 +29,20 @@ pub struct Page {
 #[derive(Debug)]
 pub struct AnswerStore {
     folder: Option<PathBuf>,
-    /// The latest last.
+    /// Handles and texts, the latest last.
     memory: Mutex<VecDeque<(String, String)>>,
     most_bytes: usize,
 }
 
 impl AnswerStore {
-    /// Stores at most `most_bytes`; the oldest answers are removed first.
+    /// Creates a store in memory for at most `most_bytes` bytes. The oldest answers are removed
+    /// first.
     pub fn in_memory(most_bytes: usize) -> Self {
         Self { folder: None, memory: Mutex::default(), most_bytes }
     }
 
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn in_folder(folder: &Path, most_bytes: usize) -> Result<Self, Error> {
         let failed = |source| Error::Kept { path: folder.to_owned(), source };
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -110,7 +111,8 @@ impl AnswerStore {
         Ok(())
     }
 
-    /// A part of what is kept under a handle.
+    /// Returns at most `most` characters of a stored answer, from character `offset` on, or `None`
+    /// if no answer is stored under the handle.
     pub fn get(&self, handle: &str, offset: usize, most: usize) -> Option<Page> {
         // A handle is untrusted and becomes a file name.
         let is_handle = handle.len() == HANDLE_DIGITS;

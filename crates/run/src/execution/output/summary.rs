@@ -4,26 +4,28 @@ use super::text;
 
 /// Summarises long texts.
 pub trait Summarizer: Send + Sync {
-    /// Summarises what the text says on the question in at most `most_chars` characters; `None` if
-    /// that fails.
+    /// Summarises what the text says about the question in at most `most_chars` characters; `None`
+    /// if that fails.
     fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String>;
 }
 
 /// Scores each text by its similarity to a question; one number for each text.
 pub type Score = dyn Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync;
 
-/// Keeps the sentences nearest to the question, in their order. Every word is the tool's own.
+/// A summarizer that keeps the sentences nearest to the question, in their order. It adds no words
+/// of its own.
 pub struct Extractive {
     score: Box<Score>,
 }
 
-/// More sentences than these are not scored: a summary must not take longer than the call.
+/// The most sentences that are scored, because a summary must not take longer than the call.
 const MOST_SENTENCES: usize = 400;
 
 const GAP: &str = " … ";
 
 impl Extractive {
-    /// With a way to score sentences, such as the cosine of their embeddings.
+    /// Creates a summarizer from a function that scores sentences, for example by the cosine of
+    /// their embeddings.
     pub fn new(score: impl Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync + 'static) -> Self {
         Self { score: Box::new(score) }
     }

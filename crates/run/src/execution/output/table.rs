@@ -2,18 +2,20 @@
 
 use super::{marker, text};
 
-/// Rows that are read to distinguish a table from prose.
+/// The number of lines that are read to distinguish a table from prose.
 const LOOKED_AT: usize = 6;
 
 const SEPARATORS: [char; 4] = ['|', '\t', ';', ','];
 
-/// How many lines are the header: one, or two where Markdown's rule follows. `None` for no table.
+/// Returns the number of header lines: one, or two if a Markdown rule follows. Returns `None` if
+/// the text is not a table.
 pub(super) fn header_lines(text: &str) -> Option<usize> {
     let lines: Vec<&str> = text.lines().take(LOOKED_AT).collect();
     let [first, second, _, ..] = lines[..] else { return None };
     let separator = SEPARATORS.into_iter().find(|separator| {
         let columns = |line: &str| line.matches(*separator).count();
-        // Prose has commas too, but not the same number on every line, and sentences end.
+        // Prose contains commas too, but not the same number on every line, and its lines may end
+        // with a full stop.
         columns(first) > 0
             && lines.iter().all(|line| columns(line) == columns(first))
             && !(*separator == ',' && lines.iter().any(|line| line.trim_end().ends_with('.')))
@@ -39,7 +41,7 @@ pub(super) fn truncate(whole: &str, most: usize, chars: usize, handle: Option<&s
         lines += 1;
     }
     if lines < header {
-        // A header that does not fit leaves no table.
+        // If the header does not fit, the text is truncated like prose.
         return text::truncate(whole, most, chars, handle);
     }
     kept + &said(lines - header)

@@ -67,7 +67,7 @@ fn the_oldest_go_where_there_is_no_room() {
     let folder = tempfile::tempdir().unwrap();
     for kept in [AnswerStore::in_memory(150), AnswerStore::in_folder(folder.path(), 150).unwrap()] {
         let first = kept.put(&"a".repeat(100)).unwrap();
-        // Files are told apart by their time.
+        // The store orders files by their modification time.
         std::thread::sleep(std::time::Duration::from_millis(20));
         let second = kept.put(&"b".repeat(100)).unwrap();
         assert!(kept.get(&first, 0, 1).is_none() && kept.get(&second, 0, 1).is_some());

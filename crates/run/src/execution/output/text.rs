@@ -12,7 +12,8 @@ pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&st
     format!("{kept}\n{}", marker(shown, chars, handle))
 }
 
-/// At most so many characters, up to the last end of a sentence, else of a line, else of a word.
+/// Returns at most `room` characters, up to the last end of a sentence, otherwise of a line,
+/// otherwise of a word.
 fn cut(text: &str, room: usize) -> &str {
     let kept = first_chars(text, room);
     if kept.len() == text.len() {
@@ -35,7 +36,7 @@ fn cut(text: &str, room: usize) -> &str {
     kept[..end.unwrap_or(kept.len())].trim_end()
 }
 
-/// A text's sentences, lines that are none by themselves among them.
+/// Splits a text into sentences. A sentence never spans two lines.
 pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     for line in text.lines() {

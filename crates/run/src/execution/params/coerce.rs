@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 use super::super::invoker::Arguments;
 use super::{Change, exact, inexact, shown};
 
-/// How many references are followed, so that a cycle ends.
+/// The most references that are followed, because references may form a cycle.
 const MOST_REFERENCES: usize = 16;
 
 /// Converts each argument that its schema rejects, if the conversion loses nothing. Returns the
@@ -75,7 +75,7 @@ pub(in super::super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> 
     schema
 }
 
-/// The types that a schema and its alternatives name; empty if it names none.
+/// Returns the types that a schema and its alternatives name; empty if they name none.
 fn types<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     let mut types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
@@ -94,7 +94,7 @@ fn types<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
     types
 }
 
-/// Whether a schema takes values of a type; one that names no type takes all.
+/// Whether a schema accepts values of a type. A schema that names no type accepts all.
 pub(super) fn takes(schema: &Value, root: &Value, kind: &str) -> bool {
     let types = types(resolved(schema, root), root);
     types.is_empty() || types.contains(&kind)
@@ -123,8 +123,8 @@ fn fits(value: &Value, schema: &Value, root: &Value) -> bool {
     typed && allowed
 }
 
-/// The same value as another type that the schema takes. What a text spells is tried before a list
-/// that contains the text.
+/// Converts a value to another type that the schema accepts. Parsing a text is tried before
+/// wrapping the text in a list.
 fn convert(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     if let Some(allowed) = schema["enum"].as_array()
         && let Some(one) = one_of(value, allowed)
@@ -148,13 +148,13 @@ fn convert(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     .or_else(|| wrapped(value, schema, root).filter(|_| to("array")))
 }
 
-/// The number that a text spells, if the number would be written in the same way.
+/// Parses a text as a number, if the number would be written in the same way.
 fn number(text: &str, fraction: bool) -> Option<Value> {
     if let Ok(whole) = text.parse::<i64>() {
         return (whole.to_string() == text).then(|| Value::from(whole));
     }
     let number = Number::from_f64(text.parse().ok().filter(|_| fraction)?)?;
-    // "007" is a name, "1e400" has no number, and 17 digits do not all fit into one.
+    // "007" is a name, "1e400" is too large for a number, and many decimals of 17 digits lose some.
     let plain = text.strip_suffix(".0").unwrap_or(text);
     let again = number.to_string();
     (again == text || again.strip_suffix(".0").unwrap_or(&again) == plain)
@@ -169,13 +169,13 @@ fn boolean(text: &str) -> Option<Value> {
     }
 }
 
-/// A list or an object that is encoded in a string.
+/// Parses a list or an object that is encoded in a string.
 fn opened(text: &str) -> Option<Value> {
     let value = serde_json::from_str::<Value>(text).ok().filter(|_| inexact(text).is_none())?;
     (value.is_array() || value.is_object()).then_some(value)
 }
 
-/// A list of the one value, converted if needed.
+/// Wraps a value in a list, converted if needed.
 fn wrapped(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     if value.is_null() || value.is_array() {
         return None;
@@ -185,7 +185,7 @@ fn wrapped(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     Some(Value::Array(vec![item]))
 }
 
-/// The one allowed value that differs only in case or type.
+/// Returns the allowed value that differs only in case or type, if there is exactly one.
 fn one_of(value: &Value, allowed: &[Value]) -> Option<Value> {
     let text = |value: &Value| match value {
         Value::String(text) => text.trim().to_lowercase(),

@@ -1,13 +1,13 @@
-//! Whole numbers that JSON can express and a call cannot pass on exactly.
+//! Finds whole numbers that JSON can express but a call cannot pass on exactly.
 
 use serde_json::{Number, Value};
 
-/// What an error message says was expected.
+/// The expected value in error messages.
 pub const WHOLE_NUMBERS: &str =
     "whole numbers from -2^63 to 2^64-1, since others cannot be passed exactly; write it as a text";
 
-/// The first whole number of a JSON text that would lose digits when parsed. A number with a point
-/// or an exponent is approximate anyway and is ignored.
+/// Returns the first whole number of a JSON text that would lose digits when parsed. A number with
+/// a point or an exponent is approximate anyway and is ignored.
 pub fn inexact(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     let (mut at, mut is_text) = (0, false);
@@ -39,7 +39,7 @@ fn is_whole(number: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether the value may have been such a number before it was read.
+/// Whether the value may be a whole number that lost digits when it was parsed.
 pub(super) fn may_be_another(value: &Value) -> bool {
     /// 2^63: larger whole numbers may be parsed as floats.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;

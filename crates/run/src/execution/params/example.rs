@@ -9,13 +9,13 @@ use super::super::invoker::Arguments;
 use super::{coerce, exact, needed};
 use toolroute_catalog::ParameterHints;
 
-/// Values of one parameter that are tried.
+/// The most values of one parameter that are tried.
 const MOST_VALUES: usize = 8;
 
-/// Schemas that are read for one example: references may unfold into any number.
+/// The most schemas that are read for one example, because references may expand without end.
 const MOST_SCHEMAS: usize = 200;
 
-/// Items of a list that an example is given.
+/// The most items of a list in an example.
 const MOST_ITEMS: u64 = 8;
 
 /// The inputs for an example.
@@ -28,9 +28,9 @@ pub(super) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// Arguments that the schema accepts: the valid given ones, and for other needed or invalid ones
-    /// the examples of the tool's hints, those of its schema, or a value of the type. Null if none
-    /// were found.
+    /// Returns arguments that the schema accepts: the given ones that are valid, and for other
+    /// needed or invalid ones an example from the tool's hints, one from the schema, or a value of
+    /// the type. Returns null if none were found.
     pub fn example(&self) -> Value {
         let names = self.names();
         let mut values: Vec<Vec<Value>> = names.iter().map(|name| self.values(name)).collect();
@@ -56,7 +56,7 @@ impl Ask<'_> {
         Value::Null
     }
 
-    /// What is needed, and what was given and does not fit.
+    /// Returns the names of the needed parameters, and of the given ones whose values do not fit.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = needed(self.root, self.hints).map(str::to_owned).collect();
         let given = Value::Object(self.given.clone());
@@ -70,7 +70,7 @@ impl Ask<'_> {
         names
     }
 
-    /// Possible values of a parameter, the best first.
+    /// Returns possible values of a parameter, the best first.
     fn values(&self, name: &str) -> Vec<Value> {
         let schema = &self.root["properties"][name];
         let given = self.given.get(name).filter(|value| !exact::may_be_another(value));
@@ -82,7 +82,7 @@ impl Ask<'_> {
         values
     }
 
-    /// The parameters whose values do not fit; `None` if all fit.
+    /// Returns the parameters whose values do not fit, or `None` if all fit.
     fn misfits(&self, arguments: &Value) -> Option<BTreeSet<String>> {
         let validator = self.validator?;
         if validator.is_valid(arguments) {
@@ -97,14 +97,14 @@ impl Ask<'_> {
     }
 }
 
-/// Makes values out of schemas.
+/// Makes values from schemas.
 struct Maker<'a> {
     root: &'a Value,
     budget: &'a mut usize,
 }
 
 impl Maker<'_> {
-    /// The values that the schema names, and then a value of its type.
+    /// Returns the values that the schema names, and then a value of its type.
     fn values(&mut self, name: &str, schema: &Value) -> Vec<Value> {
         let schema = coerce::resolved(schema, self.root);
         let mut values: Vec<Value> = schema.get("const").cloned().into_iter().collect();
@@ -122,7 +122,7 @@ impl Maker<'_> {
         self.values(name, schema).into_iter().next().unwrap_or_default()
     }
 
-    /// A value of the type, within the usual bounds.
+    /// Returns a value of the schema's type, within the usual bounds.
     fn made(&mut self, name: &str, schema: &Value) -> Value {
         if *self.budget == 0 {
             return Value::Null;
@@ -172,7 +172,7 @@ impl Maker<'_> {
     }
 }
 
-/// 1, or the number nearest to it that the schema takes.
+/// Returns 1, or a number close to it that the schema accepts.
 fn number(schema: &Value, is_whole: bool) -> Value {
     let bound = |name: &str| schema[name].as_f64();
     let step = bound("multipleOf").filter(|step| *step > 0.0);
@@ -206,7 +206,7 @@ fn number(schema: &Value, is_whole: bool) -> Value {
     json!(value)
 }
 
-/// A text of the format, or one that stands for the name.
+/// Returns a text in the schema's format, or a placeholder with the parameter's name.
 fn text(name: &str, schema: &Value) -> String {
     let known = match schema["format"].as_str() {
         Some("date") => "2026-01-31",
@@ -225,7 +225,7 @@ fn text(name: &str, schema: &Value) -> String {
         return known.to_owned();
     }
     let most = schema["maxLength"].as_u64().map_or(usize::MAX, |most| most as usize);
-    // Longer ones are no help to anybody.
+    // A longer example would not help.
     let least = schema["minLength"].as_u64().unwrap_or(0).min(200) as usize;
     let text = format!("<{name}>");
     let text = if text.chars().count() > most { name.to_owned() } else { text };
@@ -282,7 +282,7 @@ mod tests {
                 json!({"type": "object", "required": ["lat"], "properties": {"lat": {"type": "number"}}}),
                 json!({"lat": 1}),
             ),
-            // A default that the schema does not take is no example.
+            // A default that the schema does not accept is not an example.
             (json!({"type": "integer", "default": "ten"}), json!(1)),
         ] {
             let schema = json!({"type": "object", "required": ["p"], "properties": {"p": part}});

@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::super::invoker::Arguments;
 use super::{Change, properties};
 
-/// Names that models and authors use for the same thing. An argument is renamed only where one
-/// parameter of its group is there and was not given, so a group may be broad.
+/// Names that models and authors use for the same thing. An argument is renamed only if exactly one
+/// parameter of its group exists and was not given, so a group may be broad.
 const ALIASES: [&[&str]; 12] = [
     &[
         "query",
@@ -43,7 +43,7 @@ const ALIASES: [&[&str]; 12] = [
     &["end", "to", "until", "enddate"],
 ];
 
-/// The arguments under the names that the schema has.
+/// Renames the arguments to the names in the schema.
 pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>) -> Arguments {
     let known: Vec<&String> = properties(root).map(|(name, _)| name).collect();
     let mut renamed = Arguments::new();
@@ -59,7 +59,7 @@ pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>)
                 changes.push(Change::Renamed { from: name.clone(), to: to.clone() });
                 renamed.insert(to.clone(), value.clone());
             }
-            // Left as it is: many tools take more than their schema says.
+            // It is kept, because many tools accept arguments that their schema does not list.
             None => {
                 renamed.insert(name.clone(), value.clone());
             }
@@ -68,8 +68,8 @@ pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>)
     renamed
 }
 
-/// The only free parameter that a name can mean: the same name apart from case and separators, or an
-/// alias.
+/// Returns the only free parameter that a name can mean: the same name apart from case and
+/// separators, or an alias.
 fn meant<'a>(name: &str, free: Vec<&'a String>) -> Option<&'a String> {
     let wanted = plain(name);
     let spelled: Vec<_> = free.iter().filter(|free| plain(free) == wanted).collect();
@@ -86,7 +86,8 @@ fn meant<'a>(name: &str, free: Vec<&'a String>) -> Option<&'a String> {
     aliases.next().is_none().then_some(one)
 }
 
-/// `maxResults`, `max_results` and `Max-Results` are one name.
+/// Returns a name without separators, in lower case: `maxResults`, `max_results` and `Max-Results`
+/// are one name.
 pub(in super::super) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,4 +1,4 @@
-//! Numbers with what belongs to them: sign, currency, unit, multiplier, the other end of a range.
+//! Numbers with their signs, currencies, units, multipliers and ranges.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,23 +9,23 @@ use super::super::decimal::{self, Decimal};
 use super::super::unit::{Dimension, Unit};
 use super::{Content, Mention};
 
-/// A number as it is said.
+/// A number in a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Amount {
-    /// Nothing where it cannot be read for certain.
+    /// `None` if the number cannot be read with certainty.
     pub value: Option<Decimal>,
     /// The other end of a range such as "5-10".
     pub to: Option<Decimal>,
-    /// What its unit may be: "5m" are metres or minutes. None where no unit is said.
+    /// The possible units: "5m" may be metres or minutes. Empty if the prompt has no unit.
     pub units: Vec<Unit>,
-    /// The digits alone, where it is nothing but digits.
+    /// The digits, if the number consists of nothing else.
     pub digits: Option<String>,
-    /// "#17"
+    /// Whether it is written with a hash, as "#17".
     pub has_hash: bool,
     pub is_range: bool,
-    /// "half": a part of something that is not said.
+    /// Whether it is a part of an unknown whole, such as "half".
     pub is_part: bool,
-    /// "three"
+    /// Whether it is written as a word, such as "three".
     pub is_spelled: bool,
 }
 
@@ -49,7 +49,7 @@ const SPELLED: [&str; 13] = [
     "eleven", "twelve",
 ];
 
-/// "an hour and a half", "one and a half hours", and "an hour" after "for".
+/// Matches "an hour and a half", "one and a half hours", and "an hour" or "a minute" after "for".
 static HALVES: LazyLock<Regex> = LazyLock::new(|| {
     let number = format!(r"an?|\d{{1,2}}|{}", SPELLED.join("|"));
     let unit = "minute|hour|day|week";
@@ -84,7 +84,8 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// Parts of something, which are no number, and parts of an hour, which are.
+/// Matches parts of something ("half of"), which have no value, and parts of an hour, which have
+/// one.
 static PARTS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:(?P<half>half)(?:\s+of)?|(?P<quarter>(?:a\s+)?quarter\s+of)|(?:a|one|two)\s+thirds?\s+of|three\s+quarters\s+of)(?P<hour>\s+an\s+hour)?\b",
@@ -134,8 +135,8 @@ pub(super) fn scan(text: &str) -> Vec<Mention> {
         .collect()
 }
 
-/// What one match says; nothing where the digits belong to something else. `before` is where the
-/// amount before it ends: "1h30m" are two.
+/// Reads one match. Returns `None` if the digits belong to something else. `before` is the end of
+/// the previous amount, which this one may follow directly: "1h30m" has two amounts.
 fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize>, Amount)> {
     let number = groups.name("number")?;
     let (mut span, mut amount) = beginning(text, groups)?;
@@ -182,7 +183,8 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
     Some((span, amount))
 }
 
-/// What stands before the digits: sign and currency. A value is there where the number is negative.
+/// Reads the sign and the currency before the digits. The returned amount has a value, zero, only
+/// if the number is negative.
 fn beginning(text: &str, groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
     let number = groups.name("number")?;
     let mut start = number.start();
@@ -213,12 +215,13 @@ fn beginning(text: &str, groups: &Captures<'_>) -> Option<(Range<usize>, Amount)
     Some((start..number.end(), amount))
 }
 
-/// Without the separators that end a sentence or a list rather than belong to the number.
+/// Removes separators at the end, which belong to the sentence or list and not to the number.
 fn trimmed(number: &str) -> &str {
     number.trim_end_matches(|c: char| !c.is_ascii_digit())
 }
 
-/// A hyphen is a sign only where nothing stands before it.
+/// Whether a sign belongs to the number. A hyphen, `+` or `#` is a sign only at the start, or after
+/// a space, an opening bracket, a comma, a colon, `=` or a currency sign.
 fn is_sign(text: &str, at: usize, sign: &str) -> bool {
     if !matches!(sign, "-" | "−" | "+" | "#") {
         return true;
@@ -230,9 +233,9 @@ fn is_sign(text: &str, at: usize, sign: &str) -> bool {
 /// How an amount may touch its neighbours.
 #[derive(Clone, Copy)]
 struct Glue {
-    /// It begins where the one before it ends.
+    /// Whether the amount begins where the previous one ends.
     follows: bool,
-    /// Its unit touches its digits, so that the next amount may touch the unit.
+    /// Whether its unit touches its digits, so that the next amount may touch the unit.
     has_glued_unit: bool,
 }
 
@@ -274,7 +277,7 @@ fn spelled(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
     Some((number.start()..end, amount))
 }
 
-/// Brings "1 hour and 15 minutes" and "1h30m" together.
+/// Joins the parts of one duration, as in "1 hour and 15 minutes" and "1h30m".
 fn join(text: &str, found: Vec<(Range<usize>, Amount)>) -> Vec<(Range<usize>, Amount)> {
     let mut joined: Vec<(Range<usize>, Amount)> = Vec::new();
     for (span, amount) in found {
@@ -292,7 +295,7 @@ fn join(text: &str, found: Vec<(Range<usize>, Amount)>) -> Vec<(Range<usize>, Am
     joined
 }
 
-/// "between 50 and 100 euros": both are.
+/// Gives the unit of the second amount to the first in ranges such as "between 50 and 100 euros".
 fn share_units(text: &str, found: &mut [(Range<usize>, Amount)]) {
     for at in 1..found.len() {
         let (before, after) = found.split_at_mut(at);
@@ -341,7 +344,7 @@ static CURRENCY: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// Currencies that stand by themselves: "to EUR", "in euros".
+/// Finds currencies without an amount: "to EUR", "in euros".
 pub(super) fn currencies(text: &str) -> Vec<Mention> {
     let mention = |found: regex::Match<'_>| {
         let code = Unit::currency(found.as_str())?;
@@ -350,7 +353,7 @@ pub(super) fn currencies(text: &str) -> Vec<Mention> {
     CURRENCY.find_iter(text).filter_map(mention).collect()
 }
 
-/// The currencies of amounts, which a parameter of its own may want.
+/// Finds the currencies of amounts, because a tool may have a parameter for the currency.
 pub(super) fn currencies_within(mentions: &[Mention], text: &str) -> Vec<Mention> {
     let within = |mention: &Mention| {
         let Content::Amount(amount) = &mention.content else { return None };

@@ -1,4 +1,4 @@
-//! What a prompt sets apart from its own words: quotes, and the rest after "saying" or a colon.
+//! Quoted texts in a prompt, and the rest of a prompt after "saying" or a colon.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::{Content, Mention};
 
-/// Opening marks, each with those that close it.
+/// Opening quotation marks, each with the marks that close it.
 const MARKS: &[(char, &[char])] = &[
     ('"', &['"']),
     ('“', &['”', '“']),
@@ -22,7 +22,7 @@ const MARKS: &[(char, &[char])] = &[
     ('`', &['`']),
 ];
 
-/// Marks that are apostrophes too.
+/// Quotation marks that are also apostrophes.
 const APOSTROPHES: [char; 3] = ['\'', '’', '‘'];
 
 pub(super) fn scan(text: &str) -> Vec<Mention> {
@@ -47,7 +47,8 @@ pub(super) fn scan(text: &str) -> Vec<Mention> {
 
 type Opening = (usize, char, &'static [char]);
 
-/// The next mark that opens a quote: one in a word (`5"`, `don't`, `צה״ל`) opens none.
+/// Finds the next mark that opens a quote. A mark directly after a letter or digit (`5"`, `don't`,
+/// `צה״ל`) opens none.
 fn opening(text: &str, from: usize) -> Option<Opening> {
     let mut before = text[..from].chars().next_back();
     for (at, c) in text[from..].char_indices() {
@@ -61,7 +62,7 @@ fn opening(text: &str, from: usize) -> Option<Opening> {
     None
 }
 
-/// Where the quote ends: an apostrophe within a word does not end it.
+/// Finds the end of a quote. An apostrophe or `״` before a letter or digit does not end it.
 fn closing_at(text: &str, from: usize, closing: &[char]) -> Option<usize> {
     let mut rest = text[from..].char_indices().peekable();
     while let Some((at, c)) = rest.next() {
@@ -81,8 +82,8 @@ static INTRODUCED: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// The rest of the prompt after the first word or sign that introduces a text, if no quote comes
-/// after it: then that is the text.
+/// Returns the rest of the prompt after the first word or sign that introduces a text. Returns
+/// nothing if a quote follows, because the quote is then the text.
 pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
     let is_quoted = |at: usize| quotes.iter().any(|quote| quote.span.contains(&at));
     let mut signs = INTRODUCED.find_iter(text).filter(|sign| !is_quoted(sign.start()));

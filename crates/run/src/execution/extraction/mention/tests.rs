@@ -68,7 +68,6 @@ fn numbers_come_with_sign_unit_and_currency() {
     ] {
         let found = read(text, false);
         let expected: Vec<&str> = expected.to_vec();
-        // The unit of "5m" is told by the first of its readings.
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
         assert_eq!(found, expected, "{text}");
     }

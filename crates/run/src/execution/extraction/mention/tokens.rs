@@ -1,4 +1,4 @@
-//! Words that are made like something: paths, ids, codes, places.
+//! Values that are recognised by their form: addresses, sizes, paths, ids, codes and places.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::super::text::is_listed;
 use super::{Content, Mention};
 
-/// Endings of file names. Those that are also domains (`com`, `org`, `io`) are none here.
+/// Extensions of file names, without `com`, `org` and `io`, which are mostly domains.
 const EXTENSIONS: &str = "avi bak bash bmp c cc cfg class conf config cpp cs css csv cxx dat db doc docx env epub \
      exe flac gif go gradle gz h heic hpp htm html ics ini ipynb jar java jpeg jpg js json \
      jsonl jsx key kt lock log lua m4a md mjs mkv mov mp3 mp4 mpg odp ods odt ogg parquet pdf \
@@ -16,10 +16,10 @@ const EXTENSIONS: &str = "avi bak bash bmp c cc cfg class conf config cpp cs css
      srt svg swift tar tex tgz tif tiff toml ts tsv tsx txt vtt vue wav webm webp xls xlsx \
      xml xz yaml yml zip zst";
 
-/// Files that are known without an ending.
+/// Names of files without an extension.
 const BARE_FILES: [&str; 5] = ["Makefile", "Dockerfile", "README", "LICENSE", "Gemfile"];
 
-/// Two words with a slash between them that are no path.
+/// Pairs of words with a slash between them that are not paths.
 const PAIRS: &str = "and/or he/she his/her him/her yes/no true/false on/off read/write input/output w/o n/a \
      either/or pros/cons client/server am/pm km/h m/s tcp/ip";
 
@@ -29,7 +29,7 @@ fn regex(pattern: &str) -> Regex {
 
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"));
 
-/// IPv4 addresses.
+/// Finds IPv4 addresses.
 pub(super) fn addresses(text: &str) -> Vec<Mention> {
     let token = |found: regex::Match<'_>| Mention {
         span: found.range(),
@@ -40,7 +40,7 @@ pub(super) fn addresses(text: &str) -> Vec<Mention> {
 
 static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d{1,5}\s?[x×]\s?\d{1,5}\b"));
 
-/// Width and height: "800x600".
+/// Finds a width with a height: "800x600".
 pub(super) fn sizes(text: &str) -> Vec<Mention> {
     let token = |found: regex::Match<'_>| Mention {
         span: found.range(),
@@ -49,7 +49,7 @@ pub(super) fn sizes(text: &str) -> Vec<Mention> {
     SIZE.find_iter(text).map(token).collect()
 }
 
-/// Words between spaces, without the punctuation around them.
+/// Returns the ranges of the words between spaces, without the punctuation around them.
 fn spaced(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.split_whitespace().map(|word| {
         let start = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -68,7 +68,8 @@ pub(super) fn paths(text: &str) -> Vec<Mention> {
         .collect()
 }
 
-/// Whether a word is made like a path: with a root, with folders, or a name with a known ending.
+/// Whether a word has the form of a path: it has a root or folders, or is the name of a known file
+/// or type of file.
 pub(crate) fn is_path(word: &str) -> bool {
     let is_drive = |word: &str| {
         let bytes = word.as_bytes();
@@ -106,7 +107,7 @@ fn is_file_name(word: &str) -> bool {
     is_hidden || (is_known && stem.chars().any(char::is_alphanumeric))
 }
 
-/// Words with digits, signs or capitals where words of prose have none.
+/// Finds words with digits, signs or capitals where words of prose have none.
 pub(super) fn ids(text: &str) -> Vec<Mention> {
     let spans = spaced(text).filter(|span| is_made(&text[span.clone()]));
     spans
@@ -129,7 +130,7 @@ fn is_made(word: &str) -> bool {
     mixed || has_sign || has_inner_capital || is_capitals
 }
 
-/// "90min", "3rd", "10k", "-18C": digits first and at most a short unit after them.
+/// Whether a word consists of digits and short units: "90min", "3rd", "10k", "1h30m".
 fn is_amount_like(word: &str) -> bool {
     let digits = word.trim_start_matches(|c: char| c.is_ascii_digit() || ".,".contains(c));
     let is_ascii_word = digits.chars().all(|c| c.is_ascii_alphabetic() || c == '%' || c == '°');
@@ -153,7 +154,7 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Whether a word can be nothing but an id, whatever stands beside it.
+/// Whether a word is certainly an id, whatever the words beside it.
 pub(crate) fn is_telling_id(word: &str) -> bool {
     let is_hash = (7..=64).contains(&word.len())
         && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -173,7 +174,8 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Capitals after a preposition that places have. Whether it is a place, the parameter must know.
+/// Finds capitalised words after a preposition, a conjunction or a comma. Only the parameter
+/// determines whether they are a place.
 pub(super) fn places(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let mut from = 0;

@@ -10,7 +10,7 @@ use super::{Doubt, Fill, Plan};
 type ChoicesBySlot = Vec<(usize, Vec<Choice>)>;
 
 impl Plan<'_> {
-    /// Assigns listed values; the same words go to one parameter at most.
+    /// Assigns booleans and listed values. The same words go to at most one parameter.
     pub(super) fn choose(&mut self) {
         self.set_truths();
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
@@ -54,7 +54,9 @@ impl Plan<'_> {
         }
     }
 
-    /// The slot whose choice is introduced most surely, if no other slot can have it as surely.
+    /// Returns the index in `found` of the slot with the strongest choice, if no other slot has a
+    /// choice of at least that strength for the same words. A choice that nothing introduces counts
+    /// only for a required slot.
     fn surest(&self, found: &ChoicesBySlot) -> Option<usize> {
         let strength = |choices: &[Choice]| choices.iter().map(|c| c.strength).max().unwrap_or(0);
         let mut order: Vec<usize> = (0..found.len()).collect();

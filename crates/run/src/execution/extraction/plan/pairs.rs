@@ -1,4 +1,5 @@
-//! Splits one value between two parameters: `owner/name`, 800x600, "next month", "tomorrow at 19:30".
+//! Splits one value between two parameters: `owner/name`, `800x600`, "next month", "tomorrow at
+//! 19:30".
 
 use std::ops::Range;
 
@@ -21,21 +22,21 @@ impl Plan<'_> {
         self.split_moments();
     }
 
-    /// The only open slot of a name.
+    /// Returns the only open slot for which `is_it` holds.
     fn only(&self, is_it: impl Fn(&Slot) -> bool) -> Option<usize> {
         let mut slots =
             (0..self.slots.len()).filter(|at| self.is_open(*at) && is_it(&self.slots[*at]));
         slots.next().filter(|_| slots.next().is_none())
     }
 
-    /// The only free mention of a form.
+    /// Returns the only free mention for which `is_it` holds.
     fn only_free(&self, is_it: impl Fn(&Mention) -> bool) -> Option<usize> {
         let mut free =
             (0..self.taken.len()).filter(|at| !self.taken[*at] && is_it(self.mention(*at)));
         free.next().filter(|_| free.next().is_none())
     }
 
-    /// `owner/name` for a tool that takes the two apart.
+    /// Splits `owner/name` for a tool that takes the two separately.
     pub(super) fn split_repository(&mut self) {
         let (owner, name) = (self.only(Slot::is_owner), self.only(Slot::is_repository));
         let (Some(owner), Some(name)) = (owner, name) else { return };
@@ -50,7 +51,7 @@ impl Plan<'_> {
         self.give_parts(at, parts);
     }
 
-    /// `800x600` for a tool that has a width and a height.
+    /// Splits `800x600` for a tool that has a width and a height.
     fn split_size(&mut self) {
         let named = |word: &'static str| {
             move |slot: &Slot| {
@@ -116,7 +117,7 @@ impl Plan<'_> {
         }
     }
 
-    /// "next month" is the first day and the last.
+    /// Assigns the first and the last day of a period such as "next month" to two parameters.
     fn give_periods(&mut self) {
         for at in 0..self.taken.len() {
             let Content::Period(period) = &self.mention(at).content else { continue };
@@ -149,7 +150,7 @@ impl Plan<'_> {
         }
     }
 
-    /// A cue that spans the function word before a mention.
+    /// Returns a cue that spans the function word before a mention.
     fn preceded(&self, at: usize) -> Cue {
         let span = &self.mention(at).span;
         let before = self.surroundings.before(span.start);
@@ -157,7 +158,7 @@ impl Plan<'_> {
         Cue { span: word.map(|word| word.span.start..span.end), ..Cue::default() }
     }
 
-    /// "tomorrow at 19:30" for a tool that takes day and time apart.
+    /// Splits "tomorrow at 19:30" for a tool that takes day and time separately.
     fn split_moments(&mut self) {
         let is_moment = |mention: &Mention| {
             matches!(&mention.content, Content::When(when)
@@ -187,7 +188,7 @@ pub(super) fn is_slug(mention: &Mention) -> bool {
 /// A number with the length of its digits.
 type Side = (i64, usize);
 
-/// Both sides of `800x600`.
+/// Returns both sides of `800x600`.
 fn size(mention: &Mention) -> Option<(Side, Side)> {
     let Content::Token(text) = &mention.content else { return None };
     let (first, second) = text.split_once(['x', '×'])?;

@@ -1,4 +1,5 @@
-//! Assigns values that no word names but that fit only one parameter, and notes doubts about the rest.
+//! Assigns values that no word names but that fit only one parameter, and notes doubts about the
+//! rest.
 
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
@@ -14,7 +15,7 @@ type Holder = (usize, Interpretation);
 const LEADS: [&str; 10] = ["in", "on", "at", "for", "from", "to", "by", "near", "with", "of"];
 
 impl Plan<'_> {
-    /// Assigns one value or one list that fits a single parameter; whether there was one.
+    /// Assigns one value or one list that fits a single parameter. Returns whether there was one.
     pub(super) fn give_unnamed(&mut self) -> bool {
         let (free, open) = (self.free(), self.open());
         let holders: Vec<Vec<Holder>> = free.iter().map(|at| self.holders(*at, &open)).collect();
@@ -22,7 +23,7 @@ impl Plan<'_> {
             let reading = |at: usize| holders[at].iter().find(|(other, _)| *other == slot);
             let mut held: Vec<usize> =
                 (0..free.len()).filter(|at| reading(*at).is_some()).collect();
-            // With "2 km" in the prompt, a bare number is no value for a parameter in kilometres.
+            // If the prompt has "2 km", a bare number is not a value for a parameter in kilometres.
             let fits = |at: &usize| !matches!(reading(*at), Some((_, Interpretation::Unfit(_))));
             let in_list_of = |a: usize, b: usize| self.chains[free[a]] == self.chains[free[b]];
             if let Some(one) = held.iter().copied().find(fits) {
@@ -58,7 +59,7 @@ impl Plan<'_> {
         (0..self.slots.len()).filter(|slot| self.is_open(*slot)).collect()
     }
 
-    /// The word right before a mention; empty where there is none.
+    /// Returns the word right before a mention; empty if there is none.
     fn word_before(&self, mention: &Mention) -> String {
         let before = self.surroundings.before(mention.span.start);
         before.first().map_or(String::new(), |word| word.lower.clone())
@@ -71,7 +72,7 @@ impl Plan<'_> {
         Cue { span: lead.map(|word| word.span.start..span.end), ..Cue::default() }
     }
 
-    /// The open slots that an unnamed mention fits.
+    /// Returns the open slots that an unnamed mention fits.
     fn holders(&self, at: usize, open: &[usize]) -> Vec<Holder> {
         let mention = self.mention(at);
         let mut holders: Vec<Holder> = Vec::new();
@@ -103,8 +104,7 @@ impl Plan<'_> {
         holders
     }
 
-    /// The same, with every slot for a day as a holder of periods and unclear days, which are invalid
-    /// values for it.
+    /// Like `holders`, but a period or an unclear day is an invalid value for every slot for a day.
     fn holders_of_any(&self, at: usize, open: &[usize]) -> Vec<Holder> {
         let why = match self.mention(at).content {
             Content::Period(_) => "one day of it is needed",
@@ -169,7 +169,8 @@ impl Plan<'_> {
         amount.has_hash || is_measured || is_command || slot.is_about(&word.lower)
     }
 
-    /// Whether two words with a slash between them are used as a path.
+    /// Whether a path is used as one. Two words with a slash between them need a preposition before
+    /// them, or characters other than letters.
     fn is_placed(&self, mention: &Mention, path: &str) -> bool {
         if !is_slug(mention) {
             return true;
@@ -197,8 +198,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Notes a doubt for each value that fits a parameter and was not assigned: events "on 5 May" are
-    /// not all events. Numbers and ids only count for required parameters.
+    /// Notes a doubt for each value that fits a parameter and was not assigned: events "on 5 May"
+    /// are not all events. Numbers and ids count only for required parameters.
     pub fn doubt_unused(&mut self) {
         self.doubt_parts();
         let (free, open) = (self.free(), self.open());
@@ -243,13 +244,13 @@ impl Plan<'_> {
     }
 }
 
-/// A part of the prompt in quotes, which are not doubled.
+/// Puts a part of the prompt in quotes, unless it has its own.
 fn quoted(said: &str) -> String {
     let has_own = said.starts_with(['"', '\'', '“', '„', '«', '‘', '`', '״']);
     if has_own { said.to_owned() } else { format!("\"{said}\"") }
 }
 
-/// A word in capitals that is no currency: "MSFT".
+/// Whether a mention is a word of two to six capitals that is not a currency: "MSFT".
 fn is_capitals(mention: &Mention) -> bool {
     matches!(&mention.content, Content::Token(text)
         if (2..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase()))

@@ -7,7 +7,7 @@ use super::super::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One of some values.
+    /// One of the values that the schema lists.
     Choice,
     Boolean,
     Integer,
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     /// A text to pass on: a message, a document.
     Message,
     Text,
-    /// A value that prompts do not contain: lists of objects, code.
+    /// A value that prompts do not contain, such as an object, binary data or seconds since 1970.
     Other,
 }
 
@@ -36,7 +36,7 @@ impl Kind {
         matches!(self, Self::Integer | Self::Number)
     }
 
-    /// Whether any text can be a value of it.
+    /// Whether any text can be a value of this kind.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Query | Self::Message | Self::Text)
     }
@@ -53,7 +53,7 @@ pub(super) fn type_of(schema: &Value) -> Option<&str> {
     }
 }
 
-/// The only alternative beside null, or the schema itself.
+/// Returns the only alternative of a schema apart from null, or the schema itself.
 pub(super) fn sole_alternative<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     for key in ["anyOf", "oneOf", "allOf"] {
         let alternatives = schema[key].as_array().into_iter().flatten();
@@ -67,7 +67,7 @@ pub(super) fn sole_alternative<'a>(schema: &'a Value, root: &'a Value) -> &'a Va
     schema
 }
 
-/// The allowed values with their words; empty where any value is allowed.
+/// Returns the texts and numbers that a schema lists, with their words; empty if it lists none.
 pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
     let mut values: Vec<&Value> = schema["enum"].as_array().into_iter().flatten().collect();
     values.extend(schema.get("const"));
@@ -93,7 +93,7 @@ pub(super) struct ParameterTraits<'a> {
     /// Its description in lower case.
     pub about: &'a str,
     pub has_choices: bool,
-    /// It has a pattern that words of prose do not match.
+    /// Whether it has a pattern that words of prose do not match.
     pub has_pattern: bool,
     /// The tool's description in lower case, for parameters that have none.
     pub about_tool: &'a str,
@@ -112,7 +112,7 @@ impl ParameterTraits<'_> {
         phrases.iter().any(|phrase| has_phrase(self.about, phrase))
     }
 
-    /// The same, with the tool's description if the parameter has none.
+    /// Like `tells`, but uses the tool's description if the parameter has none.
     fn suggests(&self, phrases: &[&str]) -> bool {
         let about = if self.about.is_empty() { self.about_tool } else { self.about };
         phrases.iter().any(|phrase| has_phrase(about, phrase))
@@ -125,7 +125,7 @@ pub(super) fn of(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     }
     match type_of(schema) {
         Some("boolean") => Kind::Boolean,
-        // Nobody writes seconds since 1970.
+        // Prompts do not contain seconds since 1970.
         Some("integer" | "number") if given.tells(&["unix", "epoch"]) => Kind::Other,
         Some("integer") => Kind::Integer,
         Some("number") => Kind::Number,
@@ -189,7 +189,7 @@ fn of_format(format: &str) -> Option<Kind> {
     })
 }
 
-/// Days and times without a format, by name and description.
+/// Recognises days and times without a format by name and description.
 fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
     const MOMENTS: &[&str] = &[
         "rfc 3339",
@@ -274,7 +274,7 @@ const CODE: [&str; 34] = [
     "pattern",
 ];
 
-/// Names of such parameters.
+/// Words in the names of parameters that take code.
 const OF_CODE: [&str; 12] = [
     "sql",
     "regex",
@@ -300,7 +300,7 @@ const OF_SEARCH: [&str; 6] = [
 ];
 
 fn of_text(given: &ParameterTraits<'_>) -> Kind {
-    // Code is taken from quotes only, never from the prompt's words.
+    // A parameter for code is not a query, because the prompt's own words are never code.
     if given.tells(&CODE) || given.any(&OF_CODE) {
         return Kind::Text;
     }
@@ -313,7 +313,7 @@ fn of_text(given: &ParameterTraits<'_>) -> Kind {
     if is_message { Kind::Message } else { Kind::Text }
 }
 
-/// Whether a text has a phrase as whole words.
+/// Whether a text contains a phrase as whole words.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     let is_edge = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
     text.match_indices(phrase).any(|(at, found)| {

@@ -1,4 +1,4 @@
-//! Times of the day, and the zones that are written after them.
+//! Times of the day, with the time zones that follow them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// The times of a text outside what is known to be days.
+/// Finds the times of a text outside the ranges in `taken`.
 pub(super) fn scan(
     text: &str,
     taken: &[(Range<usize>, TimeExpression)],
@@ -49,7 +49,7 @@ pub(super) fn scan(
     found
 }
 
-/// Not a part of another number, name or list.
+/// Whether a range is not a part of another number, name or list.
 fn stands_alone(text: &str, span: Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
     let mut after = text[span.end..].chars();
@@ -83,7 +83,7 @@ fn read(groups: &Captures<'_>) -> Option<PartialDateTime> {
         Some(_) if !(1..=12).contains(&hour) => return None,
         Some(is_afternoon) => vec![hour % 12 + if is_afternoon { 12 } else { 0 }],
         None if minute.is_some() => vec![hour],
-        // "at 5" with a day beside it, either half of which has a 5.
+        // "at 5" may be in either half of the day.
         None if groups.name("at").is_some() && (1..=12).contains(&hour) => {
             vec![hour % 12, hour % 12 + 12]
         }
@@ -105,7 +105,7 @@ fn zone(groups: &Captures<'_>) -> Option<Zone> {
     read_offset(offset.as_str()).map(Zone::Fixed)
 }
 
-/// `+02:00` or `+0200`.
+/// Parses `+02:00` or `+0200`.
 pub(super) fn read_offset(text: &str) -> Option<Offset> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let (hours, minutes): (i32, i32) =

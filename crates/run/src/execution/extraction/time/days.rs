@@ -10,7 +10,8 @@ use regex::{Captures, Regex};
 use super::clock::read_offset;
 use super::{PartialDateTime, Period, TimeExpression, Zone};
 
-/// Whether a tool is about what will be or about what was, which tells a day without a year.
+/// Whether a tool is about the future or the past, which determines the year of a day without one,
+/// and the week of a weekday.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tense {
     Ahead,
@@ -18,7 +19,8 @@ pub(crate) enum Tense {
     Unknown,
 }
 
-/// A day without a year that is farther away than this may be meant in either direction.
+/// The limit in days beyond which a day without a year is ambiguous, because it may be in the past
+/// or in the future.
 const NEAR_DAYS: i32 = 120;
 
 const MONTHS: &str = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
@@ -26,7 +28,8 @@ const WEEKDAYS: &str = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day";
 
 type Read = fn(&Captures<'_>, &Reader<'_>) -> Option<TimeExpression>;
 
-/// In the order in which they are looked for: what one has found, no later one sees.
+/// The patterns in the order in which they are applied. Later patterns skip what an earlier one
+/// matched.
 static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
     let day = |name: &str| format!(r"(?P<{name}>\d{{1,2}})(?:st|nd|rd|th)?");
     let month = format!(r"(?P<month>{MONTHS})\b\.?");
@@ -70,19 +73,20 @@ static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
     forms.into_iter().map(compile).collect()
 });
 
-/// "in May": no day, but no place and no number either.
+/// Matches a month without a day, as in "in May". It is not a day, but must not be taken for a
+/// place or a number either.
 static MONTH_ALONE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)\b(?:in|of|this|next|last|since|until)\s+(?P<month>{MONTHS})\b"))
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// "two days after", before a day.
+/// Matches a distance before a day, as in "two days after".
 static DISTANT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?|years?)\s+(?:after|before)\s*$")
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-/// The last few words of a text, which is all that a pattern at its end looks at.
+/// Returns the end of a text, which is enough for a pattern that is anchored there.
 fn ending(text: &str) -> &str {
     const BYTES: usize = 40;
     let mut from = text.len().saturating_sub(BYTES);
@@ -132,7 +136,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
     found
 }
 
-/// Not a part of a path, a number or a longer name.
+/// Whether a range is not a part of a path, a number or a longer name.
 fn stands_alone(text: &str, span: Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
     let mut after = text[span.end..].chars();
@@ -147,7 +151,7 @@ fn stands_alone(text: &str, span: Range<usize>) -> bool {
     !before.is_some_and(|c| c.is_alphanumeric() || "_/-.$€£#".contains(c)) && !goes_on
 }
 
-/// "from 3 May to 9 May 2026": the year holds for both.
+/// Applies the year of the second day to the first, as in "from 3 May to 9 May 2026".
 fn share_year(text: &str, found: &mut [(Range<usize>, TimeExpression)]) {
     for at in 1..found.len() {
         let (before, after) = found.split_at_mut(at);
@@ -213,8 +217,8 @@ fn written_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> 
     Some(TimeExpression::When(PartialDateTime::day(vec![day])))
 }
 
-/// "3.5.2026" is the 3rd of May wherever days are written with points; "3/5/2026" is that or the 5th
-/// of March.
+/// Reads a day in numbers. "3.5.2026" is 3 May wherever days are written with points; "3/5/2026" is
+/// 3 May or 5 March.
 fn numeric_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
     let (a, b): (i8, i8) = (number(groups, "a")?, number(groups, "b")?);
     if group(groups, "y")?.len() == 2 {
@@ -240,7 +244,7 @@ fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpres
         Some(year) => Date::new(year, month, day).into_iter().collect(),
         None => reader.days_of_any_year(month, day, groups).unwrap_or_default(),
     };
-    // "31 February" is no day, and no month either.
+    // "31 February" is not a day, and must not be read as a month either.
     Some(if days.is_empty() {
         TimeExpression::Unclear
     } else {
@@ -367,7 +371,7 @@ fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpressi
             vec![(day.first_of_year(), day.last_of_year())]
         }
         _ => {
-            // Weeks begin on Mondays or on Sundays.
+            // A week begins on Monday or on Sunday.
             let day = moved(Span::new().weeks(way))?;
             let monday = day.weekday().to_monday_zero_offset();
             let sunday = day.weekday().to_sunday_zero_offset();
@@ -382,17 +386,17 @@ fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpressi
 }
 
 impl Reader<'_> {
-    /// What is said right before: nothing is listed since a day that is still to come.
+    /// Returns the tense of a match. A day right after "since" is in the past.
     fn tense_of(&self, groups: &Captures<'_>) -> Tense {
         let start = groups.get(0).map_or(0, |whole| whole.start());
         let before = ending(&self.text[..start]).trim_end().to_lowercase();
         if before.ends_with("since") { Tense::Back } else { self.tense }
     }
 
-    /// The days that a day of a month can be where no year is said.
+    /// Returns the possible days for a day and a month without a year.
     fn days_of_any_year(&self, month: i8, day: i8, groups: &Captures<'_>) -> Option<Vec<Date>> {
         let today = self.now.date();
-        // The 29th of February may be years away.
+        // The nearest 29 February may be up to eight years away.
         let years = |way: i16| (0..=8).map(move |n| today.year() + way * n);
         let date = |year| Date::new(year, month, day).ok();
         let ahead = years(1).filter_map(date).find(|date| *date >= today)?;

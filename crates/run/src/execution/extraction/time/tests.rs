@@ -3,12 +3,12 @@ use jiff::tz::TimeZone;
 
 use super::*;
 
-/// A Monday, at half past ten.
+/// A Monday at 10:30.
 fn now() -> Zoned {
     "2026-04-20T10:30:00+02:00[+02:00]".parse().unwrap()
 }
 
-/// What is found, as a line: days and times joined by `|` where several are possible.
+/// Formats each expression that is found as a line, with alternative days and times joined by `|`.
 fn read(text: &str, tense: Tense) -> Vec<String> {
     let joined = |parts: Vec<String>| parts.join("|");
     let line = |(span, said): (Range<usize>, TimeExpression)| {
