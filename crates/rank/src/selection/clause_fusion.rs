@@ -7,44 +7,60 @@ use super::retriever::Score;
 const CLAUSES: f32 = 0.65;
 
 /// The number of best tools of each clause that are compared.
-const COMPARED: usize = 20;
+pub(super) const COMPARED: usize = 20;
 
 pub(super) fn total((semantic, keyword): &(Score, Score)) -> f32 {
     semantic.contribution() + keyword.contribution()
 }
 
-/// Mixes the scores of one clause into each row's scores for the whole prompt: those of the clause
-/// that scores the row highest. Each clause is scaled so that its best row scores as high as the
-/// best row of the whole prompt; otherwise the longest clause would take all ranks.
-///
-/// Clauses that find the same tools describe one need in two steps ("create a file and write this
-/// into it"). Splitting these loses more than it gains, so clauses count less the more they
-/// overlap.
-pub(super) fn mix_clauses(whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
-    let totals: Vec<Vec<f32>> =
-        clauses.iter().map(|clause| clause.iter().map(total).collect()).collect();
-    let apart = 1.0 - overlap(&totals);
-    let share = CLAUSES * apart * apart;
-    let top = highest(whole.iter().map(total));
-    if share <= 0.0 || top <= 0.0 {
-        return;
-    }
-    let stretch: Vec<f32> = totals
-        .iter()
-        .map(|totals| match highest(totals.iter().copied()) {
+/// How much the clauses of a prompt count beside the whole prompt.
+pub(super) struct Mixture {
+    /// The weight of the best clause, 0 to 1.
+    pub share: f32,
+    /// For each clause, the factor that makes its best row score as high as the best row of the
+    /// whole prompt. Without it, the longest clause would take all ranks.
+    pub stretch: Vec<f32>,
+}
+
+impl Mixture {
+    /// Returns `None` if the clauses change nothing. `rows` is the number of rows that were compared;
+    /// the scores may lack those that are not among the [`COMPARED`] best of any clause.
+    ///
+    /// Clauses that find the same tools describe one need in two steps ("create a file and write
+    /// this into it"). Splitting these loses more than it gains, so clauses count less the more they
+    /// overlap.
+    pub fn new(
+        whole: &[(Score, Score)],
+        clauses: &[Vec<(Score, Score)>],
+        rows: usize,
+    ) -> Option<Self> {
+        let totals: Vec<Vec<f32>> =
+            clauses.iter().map(|clause| clause.iter().map(total).collect()).collect();
+        let apart = 1.0 - overlap(&totals, rows);
+        let share = CLAUSES * apart * apart;
+        let top = highest(whole.iter().map(total));
+        if share <= 0.0 || top <= 0.0 {
+            return None;
+        }
+        let stretch = totals.iter().map(|totals| match highest(totals.iter().copied()) {
             best if best > 0.0 => top / best,
             _ => 0.0,
-        })
-        .collect();
-    for (row, scores) in whole.iter_mut().enumerate() {
-        let liked = (0..clauses.len()).max_by(|&a, &b| {
-            let (a, b) = (totals[a][row] * stretch[a], totals[b][row] * stretch[b]);
-            a.total_cmp(&b)
         });
-        let Some(best) = liked else { return };
-        let clause = clauses[best][row];
-        scores.0 = mixed(scores.0, clause.0, share, stretch[best]);
-        scores.1 = mixed(scores.1, clause.1, share, stretch[best]);
+        Some(Self { share, stretch: stretch.collect() })
+    }
+
+    /// Mixes the scores of one clause into each row's scores for the whole prompt: those of the
+    /// clause that scores the row highest.
+    pub fn mix(&self, whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
+        let Self { share, stretch } = self;
+        for (row, scores) in whole.iter_mut().enumerate() {
+            let stretched = |clause: usize| total(&clauses[clause][row]) * stretch[clause];
+            let liked = (0..clauses.len()).max_by(|&a, &b| stretched(a).total_cmp(&stretched(b)));
+            let Some(best) = liked else { return };
+            let clause = clauses[best][row];
+            scores.0 = mixed(scores.0, clause.0, *share, stretch[best]);
+            scores.1 = mixed(scores.1, clause.1, *share, stretch[best]);
+        }
     }
 }
 
@@ -61,10 +77,10 @@ fn highest(scores: impl Iterator<Item = f32>) -> f32 {
 }
 
 /// Returns the share of best rows that two clauses have in common, beyond chance, as the mean over
-/// all pairs of clauses.
-fn overlap(totals: &[Vec<f32>]) -> f32 {
-    let best: Vec<Vec<usize>> = totals.iter().map(|totals| best_rows(totals)).collect();
-    let rows = totals.first().map_or(0, Vec::len).max(1) as f32;
+/// all pairs of clauses. `rows` is the number of rows that were compared.
+fn overlap(totals: &[Vec<f32>], rows: usize) -> f32 {
+    let best: Vec<Vec<usize>> = totals.iter().map(|totals| best_rows(totals, rows)).collect();
+    let rows = rows.max(1) as f32;
     let (mut common, mut pairs) = (0.0, 0.0);
     for (at, one) in best.iter().enumerate() {
         for other in &best[..at] {
@@ -80,8 +96,8 @@ fn overlap(totals: &[Vec<f32>]) -> f32 {
 
 /// Returns the best rows, ascending: of a small catalog at most a quarter, because otherwise all
 /// clauses would overlap.
-fn best_rows(totals: &[f32]) -> Vec<usize> {
-    let count = COMPARED.min(totals.len().div_ceil(4));
+fn best_rows(totals: &[f32], compared: usize) -> Vec<usize> {
+    let count = COMPARED.min(compared.div_ceil(4));
     let mut rows: Vec<usize> = (0..totals.len()).collect();
     if count < rows.len() {
         let order = |a: &usize, b: &usize| totals[*b].total_cmp(&totals[*a]).then(a.cmp(b));
@@ -101,6 +117,12 @@ mod tests {
             (Score { raw: normalized, normalized, weight: 1.0 }, Score::default())
         };
         normalized.iter().map(score).collect()
+    }
+
+    fn mix_clauses(whole: &mut [(Score, Score)], clauses: &[Vec<(Score, Score)>]) {
+        if let Some(mixture) = Mixture::new(whole, clauses, whole.len()) {
+            mixture.mix(whole, clauses);
+        }
     }
 
     fn totals(scores: &[(Score, Score)]) -> Vec<f32> {

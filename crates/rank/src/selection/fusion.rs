@@ -149,13 +149,14 @@ impl Fusion {
     pub(super) const FAR_LEAD: f32 = 0.0025;
 
     /// Returns the total score of each row without the lead of rows far from the nearest one: a
-    /// lower bound that is at most [`Fusion::FAR_LEAD`] too low. Returns `None` if a row's score
-    /// depends on those of the other rows.
+    /// lower bound that is at most [`Fusion::FAR_LEAD`] too low. `is_lifted` tells whether
+    /// [`Fusion::lift_nearest`] applies to the scores. Returns `None` if a row's score depends on
+    /// those of the other rows.
     pub(super) fn least_totals(
         self,
         cosines: &[f32],
         keyword: &[f32],
-        trust: f32,
+        (trust, is_lifted): (f32, bool),
     ) -> Option<Vec<f32>> {
         let Self::Weighted { semantic_weight, normalization: Normalization::Absolute } = self
         else {
@@ -165,7 +166,7 @@ impl Fusion {
             semantic_weight * (Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0));
         let best = cosines.iter().copied().fold(f32::MIN, f32::max);
         // At 4 · NEAR below the best cosine, the lead is LEAD / e⁴, which is 0.0022.
-        let far = best - 4.0 * Self::NEAR;
+        let far = if is_lifted { best - 4.0 * Self::NEAR } else { f32::INFINITY };
         let total = |(&cosine, &keyword): (&f32, &f32)| {
             let lead = if cosine > far { Self::lead(cosine, best) } else { 0.0 };
             weight * (cosine + lead) + (1.0 - weight) * keyword / Self::KEYWORD_SCALE

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use toolroute_vectors::index::Rows;
 
-use super::clause_fusion::{mix_clauses, total};
+use super::clause_fusion::{Mixture, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
+use super::pruning::{PartScores, Pruning, RawScores};
 use super::retriever::{
     Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
     Strategy,
@@ -23,25 +24,10 @@ pub struct HybridRetriever {
     fusion: Fusion,
 }
 
-/// The number of rows from which those that score far below the answer are dropped early. Fewer
-/// rows are ranked in less than 0.1 ms.
-pub const TAIL_FROM: usize = 4_096;
-
-/// The number of first ranks that are completed: a tool in them that requires an id gets a
-/// supplier, a tool that provides it. Within these ranks, an answer does not depend on its limit.
-pub const COMPLETED_RANKS: usize = 5;
-
-/// The minimum score of a supplier, as a share of the score of the tool that needs it. A tool of
-/// the same server that is far from the prompt provides ids of something else. On four
-/// tool-retrieval sets, shares of 0.3 to 0.7 change nDCG@5 by at most 0.003, and a lower share
-/// finds more of what multi-step prompts need (`docs/routing.md`).
-pub const LEAST_SUPPLY: f32 = 0.3;
-
-/// The raw scores of both parts for the same rows.
-struct PartScores {
+/// What both parts found, before their scores are fused.
+struct Found {
     rows: Vec<u32>,
-    semantic: Vec<f32>,
-    keyword: Vec<f32>,
+    raw: RawScores,
     /// The mean cosine of all requested rows, or of a sample if not all of them were scored.
     typical: f32,
 }
@@ -55,7 +41,9 @@ impl HybridRetriever {
         Arc::new(Self { semantic, keyword, fusion })
     }
 
-    fn both(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<PartScores, Error> {
+    /// Scores the rows by both parts, for the whole prompt and for each of its clauses.
+    fn find(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<Found, Error> {
+        let start = Instant::now();
         let vector = prompt.vector_for(Strategy::Hybrid)?;
         let pool = match prompt.rows {
             // An approximate index does not score every row: each part finds its best rows, and
@@ -64,37 +52,27 @@ impl HybridRetriever {
             _ => None,
         };
         let rows = pool.as_deref().map_or(prompt.rows, Rows::Only);
-        let semantic = self.semantic.score(vector, rows)?;
+        let mut score = |text: &str, vector| {
+            let cosines = self.semantic.score(vector, rows)?;
+            let start = Instant::now();
+            let keyword = self.keyword.score_to_blend(text, rows)?;
+            times.keyword += start.elapsed();
+            Ok::<_, Error>(PartScores { cosines, keyword })
+        };
+        let whole = score(&prompt.reading.keyword_text(), vector)?;
+        let clauses = prompt.clauses.iter().map(|clause| score(clause.text, clause.vector));
+        let raw = RawScores { clauses: clauses.collect::<Result<_, _>>()?, whole };
         let typical = match pool {
             Some(_) => mean(&self.semantic.sample(vector)?),
-            None => mean(&semantic),
+            None => mean(&raw.whole.cosines),
         };
-        let start = Instant::now();
-        let keyword = self.keyword.score_to_blend(&prompt.reading.keyword_text(), rows)?;
-        times.keyword = start.elapsed();
         let rows = match rows {
-            Rows::All => (0..semantic.len() as u32).collect(),
+            Rows::All => (0..raw.whole.cosines.len() as u32).collect(),
             Rows::Only(rows) => rows.to_vec(),
         };
-        Ok(PartScores { rows, semantic, keyword, typical })
-    }
-
-    /// Returns the fused scores of each clause for the same rows.
-    fn clauses(
-        &self,
-        prompt: &Prompt<'_>,
-        rows: &[u32],
-    ) -> Result<Vec<Vec<(Score, Score)>>, Error> {
-        let rows = match prompt.rows {
-            Rows::All if self.semantic.is_exact() => Rows::All,
-            _ => Rows::Only(rows),
-        };
-        let score = |clause: &Clause<'_>| {
-            let semantic = self.semantic.score(clause.vector, rows)?;
-            let keyword = self.keyword.score_to_blend(clause.text, rows)?;
-            Ok(self.fuse(rows, &semantic, &keyword, prompt, true))
-        };
-        prompt.clauses.iter().map(score).collect()
+        // The time to find the pool counts as search time.
+        times.search = start.elapsed().saturating_sub(times.keyword);
+        Ok(Found { rows, raw, typical })
     }
 
     /// Returns the weighted scores of both parts. The keyword score counts less if more was
@@ -102,8 +80,7 @@ impl HybridRetriever {
     fn fuse(
         &self,
         rows: Rows<'_>,
-        semantic: &[f32],
-        keyword: &[f32],
+        (semantic, keyword): (&[f32], &[f32]),
         prompt: &Prompt<'_>,
         is_one: bool,
     ) -> Vec<(Score, Score)> {
@@ -118,33 +95,24 @@ impl HybridRetriever {
         scores
     }
 
-    /// Drops the rows of a large catalog that score too little to be in the answer, to provide an
-    /// id that a tool in the answer needs, or to change the score of another row.
-    fn without_tail(&self, all: PartScores, prompt: &Prompt<'_>, named: &[u32]) -> PartScores {
-        let fusion = self.fusion.sharing(prompt.semantic_share);
-        let is_scored_alone = prompt.clauses.is_empty() && self.semantic.usage().is_none();
-        let tail = prompt.tail.filter(|_| is_scored_alone);
-        let least = tail.and_then(|band| {
-            let scores = fusion.least_totals(&all.semantic, &all.keyword, prompt.trust)?;
-            let mut sorted = scores.clone();
-            let [completed, last] =
-                [COMPLETED_RANKS, prompt.limit].map(|rank| nth_best(&mut sorted, rank));
-            let least = (LEAST_SUPPLY * completed?).min(last? - band) - Fusion::FAR_LEAD;
-            (least > 0.0).then_some((least, scores))
-        });
-        let Some((least, scores)) = least else { return all };
-        let nearest = all.semantic.iter().copied().fold(f32::MIN, f32::max);
-        let stays = |at: &usize| {
-            scores[*at] >= least
-                || all.semantic[*at] >= nearest
-                || named.binary_search(&all.rows[*at]).is_ok()
+    /// Drops the rows of a large catalog that cannot change the answer.
+    fn without_tail(&self, found: Found, prompt: &Prompt<'_>, named: &[u32]) -> Found {
+        let Some(band) = prompt.tail.filter(|_| self.semantic.usage().is_none()) else {
+            return found;
         };
-        let kept: Vec<usize> = (0..all.rows.len()).filter(stays).collect();
-        PartScores {
-            rows: kept.iter().map(|&at| all.rows[at]).collect(),
-            semantic: kept.iter().map(|&at| all.semantic[at]).collect(),
-            keyword: kept.iter().map(|&at| all.keyword[at]).collect(),
-            typical: all.typical,
+        let fusion = self.fusion.sharing(prompt.semantic_share);
+        let pruning = Pruning { fusion, trust: prompt.trust, limit: prompt.limit, band };
+        let Some(mut kept) = pruning.kept(&found.raw) else { return found };
+        if !named.is_empty() {
+            let is_named = |at: &usize| named.binary_search(&found.rows[*at]).is_ok();
+            kept.extend((0..found.rows.len()).filter(is_named));
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        Found {
+            rows: kept.iter().map(|&at| found.rows[at]).collect(),
+            raw: found.raw.only(&kept),
+            typical: found.typical,
         }
     }
 
@@ -168,43 +136,30 @@ impl Retriever for HybridRetriever {
 
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error> {
         let mut times = StageTimes::default();
+        let found = self.find(prompt, &mut times)?;
         let start = Instant::now();
-        let both = self.both(prompt, &mut times)?;
-        // The time to find the pool counts as search time.
-        times.search = start.elapsed().saturating_sub(times.keyword);
-        let start = Instant::now();
+        let compared = found.rows.len();
         let named = self.keyword.named(prompt.text());
-        let both = self.without_tail(both, prompt, &named);
-        let rows = Rows::Only(&both.rows);
-        let is_one = prompt.clauses.is_empty();
-        let mut scores = self.fuse(rows, &both.semantic, &both.keyword, prompt, is_one);
-        times.fuse = start.elapsed();
-        if !is_one {
-            let start = Instant::now();
-            let clauses = self.clauses(prompt, &both.rows)?;
-            mix_clauses(&mut scores, &clauses);
-            times.search += start.elapsed();
+        let Found { rows, raw, typical } = self.without_tail(found, prompt, &named);
+        let fuse = |scores: &PartScores, is_one| {
+            self.fuse(Rows::Only(&rows), (&scores.cosines, &scores.keyword), prompt, is_one)
+        };
+        let mut scores = fuse(&raw.whole, raw.clauses.is_empty());
+        if !raw.clauses.is_empty() {
+            let clauses: Vec<_> = raw.clauses.iter().map(|clause| fuse(clause, true)).collect();
+            if let Some(mixture) = Mixture::new(&scores, &clauses, compared) {
+                mixture.mix(&mut scores, &clauses);
+            }
         }
-        let start = Instant::now();
-        let mut candidates = candidates(both.rows, scores, &named);
+        let mut candidates = candidates(rows, scores, &named);
         by_wording(prompt.reading, &mut candidates, self.keyword.tools());
-        times.fuse += start.elapsed();
-        Ok(Retrieval { candidates, typical: both.typical, times })
+        times.fuse = start.elapsed();
+        Ok(Retrieval { candidates, typical, times })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
         self.keyword.matched_terms(text, row)
     }
-}
-
-/// Returns the score at a rank, counted from 1, or `None` if there are fewer scores. Reorders the
-/// scores.
-fn nth_best(scores: &mut [f32], rank: usize) -> Option<f32> {
-    if rank == 0 || rank > scores.len() {
-        return None;
-    }
-    let (_, score, _) = scores.select_nth_unstable_by(rank - 1, |a, b| b.total_cmp(a));
-    Some(*score)
 }
 
 fn mean(cosines: &[f32]) -> f32 {
@@ -239,6 +194,7 @@ pub(super) fn candidates(
 
 #[cfg(test)]
 mod tests {
+    use super::super::confidence::evidence;
     use super::*;
     use crate::query::Reading;
     use toolroute_catalog::Tool;
@@ -260,19 +216,30 @@ mod tests {
         let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
         let hybrid =
             HybridRetriever::new(semantic, KeywordRetriever::new(&tools), Fusion::default());
-        for (text, limit) in
-            [("beta 12", 8), ("gamma", 1), ("nothing", 40), ("call t77 for beta 3", 5)]
-        {
+        let clauses = [("beta 12", [0.8, 0.6]), ("delta 5", [-0.6, 0.8])];
+        let clauses =
+            clauses.each_ref().map(|(text, vector)| Clause { text, vector: (&vector[..]).into() });
+        for (text, limit, clauses) in [
+            ("beta 12", 8, &clauses[..0]),
+            ("gamma", 1, &[]),
+            ("nothing", 40, &[]),
+            ("call t77 for beta 3", 5, &[]),
+            ("beta 12 and delta 5", 8, &clauses),
+            ("nothing, then gamma", 3, &clauses),
+            ("call t77 for beta 3", 40, &clauses),
+            ("beta 12, then beta 12", 5, &[clauses[0], clauses[0]]),
+        ] {
             let reading = Reading::verbatim(text);
-            let whole = Prompt::new(&reading, Some(&[0.8, 0.6]), limit);
+            let whole = Prompt { clauses, ..Prompt::new(&reading, Some(&[0.8, 0.6]), limit) };
             let best = |tail| {
                 let mut found = hybrid.retrieve(&Prompt { tail, ..whole }).unwrap();
                 let count = found.candidates.len();
+                let evidence = evidence(&found, Fusion::default());
                 found
                     .candidates
                     .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
                 found.candidates.truncate(limit);
-                (found.candidates, found.typical, count)
+                (found.candidates, (found.typical, evidence), count)
             };
             let (all, cut) = (best(None), best(Some(0.02)));
             assert_eq!((&all.0, all.1), (&cut.0, cut.1), "{text}");

@@ -29,6 +29,7 @@ mod obligation;
 mod order;
 mod plain;
 mod policy;
+mod pruning;
 mod retriever;
 mod semantic;
 mod signals;
@@ -47,11 +48,12 @@ pub use explanation::{
 pub use factory::{resolve_strategy, retrievers};
 pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
 pub use fusion::{Fusion, Normalization};
-pub use hybrid::{COMPLETED_RANKS, HybridRetriever, LEAST_SUPPLY, TAIL_FROM};
+pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
 pub use policy::{Exclusion, NEAR_BEST, OpenBreakers, Policy, Undeclared};
+pub use pruning::{COMPLETED_RANKS, LEAST_SUPPLY, TAIL_FROM};
 pub use retriever::{
     Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
     Strategy,
