@@ -40,6 +40,9 @@ pub struct Supplier {
     pub row: u32,
     /// Whether it creates the entity. Otherwise it only reads.
     pub creates: bool,
+    /// Whether its name contains the entity and no further noun: `listOrders` for `order_id`, unlike
+    /// `listPurchaseOrders`.
+    pub is_exact: bool,
 }
 
 /// The maximum number of tools that are named for one parameter.

@@ -95,15 +95,22 @@ pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
         (!found.is_empty()).then_some(found)
     });
     let mut found = found.unwrap_or_default();
-    found.sort_by_cached_key(|giver| {
-        let is_other = |word: &&String| !entity.contains(word) && !is_reading_verb(word);
+    let words = |giver: &Giver<'_>| {
+        let is_other = |word: &&String| {
+            !entity.contains(word) && !is_reading_verb(word) && !FILLERS.contains(&word.as_str())
+        };
         let missing = entity.iter().filter(|word| !giver.name.contains(word)).count();
-        let extra = giver.name.iter().filter(is_other).count();
-        let makes = giver.kind == EffectKind::Writes;
-        (makes, missing, extra, !searches(&giver.name), giver.tool.id.clone())
+        (missing, giver.name.iter().filter(is_other).count())
+    };
+    let makes = |giver: &Giver<'_>| giver.kind == EffectKind::Writes;
+    found.sort_by_cached_key(|giver| {
+        (makes(giver), words(giver), !searches(&giver.name), giver.tool.id.clone())
     });
-    let supplier =
-        |giver: &Giver<'_>| Supplier { row: giver.row, creates: giver.kind == EffectKind::Writes };
+    let supplier = |giver: &Giver<'_>| Supplier {
+        row: giver.row,
+        creates: makes(giver),
+        is_exact: words(giver) == (0, 0),
+    };
     found.into_iter().map(supplier).collect()
 }
 

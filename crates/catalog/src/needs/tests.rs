@@ -102,6 +102,17 @@ fn where_no_name_says_so_a_description_or_the_search_of_the_server_does() {
 }
 
 #[test]
+fn a_tool_for_exactly_the_entity_is_known() {
+    let tools = ["cancelOrder", "listPurchaseOrders", "listOrders", "get_order_details"];
+    let mut tools = tools.map(|name| tool(name, &[]));
+    tools[0] = tool("cancelOrder", &["order_id"]);
+    let catalog = Catalog::from_tools(tools.to_vec()).catalog;
+    let suppliers = catalog.required_ids(0)[0].suppliers.iter();
+    let found: Vec<_> = suppliers.map(|supplier| (supplier.row, supplier.is_exact)).collect();
+    assert_eq!(found, [(2, true), (3, true), (1, false)]);
+}
+
+#[test]
 fn ids_are_not_taken_from_another_server_or_from_none() {
     let mut tools = vec![tool("get_release", &["release_id"]), tool("list_releases", &[])];
     assert_eq!(needs(&tools, "get_release").len(), 1);

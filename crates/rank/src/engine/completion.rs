@@ -52,7 +52,12 @@ impl State {
                     && reads(required, found.row)
                     && admits(rules, ranking, found, limit)
             };
-            let best = suppliers.iter().filter(is_fit).min_by(|a, b| rules.better(a, b));
+            // A tool for exactly this entity is preferred: `listOrders` to `listPurchaseOrders`.
+            let is_other = |found: &Candidate| !supplies_exactly(required, found.row);
+            let order = |a: &&Candidate, b: &&Candidate| {
+                is_other(a).cmp(&is_other(b)).then_with(|| rules.better(a, b))
+            };
+            let best = suppliers.iter().filter(is_fit).min_by(order);
             let Some(best) = best.copied() else { continue };
             ranking.chosen.retain(|found| found.row != best.row);
             ranking.chosen.truncate(limit - 1);
@@ -89,6 +94,10 @@ fn gives(required: &RequiredId, tools: &[Candidate]) -> bool {
 /// Whether the tool finds the id, instead of creating the entity.
 fn reads(required: &RequiredId, row: u32) -> bool {
     required.suppliers.iter().any(|supplier| supplier.row == row && !supplier.creates)
+}
+
+fn supplies_exactly(required: &RequiredId, row: u32) -> bool {
+    required.suppliers.iter().any(|supplier| supplier.row == row && supplier.is_exact)
 }
 
 /// Whether every rule for the answer admits the tool together with those that stay.

@@ -72,17 +72,44 @@ fn kept(found: &Captures<'_>, rest: &str) -> String {
     format!("{second}{name}")
 }
 
-/// Whether a prompt orders nothing beside what it forbids: `read` is it [without negations](without_negations), or a
-/// translation, in which a "not" stays.
+/// The end of the clause that a negation begins. After a pronoun, the object is complete.
+static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?i)[,;:.!?](?:\s|$)|\n|",
+        r"\b(?:and|but|then|just|only|instead|rather|so|it|them|him|her)\b",
+    ))
+});
+
+/// Whether a prompt orders nothing beside what it forbids. `read` is the prompt
+/// [without negations](without_negations), or a translation, in which a "not" stays.
 pub fn only_forbids(prompt: &str, read: &str, is_translated: bool) -> bool {
-    // The parts of a name such as `old.log` order nothing.
-    let words =
-        read.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let mut words = words.map(str::to_ascii_lowercase);
-    match is_translated {
-        true => words.any(|word| word == "not"),
-        false => read != prompt && !words.any(|word| is_verb(&word)),
+    if is_translated {
+        return words(read).any(|word| word == "not");
     }
+    // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
+    read != prompt && !words(&without_negated_clauses(prompt)).any(|word| is_verb(&word))
+}
+
+/// Returns the words in lower case. The parts of a name such as `old.log` are no words.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split_whitespace();
+    words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase())
+}
+
+fn without_negated_clauses(prompt: &str) -> String {
+    let mut left = String::new();
+    let mut at = 0;
+    for found in NEGATED.captures_iter(prompt) {
+        let whole = found.get(0).map_or(0..0, |whole| whole.range());
+        if whole.start < at || kept(&found, &prompt[whole.end..]) == prompt[whole.clone()] {
+            continue;
+        }
+        left.push_str(&prompt[at..whole.start]);
+        let end = CLAUSE_END.find(&prompt[whole.end..]).map(|end| whole.end + end.end());
+        at = end.unwrap_or(prompt.len());
+    }
+    left.push_str(&prompt[at..]);
+    left
 }
 
 #[cfg(test)]
@@ -122,6 +149,10 @@ mod tests {
             ("don't delete the file", true),
             ("don't turn off the light", true),
             ("dont delete old.log", true),
+            ("don't ship order 992 yet", true),
+            ("please do not cancel my order", true),
+            ("don't cancel order 5512, just pause it", false),
+            ("don't ship order 992 but pause it", false),
             ("archive the mail, do not delete it", false),
             ("the file", false),
         ] {

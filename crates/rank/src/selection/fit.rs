@@ -70,7 +70,11 @@ impl fmt::Display for FitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Confidence { found, least } => {
-                write!(f, "confidence {found:.2} is below {least:.2}")
+                // As many digits as show that one is lower.
+                let is_shown =
+                    |digits: &usize| format!("{found:.digits$}") != format!("{least:.digits$}");
+                let digits = (2..6).find(is_shown).unwrap_or(6);
+                write!(f, "confidence {found:.digits$} is below {least:.digits$}")
             }
             Self::MissingAction { verb } => write!(f, "no tool here {}", third_person(verb)),
             Self::Forbids => f.write_str("the prompt says what not to do"),
@@ -169,6 +173,8 @@ mod tests {
         assert_eq!(judged(0.6, None, 0.5).0, Fit::Unsure);
         assert_eq!(judged(0.3, None, 0.5), (Fit::None, low("0.50")));
         assert_eq!(judged(0.3, None, 0.2), (Fit::Unsure, low("0.75")));
+        let near = judged(0.7454, None, 0.5).1.unwrap();
+        assert_eq!(near, "confidence 0.745 is below 0.750", "two digits would be the same");
         assert_eq!(judged(0.8, Some("delete"), 0.5), (Fit::Unsure, missing.clone()));
         assert_eq!(judged(0.6, Some("delete"), 0.5), (Fit::Unsure, missing.clone()));
         assert_eq!(judged(0.3, Some("delete"), 0.5), (Fit::None, missing));
