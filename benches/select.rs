@@ -36,7 +36,7 @@ fn renamed(copy: usize, tool: &Tool) -> Tool {
         let server = format!("{}{copy}", tool.server.as_deref().unwrap_or_default());
         tool.id = ToolId::scoped(Some(&server), &tool.name);
         tool.server = Some(server);
-        let routing = &mut tool.routing;
+        let routing = &mut *tool.routing;
         let fallbacks = routing.fallbacks.iter_mut().map(|fallback| &mut fallback.tool);
         for id in fallbacks.chain(&mut routing.conflicts_with) {
             *id = id.replacen("__", &format!("{copy}__"), 1);
