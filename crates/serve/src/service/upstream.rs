@@ -325,7 +325,7 @@ impl Service {
             Some(keep) => keep(server, tools),
             None => tools,
         };
-        let Admission { tools, hidden } = Self::admitted(&self.options, server, tools);
+        let Admission { tools, hidden } = Self::admit_tools(&self.options, server, tools);
         let tools = self.changes().over(server, tools);
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
