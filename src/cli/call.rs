@@ -24,7 +24,7 @@ use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
     Failure as RawError, Outcome, Patterns, Permissions, PreparedArguments, Report, Request,
-    ServersFile, StandIns, Timing, WHOLE_NUMBERS, candidates, inexact,
+    ServersFile, Fallbacks, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use toolroute_session::{Session, join, nearest, neighbors};
 use toolroute_vectors::durable;
@@ -294,7 +294,7 @@ pub fn chain(
         true => neighbors(engine, &tool.id),
         false => Vec::new(),
     };
-    Ok(candidates(tool, &catalog, StandIns { named: &named?, by_meaning: &near }))
+    Ok(candidates(tool, &catalog, Fallbacks { named: &named?, by_meaning: &near }))
 }
 
 pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
