@@ -36,7 +36,7 @@ fn renamed(copy: usize, tool: &Tool) -> Tool {
         let server = format!("{}{copy}", tool.server.as_deref().unwrap_or_default());
         tool.id = ToolId::scoped(Some(&server), &tool.name);
         tool.server = Some(server);
-        let routing = &mut tool.routing;
+        let routing = &mut *tool.routing;
         let fallbacks = routing.fallbacks.iter_mut().map(|fallback| &mut fallback.tool);
         for id in fallbacks.chain(&mut routing.conflicts_with) {
             *id = id.replacen("__", &format!("{copy}__"), 1);
@@ -72,10 +72,10 @@ fn selections(bench: &mut Criterion) {
         });
     };
     time("select/1000/signals off", &engine(SignalWeights::OFF, off));
-    time("select/1000/signals on", &engine(SignalWeights::tried(), off));
+    time("select/1000/signals on", &engine(SignalWeights::measured(), off));
     let kept = CacheSettings { ttl_ms: 3_600_000, entries: 4_096 };
-    time("select/1000/cached", &engine(SignalWeights::tried(), kept));
-    percentiles(&engine(SignalWeights::tried(), off), &full);
+    time("select/1000/cached", &engine(SignalWeights::measured(), kept));
+    percentiles(&engine(SignalWeights::measured(), off), &full);
 }
 
 /// Criterion reports a mean; a target for the median needs the median.

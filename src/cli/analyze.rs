@@ -78,7 +78,11 @@ pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
     let mut table = render::table(&["feature", "value", "by"], &[]);
     let mut row = |name: &str, value: Option<String>, by: &Evidence| {
         let value = value.unwrap_or_else(|| "–".to_owned());
-        table.add_row([name.to_owned(), render::plain(&value), render::plain(&told(by))]);
+        table.add_row([
+            name.to_owned(),
+            render::plain(&value),
+            render::plain(&describe_evidence(by)),
+        ]);
     };
     let languages = Some(features.languages.join(", ")).filter(|list| !list.is_empty());
     row("phase", features.phase.map(|phase| phase.to_string()), &found.phase);
@@ -96,7 +100,7 @@ pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
 }
 
 /// Describes how a feature was found.
-fn told(evidence: &Evidence) -> String {
+fn describe_evidence(evidence: &Evidence) -> String {
     match evidence {
         Evidence::Given => "the context says it".to_owned(),
         Evidence::Examples { confidence } => format!("examples like it ({confidence:.2})"),

@@ -39,39 +39,42 @@ pub struct BatchArgs {
     pub history: HistoryArgs,
 }
 
-/// Where rows come from and go to.
+/// The input and output of a batch.
 #[derive(Args)]
 pub struct RowArgs {
-    /// Rows with a column `query` or `prompt`, optionally `id`, `candidates` (ids of the only tools to rank) and
-    /// `tools` (definitions to rank in the place of the catalog's); the extension names the format; `-` is stdin
+    /// The rows to answer; `-` is stdin. Each has a prompt in `query` or `prompt`, and optionally `id`, `candidates`
+    /// (the ids of the only tools to rank) and `tools` (definitions to rank instead of the catalog's). The extension
+    /// gives the format
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
-    /// A row with the tools for each row, in the input's order; the extension names the format; `-` is stdout
+    /// The answers: one row per input row, in the same order; `-` is stdout. The extension gives the format
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// jsonl, csv, tsv (each also with .gz or .zst), parquet or arrow, where the extension says nothing or
-    /// something else; jsonl for stdin
+    /// The format of the input: jsonl, csv or tsv (each also with .gz or .zst), parquet or arrow. The default comes
+    /// from the extension; for stdin it is jsonl
     #[arg(long, value_name = "FORMAT")]
     pub input_format: Option<FileFormat>,
-    /// As --input-format, also arrows (Arrow as a stream)
+    /// The format of the output: one of --input-format, or arrows (an Arrow stream)
     #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<FileFormat>,
-    /// The column of the prompts; `query` or `prompt` by default
+    /// The column or JSON member with the prompt [default: `query` or `prompt`]
     #[arg(long, value_name = "NAME")]
     pub prompt_column: Option<String>,
-    /// The column that names rows; `id` where there is one, and else the row's number; "" for none
+    /// The column or JSON member with the row's id [default: `id`]; "" for none. Without one, a row of a table gets its
+    /// number, counted from 0, and a JSON line gets null
     #[arg(long, value_name = "NAME")]
     pub id_column: Option<String>,
-    /// The column of lists of the only tools to rank; `candidates` where there is one; "" for none
+    /// The column or JSON member with the ids of the only tools to rank [default: `candidates`, if present]; "" for none
     #[arg(long, value_name = "NAME")]
     pub candidates_column: Option<String>,
-    /// The column of lists of tool definitions; `tools` where there is one; "" for none. With it no catalog is needed
+    /// The column or JSON member with tool definitions [default: `tools`, if present]; "" for none. With this option no
+    /// catalog is needed
     #[arg(long, value_name = "NAME")]
     pub tools_column: Option<String>,
-    /// Answer only the rows whose number, counted from 0, leaves I when divided by N
+    /// Answer only the rows whose number, counted from 0, has remainder I when divided by N
     #[arg(long, default_value_t = Shard::default(), value_name = "I/N")]
     pub shard: Shard,
-    /// Replace an output that is there already, and drop rows that another job left unfinished
+    /// Replace an existing output, and discard the unfinished rows of another job
     #[arg(long)]
     pub overwrite: bool,
 }
@@ -152,13 +155,13 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let start = Instant::now();
     let progress = Progress::new("routing", "prompts", global.quiet);
-    let tell = |done: usize, total: Option<usize>| match total {
+    let on_progress = |done: usize, total: Option<usize>| match total {
         Some(total) => progress.tell(done, total.max(done)),
         None => progress.count(done),
     };
     let summary = match &output {
-        Some(output) => job.run(output, &tell)?,
-        None => job.stream(Box::new(std::io::stdout()), &tell)?,
+        Some(output) => job.run(output, &on_progress)?,
+        None => job.stream(Box::new(std::io::stdout()), &on_progress)?,
     };
     let place = if input.format().format.is_text() { "line" } else { "row" };
     report((&summary, place), start, global)?;

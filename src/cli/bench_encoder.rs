@@ -23,13 +23,13 @@ const PROMPT: &str = "find an hour that fits both of them and write the review t
 const WARM_UP: usize = 5;
 
 /// One mode in which the model can run.
-struct Way {
+struct Mode {
     name: &'static str,
     precision: Precision,
     backend: Backend,
 }
 
-impl Way {
+impl Mode {
     fn is_candle(&self) -> bool {
         self.backend != Backend::Native
     }
@@ -37,18 +37,18 @@ impl Way {
 
 /// The requested modes. candle is included if it is the backend or with `--reference`; the native
 /// modes are included unless candle is the backend.
-fn ways(args: &EncoderArgs) -> anyhow::Result<Vec<Way>> {
+fn modes(args: &EncoderArgs) -> anyhow::Result<Vec<Mode>> {
     let chosen = models::options(&args.choice, Precision::Int8)?.backend;
     let candle = match chosen {
         Backend::Native => Backend::Candle(Device::Cpu),
         candle => candle,
     };
     let all = [
-        Way { name: "candle-transformers f32", precision: Precision::F32, backend: candle },
-        Way { name: "f32", precision: Precision::F32, backend: Backend::Native },
-        Way { name: "int8", precision: Precision::Int8, backend: Backend::Native },
+        Mode { name: "candle-transformers f32", precision: Precision::F32, backend: candle },
+        Mode { name: "f32", precision: Precision::F32, backend: Backend::Native },
+        Mode { name: "int8", precision: Precision::Int8, backend: Backend::Native },
     ];
-    let is_wanted = |way: &Way| way.backend == chosen || way.is_candle() && args.reference;
+    let is_wanted = |mode: &Mode| mode.backend == chosen || mode.is_candle() && args.reference;
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
@@ -75,25 +75,25 @@ pub fn run(args: &EncoderArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = Vec::new();
-    for way in &ways(args)? {
+    for mode in &modes(args)? {
         for &threads in &threads {
             // A separate pool, so that no other thread of the program takes part.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-            rows.extend(pool.install(|| time(args, way, threads))?);
+            rows.extend(pool.install(|| time(args, mode, threads))?);
         }
     }
     show(&rows, global)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn time(args: &EncoderArgs, way: &Way, threads: usize) -> anyhow::Result<Vec<Row>> {
-    let Way { name: path, precision, backend } = *way;
+fn time(args: &EncoderArgs, mode: &Mode, threads: usize) -> anyhow::Result<Vec<Row>> {
+    let Mode { name: path, precision, backend } = *mode;
     let files = models::files(&args.choice, precision)?;
     let model = BertEmbedder::load_with(&files, EncoderOptions { precision, threads, backend })?;
     let instructions = model.instructions().unwrap_or_else(|| "candle".to_owned());
     let row = |(batch, tokens, runs): (usize, usize, usize)| {
         let ids = ids(batch, tokens);
-        let runs = if way.is_candle() { runs.div_ceil(5) } else { runs };
+        let runs = if mode.is_candle() { runs.div_ceil(5) } else { runs };
         for _ in 0..WARM_UP {
             model.embed_ids(&ids)?;
         }

@@ -23,8 +23,8 @@ use toolroute_rank::engine::Engine;
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
-    Failure as RawError, Outcome, Patterns, Permissions, PreparedArguments, Report, Request,
-    ServersFile, StandIns, Timing, WHOLE_NUMBERS, candidates, inexact,
+    Failure as RawError, Fallbacks, Outcome, Patterns, Permissions, PreparedArguments, Report,
+    Request, ServersFile, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use toolroute_session::{Session, join, nearest, neighbors};
 use toolroute_vectors::durable;
@@ -212,7 +212,7 @@ impl Caller<'_> {
             confirmed: self.args.limits.yes,
             question,
             budget_tokens: None,
-            on_event: &|event| render::warn(self.global, &told(&event)),
+            on_event: &|event| render::warn(self.global, &describe_event(&event)),
         };
         let mut report = self.executor.call(&request).await;
         if let (true, Some(candidate)) = (report.is_out_of_reach(), candidates.first()) {
@@ -294,7 +294,7 @@ pub fn chain(
         true => neighbors(engine, &tool.id),
         false => Vec::new(),
     };
-    Ok(candidates(tool, &catalog, StandIns { named: &named?, by_meaning: &near }))
+    Ok(candidates(tool, &catalog, Fallbacks { named: &named?, by_meaning: &near }))
 }
 
 pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
@@ -306,7 +306,7 @@ pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
         [] => "`toolroute tools list` shows them all".to_owned(),
         _ => format!("did you mean {}?", near.join(", ")),
     };
-    let id = render::cut(id, render::MOST_OF_AN_ID);
+    let id = render::cut(id, render::MAX_ID_CHARS);
     let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
     Err(Failure { code: exit::BAD_DATA, said }.into())
 }
@@ -325,19 +325,19 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
         anyhow::Error::from(Failure { code: exit::BAD_ARGUMENTS, said })
     };
     if let Some(number) = inexact(&text) {
-        let number = render::cut(number, render::MOST_OF_AN_ID);
+        let number = render::cut(number, render::MAX_ID_CHARS);
         let said = format!("expected --args with {WHOLE_NUMBERS}; found {number}");
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     match serde_json::from_str(&text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(other) => Err(bad(render::cut(&other.to_string(), render::MOST_OF_AN_ID))),
+        Ok(other) => Err(bad(render::cut(&other.to_string(), render::MAX_ID_CHARS))),
         Err(error) => Err(bad(error.to_string())),
     }
 }
 
 /// Describes an event of a running call on one line.
-pub fn told(event: &Event) -> String {
+pub fn describe_event(event: &Event) -> String {
     let said = match event {
         Event::Working { said, .. } => said.clone(),
         Event::Progress { progress, .. } => {
@@ -421,7 +421,7 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
 /// `toolroute output`: prints part of a stored answer.
 pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(page) = kept().get(&args.handle, args.offset, args.chars) else {
-        let id = render::cut(&args.handle, render::MOST_OF_AN_ID);
+        let id = render::cut(&args.handle, render::MAX_ID_CHARS);
         let said = format!("nothing is kept under `{id}`; call the tool again");
         return Err(Failure { code: exit::BAD_DATA, said }.into());
     };

@@ -50,14 +50,14 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
     } else {
         show(&found)?;
         if found.is_empty() {
-            tell_narrower(&args.obligation, &engine, global);
+            warn_narrower(&args.obligation, &engine, global);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// If a type of obligation was given without a kind, lists the existing kinds.
-fn tell_narrower(asked: &str, engine: &Engine, global: &Global) {
+fn warn_narrower(asked: &str, engine: &Engine, global: &Global) {
     let catalog = engine.catalog();
     let declared = catalog.tools().iter().flat_map(|tool| &tool.satisfies);
     let narrower: BTreeSet<&str> =

@@ -158,7 +158,7 @@ fn with_runner<T>(
     let calls = calls.limited(args.limits.rights.session.limits());
     let calls = calls.telling(Arc::new(move |event| {
         if !quiet {
-            render::note(&call::told(&event));
+            render::note(&call::describe_event(&event));
         }
     }));
     let session = Session::default();

@@ -70,7 +70,7 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
     }
     render::bad_rows(global, "line", &report.bad);
     if let Some(first) = report.unknown_gold.first() {
-        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MOST_OF_AN_ID));
+        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MAX_ID_CHARS));
         let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
         render::warn(global, &said);
     }

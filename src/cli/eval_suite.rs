@@ -61,7 +61,7 @@ fn measure(
                 "set {at} of {count}, {name}: {own} prompts; {elapsed:.0} s, about {ahead:.0} s left"
             ),
         );
-        tell_problems(&measured, global);
+        warn_problems(&measured, global);
         all.push(measured);
     }
     Ok(all)
@@ -92,14 +92,14 @@ fn measure_one(
     Ok(measure_set(&engine, files, prompts, policy, &tell)?)
 }
 
-fn tell_problems(measured: &Measured, global: &Global) {
+fn warn_problems(measured: &Measured, global: &Global) {
     let report = &measured.report;
     for bad in &report.bad {
         let (file, line) = (bad.file.display(), bad.row.line);
         render::warn(global, &format!("{file}:{line}: {}", render::plain(&bad.row.error)));
     }
     if let Some(first) = report.unknown_gold.first() {
-        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MOST_OF_AN_ID));
+        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MAX_ID_CHARS));
         let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
         render::warn(global, &said);
     }

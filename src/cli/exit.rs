@@ -49,14 +49,14 @@ pub fn reader_left(error: &anyhow::Error) -> bool {
 }
 
 /// The error with its causes, without those that the error's own message repeats.
-pub fn told(error: &anyhow::Error) -> String {
-    let mut told = error.to_string();
+pub fn error_chain(error: &anyhow::Error) -> String {
+    let mut chain = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !told.contains(&cause) {
-            told = format!("{told}: {cause}");
+        if !chain.contains(&cause) {
+            chain = format!("{chain}: {cause}");
         }
     }
-    told
+    chain
 }
 
 /// Whether the error is a list with a line per problem.
@@ -282,7 +282,7 @@ mod tests {
             (engine::Error::BadRrfK { found: -1.0 }.into(), BAD_ARGUMENTS),
         ] {
             assert_eq!(code(&error), wanted, "{error:?}");
-            assert!(told(&error).matches("no room").count() <= 1, "{}", told(&error));
+            assert!(error_chain(&error).matches("no room").count() <= 1, "{}", error_chain(&error));
         }
     }
 

@@ -25,7 +25,7 @@ configure!(IndexArgs: catalog, engine);
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let engine = setup::build(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
-    setup::tell_scanned(&engine, global);
+    setup::warn_scanned(&engine, global);
     let report = engine.index_report();
     if global.json {
         render::json(report)?;

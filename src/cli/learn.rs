@@ -163,7 +163,7 @@ fn forget(
         if usage.forget(&id) {
             forgotten.push(id.to_string());
         } else {
-            let id = render::cut(named, render::MOST_OF_AN_ID);
+            let id = render::cut(named, render::MAX_ID_CHARS);
             render::warn(global, &format!("warning: nothing was learned of {id}"));
         }
     }
@@ -179,7 +179,7 @@ fn show(report: &LearningReport, global: &Global) -> anyhow::Result<()> {
     if !unknown_ids.is_empty() {
         let shown = unknown_ids.iter().take(SHOWN_IDS);
         let mut shown: Vec<String> =
-            shown.map(|id| render::cut(id, render::MOST_OF_AN_ID)).collect();
+            shown.map(|id| render::cut(id, render::MAX_ID_CHARS)).collect();
         if unknown_ids.len() > SHOWN_IDS {
             shown.push(format!("and {} more", unknown_ids.len() - SHOWN_IDS));
         }

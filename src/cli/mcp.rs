@@ -152,7 +152,7 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
         ..shared
     };
     let service = assembly.build().map_err(serve::failure)?;
-    setup::tell_scanned(service.engine(), global);
+    setup::warn_scanned(service.engine(), global);
     Ok(Setup { service, hints, gateway })
 }
 

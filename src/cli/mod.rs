@@ -166,7 +166,7 @@ fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     if exit::reader_left(error) {
         return ExitCode::SUCCESS;
     }
-    let (code, said) = (exit::code(error), exit::told(error));
+    let (code, said) = (exit::code(error), exit::error_chain(error));
     if as_json {
         render::note(&json!({"error": said, "exit_code": code}).to_string());
     } else if error.chain().any(exit::is_list) {

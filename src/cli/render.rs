@@ -25,7 +25,7 @@ use toolroute_rank::engine::{
 use toolroute_rank::feedback::RowUsage;
 
 /// Maximum number of characters of an external id in errors and warnings.
-pub const MOST_OF_AN_ID: usize = 80;
+pub const MAX_ID_CHARS: usize = 80;
 
 /// Maximum number of invalid rows to print; the rest is counted.
 const SHOWN_ROWS: usize = 20;

@@ -78,7 +78,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     kept.save()?;
     let unknown = &selection.unknown_candidates;
     if !(unknown.is_empty() || global.json) {
-        let shown = unknown.iter().take(SHOWN_IDS).map(|id| render::cut(id, render::MOST_OF_AN_ID));
+        let shown = unknown.iter().take(SHOWN_IDS).map(|id| render::cut(id, render::MAX_ID_CHARS));
         let mut shown: Vec<String> = shown.collect();
         if unknown.len() > SHOWN_IDS {
             shown.push(format!("and {} more", unknown.len() - SHOWN_IDS));

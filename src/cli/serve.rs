@@ -34,7 +34,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (sources, mut assembly) = SourceFiles::open(args, global)?;
     assembly.changes = changes;
     let service = assembly.build().map_err(failure)?;
-    setup::tell_scanned(service.engine(), global);
+    setup::warn_scanned(service.engine(), global);
     let options = HttpOptions {
         token,
         max_body: args.max_body,

@@ -160,7 +160,7 @@ pub struct ServerTools {
 pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     let Some(path) = &live.servers else { return Ok(ServerTools::default()) };
     let file = read(path)?;
-    let known = kept(&file);
+    let known = stored_lists(&file);
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
     let stale: Vec<String> = stale.map(|kept| kept.name.clone()).collect();
     let mut unkept: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
@@ -169,7 +169,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     } else {
         let servers = open(&file);
         let listed = list(&servers, stale)?;
-        for KeptList { name, path, .. } in &known {
+        for StoredList { name, path, .. } in &known {
             match listed.get(name) {
                 None => {}
                 Some(Ok(tools)) => {
@@ -219,14 +219,14 @@ pub fn offered(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<Catalog> {
 }
 
 /// A server's stored tool list.
-pub struct KeptList {
+pub struct StoredList {
     pub name: String,
     pub path: PathBuf,
     /// Whether the list is recent.
     pub is_fresh: bool,
 }
 
-impl KeptList {
+impl StoredList {
     /// Whether the server should be asked again; always with `refresh`.
     pub fn is_stale(&self, refresh: bool) -> bool {
         refresh || !self.is_fresh
@@ -234,7 +234,7 @@ impl KeptList {
 }
 
 /// Returns the list of each server of the file, whether it exists or not.
-pub fn kept(file: &ServersFile) -> Vec<KeptList> {
+pub fn stored_lists(file: &ServersFile) -> Vec<StoredList> {
     let place = |(name, print): (&String, &String)| {
         let path = cached(name, print);
         if !is_whole(&path) {
@@ -243,7 +243,7 @@ pub fn kept(file: &ServersFile) -> Vec<KeptList> {
             ));
             std::fs::remove_file(&path).ok();
         }
-        KeptList { name: name.clone(), is_fresh: is_fresh(&path), path }
+        StoredList { name: name.clone(), is_fresh: is_fresh(&path), path }
     };
     file.fingerprints.iter().map(place).collect()
 }

@@ -38,13 +38,13 @@ fn catalog_and_held(
     global: &Global,
 ) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
     let (LoadedCatalog { catalog, problems, .. }, held) = loaded(args, args.strict)?;
-    tell_problems(&problems, global);
-    tell_empty(args, &catalog, global);
+    warn_problems(&problems, global);
+    warn_empty(args, &catalog, global);
     Ok((catalog, held))
 }
 
 /// Prints the problems of a catalog on stderr.
-pub fn tell_problems(problems: &[Problem], global: &Global) {
+pub fn warn_problems(problems: &[Problem], global: &Global) {
     for problem in problems.iter().take(SHOWN_PROBLEMS) {
         render::warn(global, &render::plain(&problem.to_string()));
     }
@@ -56,7 +56,7 @@ pub fn tell_problems(problems: &[Problem], global: &Global) {
 }
 
 /// Warns if the sources of a catalog contain no tool.
-pub fn tell_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
+pub fn warn_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     if catalog.is_empty() {
         let places = args
             .tools
@@ -208,12 +208,12 @@ pub fn engine(
     if let SnapshotState::NotSaved { because } = &engine.index_report().snapshot {
         render::warn(global, &format!("warning: the vectors are not kept: {because}"));
     }
-    tell_scanned(&engine, global);
+    warn_scanned(&engine, global);
     Ok(engine)
 }
 
 /// Warns if `--search hnsw` was given but all rows are scanned.
-pub fn tell_scanned(engine: &Engine, global: &Global) {
+pub fn warn_scanned(engine: &Engine, global: &Global) {
     if let Some(because) = &engine.index_report().scanned {
         render::warn(global, &format!("warning: --search hnsw scans all tools here: {because}"));
     }

@@ -22,7 +22,7 @@ pub struct Lists {
 impl Lists {
     /// The lists for a servers file. With `refresh`, all servers are stale.
     pub fn of(file: &ServersFile, refresh: bool) -> Self {
-        let kept = servers::kept(file);
+        let kept = servers::stored_lists(file);
         let stale = kept.iter().filter(|kept| kept.is_stale(refresh));
         let stale = stale.map(|kept| kept.name.clone()).collect();
         Self { stale, by_server: kept.into_iter().map(|kept| (kept.name, kept.path)).collect() }

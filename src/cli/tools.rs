@@ -163,7 +163,7 @@ fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode
         } else {
             format!("did you mean {}?", near.join(", "))
         };
-        let id = render::cut(id, render::MOST_OF_AN_ID);
+        let id = render::cut(id, render::MAX_ID_CHARS);
         let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
         return Err(Failure { code: exit::BAD_DATA, said }.into());
     };

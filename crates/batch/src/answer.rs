@@ -16,7 +16,7 @@ use crate::summary::BatchCounts;
 
 /// The outcome of some rows.
 #[derive(Default)]
-pub(crate) struct Done {
+pub(crate) struct RowOutcomes {
     pub counts: BatchCounts,
     pub bad: Vec<BadRow>,
 }
@@ -46,9 +46,9 @@ type Answer = Result<Selection, String>;
 
 impl Ranker<'_> {
     /// Returns one output line per row, in the order of the rows.
-    pub fn answer(&self, rows: &[Row]) -> (String, Done) {
+    pub fn answer(&self, rows: &[Row]) -> (String, RowOutcomes) {
         let answers = self.rank(rows);
-        let (mut lines, mut done) = (String::new(), Done::default());
+        let (mut lines, mut done) = (String::new(), RowOutcomes::default());
         for (row, answer) in rows.iter().zip(answers) {
             let answered = match (&row.query, answer) {
                 (Ok(query), Some(Ok(selection))) => Ok((selection, &query.id)),

@@ -26,7 +26,7 @@ pub(crate) const TOOLS_FLAG: &str = "--tools-column";
 
 /// The positions of the columns in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct ColumnPositions {
     pub prompt: usize,
     pub id: Option<usize>,
     pub candidates: Option<usize>,
@@ -50,7 +50,7 @@ impl Columns {
     /// # Errors
     /// Returns [`Error::MissingColumn`] if the prompts' column or one with a chosen name is
     /// missing, [`Error::TwoPrompts`], or [`Error::SameColumn`].
-    pub(crate) fn find(&self, path: &Path, header: &[String]) -> Result<Places, Error> {
+    pub(crate) fn find(&self, path: &Path, header: &[String]) -> Result<ColumnPositions, Error> {
         let at = |name: &str| header.iter().position(|column| column == name);
         let unique = |place: usize, flag| {
             let column = &header[place];
@@ -87,7 +87,7 @@ impl Columns {
             };
             place.map(|place| unique(place, flag)).transpose()
         };
-        Ok(Places {
+        Ok(ColumnPositions {
             prompt: unique(prompt, PROMPT_FLAG)?,
             id: other(&self.id, "id", ID_FLAG)?,
             candidates: other(&self.candidates, "candidates", CANDIDATES_FLAG)?,
@@ -105,7 +105,10 @@ mod tests {
         let header = ["id", "text", "prompt", "tools"].map(str::to_owned);
         let find = |columns: &Columns| columns.find(Path::new("q.csv"), &header);
         let usual = find(&Columns::default()).unwrap();
-        assert_eq!(usual, Places { prompt: 2, id: Some(0), candidates: None, tools: Some(3) });
+        assert_eq!(
+            usual,
+            ColumnPositions { prompt: 2, id: Some(0), candidates: None, tools: Some(3) }
+        );
         let text = Some("text".to_owned());
         let chosen = Columns {
             prompt: text.clone(),
@@ -114,7 +117,10 @@ mod tests {
             ..Columns::default()
         };
         let chosen = find(&chosen).unwrap();
-        assert_eq!(chosen, Places { prompt: 1, id: Some(1), candidates: None, tools: None });
+        assert_eq!(
+            chosen,
+            ColumnPositions { prompt: 1, id: Some(1), candidates: None, tools: None }
+        );
         let missing = Columns { id: Some("key".to_owned()), ..Columns::default() };
         let said = find(&missing).unwrap_err().to_string();
         assert!(said.contains("no column `key`; its columns are `id`, `text`"), "{said}");

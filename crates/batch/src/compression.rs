@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use crate::format::Compression;
 
 /// Returns a reader of the decompressed text.
-pub(crate) fn unpack(
+pub(crate) fn decompress(
     from: Box<dyn Read + Send>,
     compression: Compression,
 ) -> io::Result<Box<dyn Read + Send>> {
@@ -22,15 +22,15 @@ pub(crate) fn unpack(
     })
 }
 
-/// Compresses what is written to it. Without [`Packer::finish`] the output is truncated.
-pub(crate) enum Packer<W: Write> {
+/// Compresses what is written to it. Without [`Compressor::finish`] the output is truncated.
+pub(crate) enum Compressor<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
     #[cfg(feature = "arrow")]
     Zstd(zstd::stream::write::Encoder<'static, W>),
 }
 
-impl<W: Write> Packer<W> {
+impl<W: Write> Compressor<W> {
     pub fn new(to: W, compression: Compression) -> io::Result<Self> {
         Ok(match compression {
             Compression::None => Self::Plain(to),
@@ -53,7 +53,7 @@ impl<W: Write> Packer<W> {
     }
 }
 
-impl<W: Write> Write for Packer<W> {
+impl<W: Write> Write for Compressor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(to) => to.write(bytes),

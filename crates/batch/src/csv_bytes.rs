@@ -7,16 +7,16 @@ use crate::input::no_text;
 
 /// Why bytes are not a complete table of text.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum CsvFlaw {
+pub(crate) enum CsvError {
     #[error("the quote that opens on line {line} is never closed")]
     OpenQuote { line: usize },
     #[error("{0}")]
     NoText(String),
 }
 
-impl From<CsvFlaw> for io::Error {
-    fn from(flaw: CsvFlaw) -> Self {
-        Self::new(io::ErrorKind::InvalidData, flaw)
+impl From<CsvError> for io::Error {
+    fn from(error: CsvError) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
     }
 }
 
@@ -75,11 +75,11 @@ impl<R: Read> Read for CsvBytes<R> {
         if self.read == 0
             && let Some(cure) = no_text(bytes, if self.delimiter == b'\t' { "tsv" } else { "csv" })
         {
-            return Err(CsvFlaw::NoText(cure).into());
+            return Err(CsvError::NoText(cure).into());
         }
         bytes.iter().for_each(|byte| self.pass(*byte));
         if read == 0 && !buffer.is_empty() && self.place == Place::Quoted {
-            return Err(CsvFlaw::OpenQuote { line: self.quote }.into());
+            return Err(CsvError::OpenQuote { line: self.quote }.into());
         }
         Ok(read)
     }

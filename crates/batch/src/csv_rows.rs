@@ -7,7 +7,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder};
 use toolroute_eval::{BadRow, RowId};
 
 use crate::Error;
-use crate::columns::{Columns, Places};
+use crate::columns::{ColumnPositions, Columns};
 use crate::record::IdType;
 use crate::row::{self, Cells, Row};
 
@@ -15,7 +15,7 @@ use crate::row::{self, Cells, Row};
 pub(crate) struct CsvRows<R> {
     reader: Reader<R>,
     header: Vec<String>,
-    places: Places,
+    positions: ColumnPositions,
     number: usize,
 }
 
@@ -49,17 +49,17 @@ impl<R: Read> CsvRows<R> {
         if header.is_empty() {
             return Ok(None);
         }
-        let places = columns.find(path, &header);
-        let places =
-            places.map_err(|error| separator(path, delimiter, &header).unwrap_or(error))?;
-        Ok(Some(Self { reader, header, places, number: 0 }))
+        let positions = columns.find(path, &header);
+        let positions =
+            positions.map_err(|error| separator(path, delimiter, &header).unwrap_or(error))?;
+        Ok(Some(Self { reader, header, positions, number: 0 }))
     }
 
     /// Returns the type of the ids: integers (the numbers of the rows) if there is no column of
     /// ids, otherwise text.
     pub fn id_type(&self) -> IdType {
         #[cfg(feature = "arrow")]
-        if self.places.id.is_none() {
+        if self.positions.id.is_none() {
             return IdType::Column(arrow_schema::DataType::Int64);
         }
         IdType::Text
@@ -67,13 +67,13 @@ impl<R: Read> CsvRows<R> {
 
     fn row(&self, record: &ByteRecord) -> Row {
         let line = record.position().map_or(0, csv::Position::line) as usize;
-        let id = match self.places.id {
+        let id = match self.positions.id {
             None => Ok(RowId::from(self.number as u64)),
             Some(place) => text(record, place, &self.header).map(|id| RowId::from(id.as_str())),
         };
         let (id, error) = match (id, self.cells(record)) {
             (Ok(id), Ok(cells)) => {
-                let name = &self.header[self.places.prompt];
+                let name = &self.header[self.positions.prompt];
                 return Cells { id, ..cells }.row(self.number, line, name);
             }
             (Ok(id), Err(error)) => (id, error),
@@ -94,9 +94,9 @@ impl<R: Read> CsvRows<R> {
         };
         Ok(Cells {
             id: RowId::default(),
-            prompt: Some(cell(Some(self.places.prompt))?),
-            candidates: row::candidates(&cell(self.places.candidates)?)?,
-            tools: row::tools(&cell(self.places.tools)?)?,
+            prompt: Some(cell(Some(self.positions.prompt))?),
+            candidates: row::candidates(&cell(self.positions.candidates)?)?,
+            tools: row::tools(&cell(self.positions.tools)?)?,
             context: None,
         })
     }

@@ -62,7 +62,8 @@ const EXTENSIONS: &[(&str, Format)] = &[
     ("arrows", Format::ArrowStream),
 ];
 
-const PACKED: &[(&str, Compression)] = &[("gz", Compression::Gzip), ("zst", Compression::Zstd)];
+const COMPRESSION_EXTENSIONS: &[(&str, Compression)] =
+    &[("gz", Compression::Gzip), ("zst", Compression::Zstd)];
 
 fn known<T: Copy>(list: &[(&str, T)], extension: &str) -> Option<T> {
     list.iter().find(|(name, _)| name.eq_ignore_ascii_case(extension)).map(|(_, known)| *known)
@@ -73,7 +74,7 @@ impl FileFormat {
     pub fn of_path(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (inner, last) = extension(&name);
-        let Some(compression) = known(PACKED, last) else {
+        let Some(compression) = known(COMPRESSION_EXTENSIONS, last) else {
             let format = known(EXTENSIONS, last).unwrap_or_default();
             return Self { format, compression: Compression::None };
         };
@@ -91,7 +92,7 @@ impl FileFormat {
     pub fn of_output(path: &Path) -> Result<Self, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (inner, last) = extension(&name);
-        let (last, is_packed) = match known(PACKED, last) {
+        let (last, is_packed) = match known(COMPRESSION_EXTENSIONS, last) {
             Some(_) => (extension(inner).1, true),
             None => (last, false),
         };
@@ -127,7 +128,9 @@ impl FromStr for FileFormat {
         let format = known(EXTENSIONS, format).ok_or_else(unknown)?;
         let compression = match packed {
             None => Compression::None,
-            Some(packed) if format.is_text() => known(PACKED, packed).ok_or_else(unknown)?,
+            Some(packed) if format.is_text() => {
+                known(COMPRESSION_EXTENSIONS, packed).ok_or_else(unknown)?
+            }
             Some(_) => return Err(unknown()),
         };
         Ok(Self { format, compression })
@@ -138,7 +141,10 @@ impl fmt::Display for FileFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = EXTENSIONS.iter().find(|(_, format)| *format == self.format);
         f.write_str(named.map_or("", |(name, _)| name))?;
-        match PACKED.iter().find(|(_, compression)| *compression == self.compression) {
+        match COMPRESSION_EXTENSIONS
+            .iter()
+            .find(|(_, compression)| *compression == self.compression)
+        {
             Some((name, _)) => write!(f, ".{name}"),
             None => Ok(()),
         }

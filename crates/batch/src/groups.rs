@@ -17,9 +17,9 @@ const READ_AHEAD: usize = 2 * GROUP;
 const READ_AHEAD_BYTES: usize = 16 << 20;
 
 /// Reads an input in its own thread.
-pub(crate) struct Groups {
+pub(crate) struct RowGroups {
     rows: Receiver<Result<(Row, usize), Error>>,
-    ahead: Arc<Ahead>,
+    read_ahead: Arc<ReadAheadBudget>,
     shard: Shard,
     /// Whether a group waits until it is full, so that its boundaries are the same in every run.
     /// Rows from a pipe are answered as they arrive.
@@ -37,7 +37,7 @@ pub(crate) struct Groups {
     failed: Option<Error>,
 }
 
-impl Groups {
+impl RowGroups {
     /// Opens the input and starts the thread.
     ///
     /// # Errors
@@ -45,8 +45,8 @@ impl Groups {
     pub fn open(input: &Input, shard: Shard) -> Result<Self, Error> {
         let OpenRows { rows: all, id, total } = input.rows()?;
         let (sender, rows) = sync_channel(READ_AHEAD);
-        let ahead = Arc::new(Ahead::default());
-        let reader_ahead = ahead.clone();
+        let read_ahead = Arc::new(ReadAheadBudget::default());
+        let reader_ahead = read_ahead.clone();
         // Not joined, because it may still wait for a pipe when the output is already closed.
         let reader = move || {
             let mut tools = None;
@@ -68,7 +68,7 @@ impl Groups {
         let is_file = input.is_file();
         Ok(Self {
             rows,
-            ahead,
+            read_ahead,
             shard,
             fills: is_file,
             id,
@@ -110,7 +110,7 @@ impl Groups {
             match row {
                 None => break,
                 Some(Ok((row, bytes))) => {
-                    self.ahead.give(bytes);
+                    self.read_ahead.give(bytes);
                     group.extend(self.accept(row));
                 }
                 Some(Err(error)) if group.is_empty() => return Err(error),
@@ -142,30 +142,30 @@ impl Groups {
     }
 }
 
-impl Drop for Groups {
+impl Drop for RowGroups {
     fn drop(&mut self) {
-        self.ahead.update(|state| state.is_over = true);
+        self.read_ahead.update(|state| state.is_over = true);
     }
 }
 
 /// Limits the size of the rows that are read ahead.
 #[derive(Default)]
-struct Ahead {
-    state: Mutex<AheadState>,
+struct ReadAheadBudget {
+    state: Mutex<ReadAheadState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct AheadState {
+struct ReadAheadState {
     bytes: usize,
     /// Whether the receiver of the rows is gone.
     is_over: bool,
 }
 
-impl Ahead {
+impl ReadAheadBudget {
     /// Waits until `bytes` more may be read. Returns `false` if the receiver of the rows is gone.
     fn take(&self, bytes: usize) -> bool {
-        let is_full = |state: &mut AheadState| {
+        let is_full = |state: &mut ReadAheadState| {
             !state.is_over && state.bytes > 0 && state.bytes + bytes > READ_AHEAD_BYTES
         };
         let state = self.changed.wait_while(self.lock(), is_full);
@@ -178,12 +178,12 @@ impl Ahead {
         self.update(|state| state.bytes -= bytes);
     }
 
-    fn update(&self, change: impl FnOnce(&mut AheadState)) {
+    fn update(&self, change: impl FnOnce(&mut ReadAheadState)) {
         change(&mut self.lock());
         self.changed.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, AheadState> {
+    fn lock(&self) -> MutexGuard<'_, ReadAheadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -196,16 +196,16 @@ mod tests {
 
     #[test]
     fn large_rows_wait_until_those_before_them_are_taken() {
-        let ahead = Arc::new(Ahead::default());
-        assert!(ahead.take(3 * READ_AHEAD_BYTES), "a large row alone");
-        let waiting = ahead.clone();
+        let read_ahead = Arc::new(ReadAheadBudget::default());
+        assert!(read_ahead.take(3 * READ_AHEAD_BYTES), "a large row alone");
+        let waiting = read_ahead.clone();
         let waiting = std::thread::spawn(move || waiting.take(1) && waiting.take(READ_AHEAD_BYTES));
         std::thread::sleep(Duration::from_millis(50));
         assert!(!waiting.is_finished());
-        ahead.give(3 * READ_AHEAD_BYTES);
+        read_ahead.give(3 * READ_AHEAD_BYTES);
         std::thread::sleep(Duration::from_millis(50));
-        assert_eq!(ahead.lock().bytes, 1);
-        ahead.update(|state| state.is_over = true);
+        assert_eq!(read_ahead.lock().bytes, 1);
+        read_ahead.update(|state| state.is_over = true);
         assert!(!waiting.join().unwrap());
     }
 }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use toolroute_vectors::durable;
 
 use crate::columns::{self, Columns};
-use crate::csv_bytes::{CsvBytes, CsvFlaw};
+use crate::csv_bytes::{CsvBytes, CsvError};
 use crate::csv_rows::CsvRows;
 use crate::format::{Compression, FileFormat, Format};
 use crate::json_rows::JsonRows;
@@ -124,9 +124,9 @@ impl Input {
     }
 
     fn open_rows(&self, from: Box<dyn Read + Send>) -> Result<OpenRows, Error> {
-        let from = match compression::unpack(from, self.format.compression) {
+        let from = match compression::decompress(from, self.format.compression) {
             Ok(from) => from,
-            Err(error) => return Err(unread(&self.path, self.format)(error)),
+            Err(error) => return Err(read_error(&self.path, self.format)(error)),
         };
         self.head.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let from: Box<dyn Read + Send> = Box::new(WithHead { from, head: self.head.clone() });
@@ -135,17 +135,17 @@ impl Input {
         match self.format.format {
             Format::JsonLines => {
                 let about = (self.path.clone(), self.columns.clone());
-                let rows = JsonRows::new(from, about, Box::new(unread(&self.path, format)));
+                let rows = JsonRows::new(from, about, Box::new(read_error(&self.path, format)));
                 Ok(OpenRows { rows: Box::new(rows), id: IdType::Text, total: None })
             }
             Format::Csv | Format::Tsv => {
                 let delimiter = delimiter(self.format.format).unwrap_or(b',');
                 let about = (self.path.as_path(), &self.columns);
-                let rows = CsvRows::open(from, delimiter, about, unread(&self.path, format))?;
+                let rows = CsvRows::open(from, delimiter, about, read_error(&self.path, format))?;
                 let id = rows.as_ref().map_or(IdType::Text, CsvRows::id_type);
                 let rows: Rows = match rows {
                     Some(rows) => {
-                        let failed = unread(&self.path, format);
+                        let failed = read_error(&self.path, format);
                         Box::new(rows.map(move |row| row.map_err(&failed)))
                     }
                     None => Box::new(std::iter::empty()),
@@ -189,10 +189,10 @@ impl Input {
     /// Returns the hash of a file and, for JSON lines, the number of its line breaks. A compressed
     /// file is decompressed, so that truncation is detected before any work.
     fn survey(&self) -> Result<(String, Option<usize>), Error> {
-        let failed = unread(&self.path, self.format);
+        let failed = read_error(&self.path, self.format);
         let survey = || {
             let file: Box<dyn Read + Send> = Box::new(File::open(&self.path)?);
-            let mut from = self.checked(compression::unpack(file, self.format.compression)?);
+            let mut from = self.checked(compression::decompress(file, self.format.compression)?);
             let (mut hash, mut lines, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
             loop {
                 match from.read(&mut buffer) {
@@ -306,11 +306,14 @@ fn cure(head: &[u8]) -> String {
 }
 
 /// Converts an error of reading: of the file itself, or of its decompression.
-fn unread(path: &Path, format: FileFormat) -> impl Fn(std::io::Error) -> Error + Send + 'static {
+fn read_error(
+    path: &Path,
+    format: FileFormat,
+) -> impl Fn(std::io::Error) -> Error + Send + 'static {
     let path = path.to_owned();
     move |source| {
-        if let Some(flaw) = source.get_ref().and_then(|inner| inner.downcast_ref::<CsvFlaw>()) {
-            let (format, found) = ("CSV".to_owned(), flaw.to_string());
+        if let Some(error) = source.get_ref().and_then(|inner| inner.downcast_ref::<CsvError>()) {
+            let (format, found) = ("CSV".to_owned(), error.to_string());
             return Error::Damaged { path: path.clone(), format, found };
         }
         let packed = match format.compression {

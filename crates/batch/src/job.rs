@@ -5,9 +5,9 @@ use std::path::Path;
 
 use toolroute_rank::engine::{Engine, fingerprint};
 
-use crate::answer::{Done, Ranker};
+use crate::answer::{Ranker, RowOutcomes};
 use crate::format::{FileFormat, Format};
-use crate::groups::Groups;
+use crate::groups::RowGroups;
 use crate::journal::Journal;
 use crate::output::Output;
 use crate::record::{IdType, Layout};
@@ -34,7 +34,7 @@ pub struct BatchJob<'a> {
 }
 
 /// Receives the number of rows answered so far and, if it is known, the number of all rows.
-pub type Tell<'a> = &'a dyn Fn(usize, Option<usize>);
+pub type OnProgress<'a> = &'a dyn Fn(usize, Option<usize>);
 
 impl BatchJob<'_> {
     /// Writes the answers to a file, device or pipe. The next run of the same job resumes an
@@ -44,24 +44,24 @@ impl BatchJob<'_> {
     /// Returns an error if no row of the input is a prompt, or if the output cannot be written,
     /// already exists, is being written by another job or has rows that another job left. Single
     /// bad rows are not an error.
-    pub fn run(&self, output: &Output, tell: Tell<'_>) -> Result<BatchSummary, Error> {
+    pub fn run(&self, output: &Output, on_progress: OnProgress<'_>) -> Result<BatchSummary, Error> {
         match output {
-            Output::File(path) => self.resume(path, tell),
+            Output::File(path) => self.resume(path, on_progress),
             Output::Special(path) => {
-                let summary = self.stream(Box::new(Output::open_special(path)?), tell)?;
+                let summary = self.stream(Box::new(Output::open_special(path)?), on_progress)?;
                 Ok(BatchSummary { output: Some(path.clone()), ..summary })
             }
         }
     }
 
-    fn resume(&self, path: &Path, tell: Tell<'_>) -> Result<BatchSummary, Error> {
+    fn resume(&self, path: &Path, on_progress: OnProgress<'_>) -> Result<BatchSummary, Error> {
         let job = self.fingerprint();
-        let mut groups = Groups::open(self.input, self.shard)?;
+        let mut groups = RowGroups::open(self.input, self.shard)?;
         let mut journal = Journal::open(path, &job, GROUP, self.overwrite)?;
         let resumed = journal.rows;
         groups.skip(resumed);
         let (mut bad, counts) = (std::mem::take(&mut journal.bad), journal.counts);
-        let answered = self.answer(&mut groups, tell, &mut |rows| journal.append(rows));
+        let answered = self.answer(&mut groups, on_progress, &mut |rows| journal.append(rows));
         let (rows, done) = match answered {
             Err(error @ (Error::NoRows { .. } | Error::NothingRead { .. })) => {
                 journal.remove()?;
@@ -81,8 +81,12 @@ impl BatchJob<'_> {
     ///
     /// # Errors
     /// The same as for [`BatchJob::run`].
-    pub fn stream(&self, to: Box<dyn Write + Send>, tell: Tell<'_>) -> Result<BatchSummary, Error> {
-        let mut groups = Groups::open(self.input, self.shard)?;
+    pub fn stream(
+        &self,
+        to: Box<dyn Write + Send>,
+        on_progress: OnProgress<'_>,
+    ) -> Result<BatchSummary, Error> {
+        let mut groups = RowGroups::open(self.input, self.shard)?;
         // Arrow's file format has its table of contents at the end, where the reader of a pipe
         // cannot start.
         let format = match self.output_format.format {
@@ -100,7 +104,8 @@ impl BatchJob<'_> {
             }
             writer.as_mut().map_or(Ok(()), |writer| writer.write(rows)).map_err(failed())
         };
-        let (rows, Done { counts, bad }) = self.answer(&mut groups, tell, &mut write)?;
+        let (rows, RowOutcomes { counts, bad }) =
+            self.answer(&mut groups, on_progress, &mut write)?;
         write("")?;
         writer.map_or(Ok(()), RowWriter::finish).map_err(failed())?;
         Ok(BatchSummary { rows, counts, bad, ..BatchSummary::default() })
@@ -123,18 +128,18 @@ impl BatchJob<'_> {
     /// Answers the remaining rows. Returns their number and their outcome.
     fn answer(
         &self,
-        groups: &mut Groups,
-        tell: Tell<'_>,
+        groups: &mut RowGroups,
+        on_progress: OnProgress<'_>,
         write: &mut dyn FnMut(&str) -> Result<(), Error>,
-    ) -> Result<(usize, Done), Error> {
+    ) -> Result<(usize, RowOutcomes), Error> {
         let ranker = Ranker {
             engine: self.engine,
             explain: self.explain,
             requires_tools: self.requires_tools,
         };
-        let (mut all, mut answered) = (Done::default(), 0);
+        let (mut all, mut answered) = (RowOutcomes::default(), 0);
         let mut unwritten = String::new();
-        tell(groups.skipped, groups.total);
+        on_progress(groups.skipped, groups.total);
         while let Some(rows) = groups.next()? {
             let (lines, done) = ranker.answer(&rows);
             unwritten.push_str(&lines);
@@ -145,7 +150,7 @@ impl BatchJob<'_> {
             all.counts = all.counts.plus(done.counts);
             all.bad.extend(done.bad);
             answered += rows.len();
-            tell(groups.skipped + answered, groups.total);
+            on_progress(groups.skipped + answered, groups.total);
         }
         if !groups.has_prompts() {
             return Err(self.input.nothing_read(groups.first_bad.take()));
@@ -155,7 +160,7 @@ impl BatchJob<'_> {
             write(&unwritten)?;
         }
         let rows = groups.skipped + answered;
-        tell(rows, Some(rows));
+        on_progress(rows, Some(rows));
         Ok((answered, all))
     }
 }

@@ -19,7 +19,7 @@ use crate::{BatchCounts, Error, writer};
 const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
 
 /// The number of bytes that are read to recognize the header; longer than any header of ours.
-const HEADER_ROOM: u64 = 1_024;
+const MAX_HEADER_BYTES: u64 = 1_024;
 
 /// `R.jsonl.partial` beside the output `R.jsonl`: one line that identifies the job, then the rows
 /// answered so far, as JSON lines. After the last row the output is written from it in its own
@@ -60,14 +60,14 @@ impl Journal {
         let path = partial_path(output);
         let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
         let file = open_locked(&path)?;
-        let left = survey(&file, &header, chunk).map_err(Error::io("read", &path))?;
-        let (is_same, Survey { rows, end, bad, counts }) = match left {
-            Left::Foreign => return Err(Error::NotOurPartial { path }),
-            Left::OtherJob { rows } if rows > 0 && !overwrite => {
+        let existing = read_existing(&file, &header, chunk).map_err(Error::io("read", &path))?;
+        let (is_same, CompleteRows { rows, end, bad, counts }) = match existing {
+            ExistingJournal::Foreign => return Err(Error::NotOurPartial { path }),
+            ExistingJournal::OtherJob { rows } if rows > 0 && !overwrite => {
                 return Err(Error::OtherJob { path, rows });
             }
-            Left::OtherJob { .. } => (false, Survey::default()),
-            Left::SameJob(survey) => (true, survey),
+            ExistingJournal::OtherJob { .. } => (false, CompleteRows::default()),
+            ExistingJournal::SameJob(complete) => (true, complete),
         };
         // Checked while the lock is held, because a job that ended in the meantime has written its
         // output.
@@ -186,19 +186,19 @@ fn open_locked(path: &Path) -> Result<File, Error> {
 }
 
 /// The content of a file with the journal's name.
-enum Left {
+enum ExistingJournal {
     /// A file that was not written by a batch.
     Foreign,
     /// The number of rows of another job: 0 for a new file or an incomplete header.
     OtherJob {
         rows: usize,
     },
-    SameJob(Survey),
+    SameJob(CompleteRows),
 }
 
 /// The complete chunks that an interrupted run of the same job left.
 #[derive(Default)]
-struct Survey {
+struct CompleteRows {
     rows: usize,
     /// The offset of the byte after the last of these rows; 0 for another job or none.
     end: u64,
@@ -206,22 +206,23 @@ struct Survey {
     counts: BatchCounts,
 }
 
-fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Left> {
+fn read_existing(file: &File, header: &[u8], chunk: usize) -> std::io::Result<ExistingJournal> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
-    reader.by_ref().take(HEADER_ROOM).read_until(b'\n', &mut line)?;
+    reader.by_ref().take(MAX_HEADER_BYTES).read_until(b'\n', &mut line)?;
     if line == header {
-        return survey_rows(reader, header.len() as u64, chunk).map(Left::SameJob);
+        return read_complete_rows(reader, header.len() as u64, chunk)
+            .map(ExistingJournal::SameJob);
     }
     if !is_ours(&line) {
-        return Ok(Left::Foreign);
+        return Ok(ExistingJournal::Foreign);
     }
     let mut rows = 0;
     loop {
         line.clear();
         reader.read_until(b'\n', &mut line)?;
         if line.last() != Some(&b'\n') {
-            return Ok(Left::OtherJob { rows });
+            return Ok(ExistingJournal::OtherJob { rows });
         }
         rows += 1;
     }
@@ -229,10 +230,14 @@ fn survey(file: &File, header: &[u8], chunk: usize) -> std::io::Result<Left> {
 
 /// Reads the complete chunks before the first invalid line, because a crash of the machine may
 /// leave any bytes.
-fn survey_rows(mut from: impl BufRead, first: u64, chunk: usize) -> std::io::Result<Survey> {
+fn read_complete_rows(
+    mut from: impl BufRead,
+    first: u64,
+    chunk: usize,
+) -> std::io::Result<CompleteRows> {
     let (mut at, mut rows, mut bad, mut line) = (first, 0, Vec::new(), Vec::new());
     let mut counts = BatchCounts::default();
-    let mut whole = Survey { end: at, ..Survey::default() };
+    let mut whole = CompleteRows { end: at, ..CompleteRows::default() };
     loop {
         line.clear();
         let read = from.read_until(b'\n', &mut line)?;

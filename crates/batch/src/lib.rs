@@ -52,7 +52,7 @@ pub use columns::Columns;
 pub use error::Error;
 pub use format::{Compression, FileFormat, Format, UnknownFormat};
 pub use input::Input;
-pub use job::{BatchJob, Tell};
+pub use job::{BatchJob, OnProgress};
 pub use output::Output;
 pub use shard::{Shard, ShardError};
 pub use summary::{BatchCounts, BatchSummary};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::compression::Packer;
+use crate::compression::Compressor;
 use crate::csv_rows::cause;
 use crate::format::{FileFormat, Format};
 use crate::record::{Layout, OutputRecord};
@@ -28,9 +28,9 @@ pub(crate) type Sink = Box<dyn Write + Send>;
 #[cfg_attr(not(feature = "arrow"), expect(unused_variables, reason = "text has one layout"))]
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
-        Format::JsonLines => Box::new(JsonLines(Packer::new(to, format.compression)?)),
-        Format::Csv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b',')?),
-        Format::Tsv => Box::new(CsvRows::new(Packer::new(to, format.compression)?, b'\t')?),
+        Format::JsonLines => Box::new(JsonLines(Compressor::new(to, format.compression)?)),
+        Format::Csv => Box::new(CsvRows::new(Compressor::new(to, format.compression)?, b',')?),
+        Format::Tsv => Box::new(CsvRows::new(Compressor::new(to, format.compression)?, b'\t')?),
         #[cfg(feature = "arrow")]
         Format::Parquet => Box::new(crate::tables::ParquetRows::new(to, layout)?),
         #[cfg(feature = "arrow")]
@@ -42,7 +42,7 @@ pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<B
     })
 }
 
-struct JsonLines(Packer<Sink>);
+struct JsonLines(Compressor<Sink>);
 
 impl RowWriter for JsonLines {
     fn write(&mut self, rows: &str) -> io::Result<()> {
@@ -60,11 +60,11 @@ pub(crate) const COLUMNS: [&str; 8] =
     ["id", "tools", "fit", "fit_reason", "confidence", "degraded", "unknown_candidates", "error"];
 
 struct CsvRows {
-    table: csv::Writer<Packer<Sink>>,
+    table: csv::Writer<Compressor<Sink>>,
 }
 
 impl CsvRows {
-    fn new(to: Packer<Sink>, delimiter: u8) -> io::Result<Self> {
+    fn new(to: Compressor<Sink>, delimiter: u8) -> io::Result<Self> {
         let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(to);
         table.write_record(COLUMNS).map_err(cause)?;
         Ok(Self { table })

@@ -99,7 +99,7 @@ impl Gathering<'_> {
         (entry.id, entry.say) = (first.name.clone(), first.say.clone().or(entry.say));
         let ancestors: Vec<&ObligationRow> = self.lineage.ancestors(last).collect();
         for row in ancestors.into_iter().rev() {
-            let asked = self.lineage.left_behind(row).unwrap_or(row);
+            let asked = self.lineage.continuation_child(row).unwrap_or(row);
             entry.answered.extend(self.exchange(asked)?);
         }
         for child in self.lineage.children(last.id) {

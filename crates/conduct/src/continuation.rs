@@ -40,23 +40,23 @@ impl Conductor<'_> {
         lineage: &Lineage,
         row: &ObligationRow,
     ) -> Result<Option<(i64, NewObligation)>, Error> {
-        let Some(left_behind) = lineage.left_behind(row) else { return Ok(None) };
+        let Some(child) = lineage.continuation_child(row) else { return Ok(None) };
         let mut next = row.clone();
-        let goes_on = if left_behind.what.duty == Duty::DiscoverOp {
+        let goes_on = if child.what.duty == Duty::DiscoverOp {
             !self.engine.satisfying(&row.what.to_string()).is_empty()
         } else {
-            let replies = self.ledger.replies(left_behind.id)?;
+            let replies = self.ledger.replies(child.id)?;
             for reply in &replies {
                 next.payload.extend(input_of(&reply.subject, &reply.value));
             }
-            if replies.is_empty() && left_behind.status == Status::Resolved {
+            if replies.is_empty() && child.status == Status::Resolved {
                 // A tool that satisfies `CLARIFY(input)` answered the question.
-                let said = self.ledger.result(left_behind.id)?.map(|result| result.value);
-                next.payload.extend(inputs_of_a_tool(left_behind, said));
+                let said = self.ledger.result(child.id)?.map(|result| result.value);
+                next.payload.extend(inputs_of_a_tool(child, said));
             }
             !replies.is_empty() || self.can_run(lineage, row, &next)?
         };
-        Ok(goes_on.then(|| (left_behind.id, anew(&next))))
+        Ok(goes_on.then(|| (child.id, anew(&next))))
     }
 
     /// Returns `true` if a tool can run that was not tried with the same inputs before.

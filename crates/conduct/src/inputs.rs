@@ -75,7 +75,7 @@ impl Lack {
     }
 
     /// Describes the reasons to a person.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         let part = |what: &str, list: &[String]| match list {
             [] => None,
             list => Some(format!("{what} {}", list.join("; "))),

@@ -25,7 +25,7 @@ pub use rows::{
     AssertionRow, EventRow, ObligationRow, Origin, Purpose, RequestRow, RequestStatus, RunRow,
     RunStatus, Standing,
 };
-pub use write::{Assert, Change, Finish, Settle, Start};
+pub use write::{Change, NewAssertion, NewRun, ObligationEnd, RunEnd};
 
 use tables::{APPLICATION, INDEXES, TABLES, UNSUMMED, VERSION};
 

@@ -58,7 +58,7 @@ impl Lineage {
     }
 
     /// Returns the child from which a report can continue: a question for inputs, or a search.
-    pub fn left_behind(&self, report: &ObligationRow) -> Option<&ObligationRow> {
+    pub fn continuation_child(&self, report: &ObligationRow) -> Option<&ObligationRow> {
         self.children(report.id).find(|child| match child.what.duty {
             Duty::Clarify => child.what.kind.as_deref() == Some(INPUT),
             duty => duty == Duty::DiscoverOp,
@@ -68,7 +68,7 @@ impl Lineage {
     /// Returns the row that continues this one.
     pub fn next(&self, row: &ObligationRow) -> Option<&ObligationRow> {
         let below = match row.what.duty {
-            Duty::Report => self.left_behind(row)?.id,
+            Duty::Report => self.continuation_child(row)?.id,
             Duty::Clarify | Duty::Verify => row.id,
             Duty::DiscoverOp | Duty::Justify => return None,
         };
@@ -85,7 +85,7 @@ impl Lineage {
     }
 
     /// Returns the row that this one continues.
-    pub fn before(&self, row: &ObligationRow) -> Option<&ObligationRow> {
+    pub fn predecessor(&self, row: &ObligationRow) -> Option<&ObligationRow> {
         let parent = self.row(row.parent?)?;
         match parent.what.duty {
             // A child of a report is a consequence of the report, and does not continue it.
@@ -102,7 +102,7 @@ impl Lineage {
         &'a self,
         row: &'a ObligationRow,
     ) -> impl Iterator<Item = &'a ObligationRow> {
-        std::iter::successors(self.before(row), |row| self.before(row))
+        std::iter::successors(self.predecessor(row), |row| self.predecessor(row))
     }
 
     /// Returns the name for the continuation of a row: the first row's name with a number.
@@ -117,7 +117,7 @@ impl Lineage {
         let latest = self.latest(row);
         latest.status == Status::Escalated
             && match latest.what.duty {
-                Duty::Report => self.left_behind(latest).is_some(),
+                Duty::Report => self.continuation_child(latest).is_some(),
                 Duty::Clarify => latest.what.kind.as_deref() == Some(UTTERANCE),
                 Duty::Verify => true,
                 Duty::DiscoverOp | Duty::Justify => false,

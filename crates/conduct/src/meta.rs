@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::facts::FactQuery;
 use super::inputs::InputContext;
 use super::json::{canonical, contradict, shown};
-use super::ledger::{Assert, Change, ObligationRow, Origin, Purpose, Standing};
+use super::ledger::{Change, NewAssertion, ObligationRow, Origin, Purpose, Standing};
 use super::lineage::Lineage;
 use super::obligation::{Duty, ObligationType, Status};
 use super::plan::{settle, why_not};
@@ -46,7 +46,7 @@ impl Conductor<'_> {
     }
 
     fn said(&self, obligation: &ObligationRow, value: Value) -> Change {
-        Change::Assert(Assert {
+        Change::Assert(NewAssertion {
             obligation: Some(obligation.id),
             origin: Origin::Conductor,
             source: "the conductor".to_owned(),
@@ -141,7 +141,7 @@ impl Conductor<'_> {
         }
         let about = self.of(obligation)?.unwrap_or_else(|| obligation.clone());
         if let Err(lack) = InputContext::new(self.ledger, &about, self.scope).arguments(tool)? {
-            lacks.push(lack.told());
+            lacks.push(lack.message());
         }
         Ok(lacks)
     }

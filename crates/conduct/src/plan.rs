@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::inputs::{Ask, InputContext, Lack};
 use super::json::canonical;
 use super::ledger::{
-    Assert, Change, Finish, ObligationRow, Origin, Purpose, RunRow, RunStatus, Settle, Standing,
-    Start,
+    Change, NewAssertion, NewRun, ObligationEnd, ObligationRow, Origin, Purpose, RunEnd, RunRow,
+    RunStatus, Standing,
 };
 use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, NewObligation, ObligationType, Status};
@@ -99,7 +99,7 @@ impl Conductor<'_> {
         tool: &Tool,
         inputs: &Value,
     ) -> Result<(), Error> {
-        let run = self.ledger.start(&Start {
+        let run = self.ledger.start(&NewRun {
             request: obligation.request,
             obligation: obligation.id,
             purpose: Purpose::Plan,
@@ -117,7 +117,7 @@ impl Conductor<'_> {
         let took = begun.elapsed();
         let finish = |status, outputs, said| {
             let (run, obligation) = (run.id, obligation.id);
-            Change::Finish(Finish { run, obligation, status, outputs, said, took })
+            Change::Finish(RunEnd { run, obligation, status, outputs, said, took })
         };
         let changes = match outcome {
             Outcome::Failed { said, effect } => {
@@ -214,11 +214,11 @@ fn stop(obligation: &ObligationRow, tool: &Tool, why: &str) -> Vec<Change> {
 
 pub(super) fn settle(obligation: &ObligationRow, status: Status, note: Option<String>) -> Change {
     debug_assert!(obligation.status.may_become(status), "{obligation:?}");
-    Change::Settle(Settle { obligation: obligation.id, status, note })
+    Change::Settle(ObligationEnd { obligation: obligation.id, status, note })
 }
 
 fn ended(obligation: &ObligationRow, run: &RunRow, status: RunStatus, said: &str) -> Change {
-    Change::Finish(Finish {
+    Change::Finish(RunEnd {
         run: run.id,
         obligation: obligation.id,
         status,
@@ -236,7 +236,7 @@ fn found(
     against: Option<String>,
 ) -> Change {
     let kind = obligation.what.kind.clone().unwrap_or_else(|| obligation.what.to_string());
-    Change::Assert(Assert {
+    Change::Assert(NewAssertion {
         obligation: Some(obligation.id),
         origin: Origin::Tool,
         source: run.tool.clone(),
@@ -271,7 +271,7 @@ fn asks(short: &[(Arc<Tool>, Lack)]) -> Vec<Ask> {
 /// Returns the question, for the best tool first, with the names to answer it under.
 fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask]) -> String {
     let told: Vec<String> =
-        short.iter().map(|(tool, lack)| format!("`{}` {}", tool.id, lack.told())).collect();
+        short.iter().map(|(tool, lack)| format!("`{}` {}", tool.id, lack.message())).collect();
     let example = short.iter().find_map(|(tool, _)| tool.examples.first());
     let example = example.map(|example| format!("; for example: {example}")).unwrap_or_default();
     let names = answer_names(&clarify_name(obligation), asks);
@@ -293,7 +293,7 @@ fn clarify_name(obligation: &ObligationRow) -> String {
 }
 
 /// Creates a child obligation. The dot distinguishes its name from those in requests.
-pub(super) fn brought_about(
+pub(super) fn child_obligation(
     parent: &ObligationRow,
     word: &str,
     what: ObligationType,
@@ -319,16 +319,16 @@ fn clarify(
         "of": obligation.name, "question": question, "asks": asks,
         "tools": lacking.collect::<Vec<_>>(),
     });
-    brought_about(obligation, CLARIFY, ObligationType::new(Duty::Clarify, INPUT), payload)
+    child_obligation(obligation, CLARIFY, ObligationType::new(Duty::Clarify, INPUT), payload)
 }
 
 fn discover(obligation: &ObligationRow) -> NewObligation {
     let payload = json!({"of": obligation.name, "for": obligation.what});
     let kind = obligation.what.kind.as_deref().unwrap_or("any");
-    brought_about(obligation, "discover", ObligationType::new(Duty::DiscoverOp, kind), payload)
+    child_obligation(obligation, "discover", ObligationType::new(Duty::DiscoverOp, kind), payload)
 }
 
 fn justify(obligation: &ObligationRow) -> NewObligation {
     let payload = json!({"of": obligation.name});
-    brought_about(obligation, "justify", ObligationType::new(Duty::Justify, "failure"), payload)
+    child_obligation(obligation, "justify", ObligationType::new(Duty::Justify, "failure"), payload)
 }

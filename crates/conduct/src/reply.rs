@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::continuation::asks_of;
 use super::inputs::Ask;
 use super::json::contradict;
-use super::ledger::{Assert, Change, ObligationRow, Origin, Standing};
+use super::ledger::{Change, NewAssertion, ObligationRow, Origin, Standing};
 use super::lineage::{CONTRADICTION, INPUT, Lineage, UTTERANCE};
 use super::obligation::{Duty, Status};
 use super::{Conductor, Error};
@@ -202,7 +202,7 @@ fn assertion(
     value: Value,
     standing: Standing,
 ) -> Change {
-    Change::Assert(Assert {
+    Change::Assert(NewAssertion {
         obligation: Some(obligation),
         origin: Origin::User,
         source: USER.to_owned(),

@@ -151,7 +151,7 @@ fn line(entry: &Entry) -> String {
     let note = entry.note.as_deref().unwrap_or("no reason is recorded");
     match (&entry.uncertain, entry.status) {
         (Some(because), _) => format!("{name}: I am not sure of this: {because}"),
-        (None, Status::Resolved) => told(entry),
+        (None, Status::Resolved) => output_line(entry),
         (None, Status::Failed) => format!("{name}: this could not be done: {note}"),
         (None, Status::Escalated) if entry.what.duty == Duty::Clarify => format!("{name}: {note}"),
         (None, Status::Escalated) => format!("{name}: this is open: {note}"),
@@ -159,7 +159,7 @@ fn line(entry: &Entry) -> String {
     }
 }
 
-fn told(entry: &Entry) -> String {
+fn output_line(entry: &Entry) -> String {
     let Some(output) = &entry.output else { return format!("{}: done", entry.id) };
     if let Some(say) = &entry.say {
         return fill(say, output);

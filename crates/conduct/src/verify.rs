@@ -7,11 +7,11 @@ use serde_json::json;
 use super::facts::{FactQuery, Scope, source_name};
 use super::json::{canonical, contradict, shown};
 use super::ledger::{
-    AssertionRow, Change, Finish, ObligationRow, Purpose, RunRow, RunStatus, Standing, Start,
+    AssertionRow, Change, NewRun, ObligationRow, Purpose, RunEnd, RunRow, RunStatus, Standing,
 };
 use super::lineage::CONTRADICTION;
 use super::obligation::{Duty, NewObligation, ObligationType};
-use super::plan::{CLARIFY, brought_about};
+use super::plan::{CLARIFY, child_obligation};
 use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
 use toolroute_catalog::{Reliability, Tool};
@@ -108,7 +108,7 @@ impl Conductor<'_> {
         let run = self.begin_again(request, obligation, &tool, found)?;
         let begun = Instant::now();
         let outcome = self.runner.run(&Call { tool: &tool, arguments: &run.inputs, key: &run.key });
-        let mut finish = Finish {
+        let mut finish = RunEnd {
             run: run.id,
             obligation,
             status: RunStatus::Completed,
@@ -149,7 +149,7 @@ impl Conductor<'_> {
             self.ledger.repeat(request, &run)?;
             return Ok(run);
         }
-        self.ledger.start(&Start {
+        self.ledger.start(&NewRun {
             request,
             obligation,
             purpose: Purpose::Verify,
@@ -184,7 +184,7 @@ fn cleared_up(parent: &ObligationRow, found: &AssertionRow, doubt: Doubt) -> New
                 "of": parent.name, "question": question, "kind": found.kind,
                 "subject": found.subject, "choices": [choice(found), choice(&by)],
             });
-            brought_about(
+            child_obligation(
                 parent,
                 CLARIFY,
                 ObligationType::new(Duty::Clarify, CONTRADICTION),
@@ -194,7 +194,7 @@ fn cleared_up(parent: &ObligationRow, found: &AssertionRow, doubt: Doubt) -> New
         Doubt::Unfounded(why) => {
             let payload = json!({"of": parent.name, "because": why});
             let what = ObligationType::new(Duty::Justify, "verification");
-            brought_about(parent, "justify", what, payload)
+            child_obligation(parent, "justify", what, payload)
         }
     }
 }

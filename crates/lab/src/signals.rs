@@ -127,7 +127,7 @@ pub fn measure_folder(folder: &Path, policy_band: f32) -> anyhow::Result<Signals
         .embedder(Arc::new(BertEmbedder::built_in()?))
         .build()?;
     engine.observe(set.observed.clone().into());
-    measure_all(&engine, &set, SignalWeights::tried())
+    measure_all(&engine, &set, SignalWeights::measured())
 }
 
 fn measure_all(

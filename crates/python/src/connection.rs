@@ -85,7 +85,7 @@ impl Connection {
             on_event: &|_| {},
         };
         let report = runtime.block_on(self.service.call(request));
-        answer_of(&report.map_err(|error| error::of_service(&error))?)
+        report_json(&report.map_err(|error| error::of_service(&error))?)
     }
 
     /// Stops the servers.
@@ -115,7 +115,7 @@ pub struct Call<'a> {
 }
 
 /// Returns the report as JSON if a tool answered; any other outcome is an exception.
-fn answer_of(report: &Report) -> PyResult<String> {
+fn report_json(report: &Report) -> PyResult<String> {
     match &report.outcome {
         Outcome::Answered(_) => {
             let text = serde_json::to_string(report);

@@ -53,7 +53,7 @@ impl NativeSelection {
 
     #[getter]
     fn confidence(&self) -> Option<f64> {
-        self.selection.confidence.map(shortest)
+        self.selection.confidence.map(to_shortest_f64)
     }
 
     #[getter]
@@ -72,7 +72,7 @@ impl NativeSelection {
 
     /// The id, the score and the reason of each tool, best first.
     fn hits(&self) -> Vec<(&str, f64, &str)> {
-        let hit = |found: &'_ toolroute::engine::SelectedTool| shortest(found.score);
+        let hit = |found: &'_ toolroute::engine::SelectedTool| to_shortest_f64(found.score);
         let tools = self.selection.tools.iter();
         tools
             .map(|found| (found.tool.id.as_str(), hit(found), found.explanation.why.as_str()))
@@ -83,7 +83,7 @@ impl NativeSelection {
     fn excluded(&self) -> Vec<(&str, f64, String)> {
         let tools = self.selection.excluded.iter();
         tools
-            .map(|tool| (tool.id.as_str(), shortest(tool.score), tool.because.to_string()))
+            .map(|tool| (tool.id.as_str(), to_shortest_f64(tool.score), tool.because.to_string()))
             .collect()
     }
 
@@ -95,6 +95,6 @@ impl NativeSelection {
 }
 
 /// Converts a number to the double with the same decimal form: 0.478 instead of 0.4779999852180481.
-pub fn shortest(number: f32) -> f64 {
+pub fn to_shortest_f64(number: f32) -> f64 {
     number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }

@@ -71,10 +71,10 @@ pub fn read<T: Default + DeserializeOwned>(text: &str) -> PyResult<T> {
         return Ok(T::default());
     }
     let read = serde_json::from_str(text);
-    read.map_err(|error| RequestError::new_err(without_place(&error.to_string())))
+    read.map_err(|error| RequestError::new_err(without_position(&error.to_string())))
 }
 
 /// Removes the position from an error of the parser, because the caller never sees the JSON.
-fn without_place(said: &str) -> String {
+fn without_position(said: &str) -> String {
     said.rsplit_once(" at line ").map_or(said, |(said, _)| said).to_owned()
 }

@@ -9,7 +9,7 @@ use toolroute::embedding::Role;
 use toolroute::{Catalog, Engine};
 
 use crate::error::{self, RequestError};
-use crate::selection::shortest;
+use crate::selection::to_shortest_f64;
 use crate::{models, threads};
 
 /// One engine without tools per model.
@@ -75,6 +75,6 @@ pub fn rerank(
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let ranked = threads::run(|| engine.rank_texts(query, &texts));
         let ranked = ranked.map_err(|error| error::of_engine(&error))?;
-        Ok(ranked.iter().map(|found| (found.index, shortest(found.score))).collect())
+        Ok(ranked.iter().map(|found| (found.index, to_shortest_f64(found.score))).collect())
     })
 }

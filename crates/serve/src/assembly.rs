@@ -328,7 +328,7 @@ impl Assembly {
             let options = self.screening_options();
             let is_screened = |server: &str| servers.file.entries.contains_key(server);
             catalog = screen_catalog(catalog, is_screened, |server, tools| {
-                let admitted = Service::admitted(&options, server, tools);
+                let admitted = Service::admit_tools(&options, server, tools);
                 hidden.insert(server.to_owned(), admitted.hidden);
                 admitted.tools
             });

@@ -19,7 +19,7 @@ pub fn set(
     text: &str,
     name: &str,
     entry: &Value,
-    behind: &BTreeSet<String>,
+    replaced_servers: &BTreeSet<String>,
 ) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse().context("no TOML")?;
     let servers = document.entry(SERVERS).or_insert_with(|| {
@@ -28,7 +28,10 @@ pub fn set(
         Item::Table(table)
     });
     let servers = servers.as_table_like_mut().context("`mcp_servers` is no table")?;
-    behind.iter().filter(|other| *other != name).for_each(|other| _ = servers.remove(other));
+    replaced_servers
+        .iter()
+        .filter(|other| *other != name)
+        .for_each(|other| _ = servers.remove(other));
     let mut table = Table::new();
     table["command"] = item(entry["command"].as_str().unwrap_or_default());
     let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);

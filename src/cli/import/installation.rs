@@ -21,7 +21,7 @@ pub struct Request {
     pub client: Client,
     pub servers: PathBuf,
     /// Servers of the program that the gateway provides now and that are removed from the program.
-    pub behind: BTreeSet<String>,
+    pub replaced_servers: BTreeSet<String>,
 }
 
 /// A server that stays in its program's file, because the gateway cannot run it.
@@ -35,12 +35,12 @@ pub struct RemainingServer {
 #[derive(Serialize)]
 pub struct Installation {
     pub file: PathBuf,
-    pub done: Done,
+    pub done: InstallOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<PathBuf>,
     /// Servers that should have been removed but were kept.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stay: Vec<RemainingServer>,
+    #[serde(rename = "stay", skip_serializing_if = "Vec::is_empty")]
+    pub remaining: Vec<RemainingServer>,
     #[serde(skip)]
     pub word: &'static str,
     /// Whether this is a dry run and nothing was written.
@@ -50,19 +50,21 @@ pub struct Installation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Done {
-    Put,
+pub enum InstallOutcome {
+    #[serde(rename = "put")]
+    Installed,
     AlreadyThere,
     /// Byte-identical to the file before.
     Restored,
     /// The file was changed since, so only our changes were undone.
-    TakenOut,
+    #[serde(rename = "taken_out")]
+    Removed,
     NothingToUndo,
 }
 
 impl Installation {
-    fn new(target: &Path, done: Done, word: &'static str, dry_run: bool) -> Self {
-        Self { file: target.to_owned(), done, backup: None, stay: Vec::new(), word, dry_run }
+    fn new(target: &Path, done: InstallOutcome, word: &'static str, dry_run: bool) -> Self {
+        Self { file: target.to_owned(), done, backup: None, remaining: Vec::new(), word, dry_run }
     }
 }
 
@@ -70,24 +72,26 @@ impl fmt::Display for Installation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, word) = (self.file.display(), self.word);
         match self.done {
-            Done::Put if self.dry_run => write!(f, "{file} would have the gateway"),
-            Done::Restored if self.dry_run => write!(f, "{file} would be as it was before"),
-            Done::TakenOut if self.dry_run => {
+            InstallOutcome::Installed if self.dry_run => write!(f, "{file} would have the gateway"),
+            InstallOutcome::Restored if self.dry_run => {
+                write!(f, "{file} would be as it was before")
+            }
+            InstallOutcome::Removed if self.dry_run => {
                 write!(f, "{file} was changed since; the gateway would be taken out of it")
             }
-            Done::Put => write!(
+            InstallOutcome::Installed => write!(
                 f,
                 "{file} has the gateway now; restart {word}. To take it out again: \
                  toolroute import --into {word} --undo"
             ),
-            Done::AlreadyThere => write!(f, "{file} has the gateway already"),
-            Done::Restored => write!(f, "{file} is as it was before"),
-            Done::TakenOut => write!(
+            InstallOutcome::AlreadyThere => write!(f, "{file} has the gateway already"),
+            InstallOutcome::Restored => write!(f, "{file} is as it was before"),
+            InstallOutcome::Removed => write!(
                 f,
                 "{file} was changed since; the gateway is out of it, and the servers that it \
                  replaced are back"
             ),
-            Done::NothingToUndo => write!(f, "{file} has no gateway that was put there"),
+            InstallOutcome::NothingToUndo => write!(f, "{file} has no gateway that was put there"),
         }
     }
 }
@@ -124,11 +128,11 @@ impl Request {
     fn with_gateway(&self, text: &str) -> anyhow::Result<String> {
         let entry = self.entry()?;
         if self.client == Client::Codex {
-            return codex::set(text, NAME, &entry, &self.behind);
+            return codex::set(text, NAME, &entry, &self.replaced_servers);
         }
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let member = self.client.member();
-        let others = self.behind.iter().filter(|name| *name != NAME);
+        let others = self.replaced_servers.iter().filter(|name| *name != NAME);
         let text = others.fold(text.to_owned(), |text, name| {
             jsonc::remove(&text, &[member], name).unwrap_or(text)
         });
@@ -166,9 +170,9 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
     let before = paths::read(target)?;
     let text = before.clone().unwrap_or_default();
     let after = request.with_gateway(&text).map_err(|error| failed(target, &error))?;
-    let mut put = Installation::new(target, Done::Put, word, dry_run);
+    let mut put = Installation::new(target, InstallOutcome::Installed, word, dry_run);
     if after == text {
-        put.done = Done::AlreadyThere;
+        put.done = InstallOutcome::AlreadyThere;
         return Ok(put);
     }
     if dry_run {
@@ -197,12 +201,12 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
 /// Undoes [`put`]: restores the file or, if it was changed since, removes only what was added.
 pub fn undo(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<Installation> {
     let word = request.client.word();
-    let mut put = Installation::new(target, Done::NothingToUndo, word, dry_run);
+    let mut put = Installation::new(target, InstallOutcome::NothingToUndo, word, dry_run);
     let (Some(record), Some(text)) = (record(target)?, paths::read(target)?) else {
         return Ok(put);
     };
     let untouched = toolroute_vectors::durable::sha256_hex(text.as_bytes()) == record.after;
-    put.done = if untouched { Done::Restored } else { Done::TakenOut };
+    put.done = if untouched { InstallOutcome::Restored } else { InstallOutcome::Removed };
     let earlier = record.before.as_deref();
     let restored = if untouched {
         record.before.clone()
@@ -230,8 +234,8 @@ mod tests {
     use super::*;
 
     fn request(client: Client, replace: bool) -> Request {
-        let behind = replace.then(|| "a".to_owned()).into_iter().collect();
-        Request { client, servers: "/s.json".into(), behind }
+        let replaced_servers = replace.then(|| "a".to_owned()).into_iter().collect();
+        Request { client, servers: "/s.json".into(), replaced_servers }
     }
 
     #[test]
@@ -244,14 +248,20 @@ mod tests {
                 let target = folder.path().join("config");
                 std::fs::write(&target, text).unwrap();
                 let request = request(client, replace);
-                assert_eq!(put(&target, &request, false).unwrap().done, Done::Put);
+                assert_eq!(put(&target, &request, false).unwrap().done, InstallOutcome::Installed);
                 let after = std::fs::read_to_string(&target).unwrap();
                 assert!(after.contains("--servers") && after.contains("mine"));
                 assert_eq!(after.contains("\"x\""), !replace);
-                assert_eq!(put(&target, &request, false).unwrap().done, Done::AlreadyThere);
-                assert_eq!(undo(&target, &request, false).unwrap().done, Done::Restored);
+                assert_eq!(
+                    put(&target, &request, false).unwrap().done,
+                    InstallOutcome::AlreadyThere
+                );
+                assert_eq!(undo(&target, &request, false).unwrap().done, InstallOutcome::Restored);
                 assert_eq!(std::fs::read_to_string(&target).unwrap(), text);
-                assert_eq!(undo(&target, &request, false).unwrap().done, Done::NothingToUndo);
+                assert_eq!(
+                    undo(&target, &request, false).unwrap().done,
+                    InstallOutcome::NothingToUndo
+                );
             }
         }
     }
@@ -265,7 +275,7 @@ mod tests {
         put(&target, &request, false).unwrap();
         let text = std::fs::read_to_string(&target).unwrap();
         std::fs::write(&target, jsonc::set(&text, &[], "theme", &json!("dark")).unwrap()).unwrap();
-        assert_eq!(undo(&target, &request, false).unwrap().done, Done::TakenOut);
+        assert_eq!(undo(&target, &request, false).unwrap().done, InstallOutcome::Removed);
         let text = std::fs::read_to_string(&target).unwrap();
         let found = jsonc::value(&text).unwrap();
         assert_eq!(

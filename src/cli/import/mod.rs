@@ -120,14 +120,16 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
             .target(client)
             .context("this user has no configuration folder; use --file")?,
     };
-    let (behind, stay) = if args.replace { parted(report, &target)? } else { Default::default() };
-    let request = installation::Request { client, servers: report.servers.clone(), behind };
+    let (replaced_servers, remaining) =
+        if args.replace { split_by_runnable(report, &target)? } else { Default::default() };
+    let request =
+        installation::Request { client, servers: report.servers.clone(), replaced_servers };
     let mut put = if args.undo {
         installation::undo(&target, &request, args.dry_run)?
     } else {
         installation::put(&target, &request, args.dry_run)?
     };
-    put.stay = stay;
+    put.remaining = remaining;
     report.backups.extend(put.backup.clone());
     report.into = Some(put);
     Ok(())
@@ -135,7 +137,7 @@ fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result
 
 /// Splits the servers of a program's file into those that the gateway can run and those that it
 /// cannot.
-fn parted(
+fn split_by_runnable(
     report: &Report,
     target: &Path,
 ) -> anyhow::Result<(BTreeSet<String>, Vec<RemainingServer>)> {
@@ -145,18 +147,18 @@ fn parted(
         return Ok(Default::default());
     }
     let faults = runnable::faults(&report.text, &ours)?;
-    let (mut behind, mut stay) = (BTreeSet::new(), Vec::new());
+    let (mut replaced_servers, mut remaining) = (BTreeSet::new(), Vec::new());
     for Origin { name, ours, is_disabled, .. } in own {
         let fault =
             if *is_disabled { Some("disabled") } else { faults.get(ours).map(String::as_str) };
         match fault {
             Some(because) => {
-                stay.push(RemainingServer { name: name.clone(), because: because.to_owned() })
+                remaining.push(RemainingServer { name: name.clone(), because: because.to_owned() })
             }
-            None => _ = behind.insert(name.clone()),
+            None => _ = replaced_servers.insert(name.clone()),
         }
     }
-    Ok((behind, stay))
+    Ok((replaced_servers, remaining))
 }
 
 fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<()> {
@@ -181,7 +183,7 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
     }
     if let Some(put) = &report.into {
         render::line(&render::plain(&put.to_string()))?;
-        for RemainingServer { name, because } in &put.stay {
+        for RemainingServer { name, because } in &put.remaining {
             let said = format!("server `{name}` stays there: the gateway cannot run it: {because}");
             render::line(&render::plain(&said))?;
         }

@@ -46,7 +46,7 @@ pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, Str
         file.problems.clear();
         let listed = servers::list(&servers::open_with(&file, options), asked)?;
         let failed = listed.into_iter().filter_map(|(name, tools)| Some((name, tools.err()?)));
-        faults.extend(failed.map(|(name, fault)| (name, fault.told())));
+        faults.extend(failed.map(|(name, fault)| (name, fault.public_message())));
     }
     Ok(faults)
 }

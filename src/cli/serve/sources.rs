@@ -70,7 +70,7 @@ impl Sources for SourceFiles {
 
     fn built(&self, service: &Service) {
         if let Some(global) = &*self.global.lock().unwrap_or_else(PoisonError::into_inner) {
-            setup::tell_scanned(service.engine(), global);
+            setup::warn_scanned(service.engine(), global);
         }
     }
 }
@@ -99,9 +99,9 @@ fn assembly(
     let options = LoadOptions { strict, overlays: from.overlay.clone(), author_signals };
     let loaded = Catalog::load(&paths, &options)?;
     let broken = broken(&loaded.problems, &from.overlay, before.map(|before| &before.broken))?;
-    setup::tell_problems(&loaded.problems, global);
+    setup::warn_problems(&loaded.problems, global);
     if lists.stale.is_empty() && !without_sources {
-        setup::tell_empty(from, &loaded.catalog, global);
+        setup::warn_empty(from, &loaded.catalog, global);
     }
     let model_key = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
     let model = match before.filter(|before| before.model_key == model_key) {

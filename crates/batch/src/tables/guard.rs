@@ -13,7 +13,7 @@ static HOOK: Once = Once::new();
 /// Calls `read` and converts a panic to an error without printing it. `parquet` 60 panics on
 /// damaged files, because it divides by a length that a page states and uses another one as an
 /// index. The reader must not be used after a panic.
-pub(super) fn guarded<T, E: std::fmt::Display>(
+pub(super) fn catch_panics<T, E: std::fmt::Display>(
     read: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, String> {
     HOOK.call_once(|| {
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error() {
         let none: [u8; 0] = [];
-        assert!(guarded(|| Ok::<_, String>(10 / none.len())).is_err());
-        assert_eq!(guarded(|| Ok::<_, String>(1)), Ok(1));
+        assert!(catch_panics(|| Ok::<_, String>(10 / none.len())).is_err());
+        assert_eq!(catch_panics(|| Ok::<_, String>(1)), Ok(1));
     }
 }

@@ -14,9 +14,9 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use toolroute_eval::{BadRow, RowId};
 
 use super::cells;
-use super::guard::guarded;
+use super::guard::catch_panics;
 use crate::Error;
-use crate::columns::{CANDIDATES_FLAG, Columns, ID_FLAG, PROMPT_FLAG, Places, TOOLS_FLAG};
+use crate::columns::{CANDIDATES_FLAG, ColumnPositions, Columns, ID_FLAG, PROMPT_FLAG, TOOLS_FLAG};
 use crate::format::Format;
 use crate::input::OpenRows;
 use crate::record::IdType;
@@ -32,7 +32,7 @@ const ARROW_MAGIC: &[u8] = b"ARROW1";
 /// Opens a Parquet file. Only the required columns are read.
 pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result<OpenRows, Error> {
     let damaged = |error: &dyn std::fmt::Display| damaged(path, Format::Parquet, error);
-    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
+    let builder = catch_panics(|| ParquetRecordBatchReaderBuilder::try_new(file));
     let builder = builder.map_err(|error| damaged(&error))?;
     let table = Table::new(path, builder.schema(), columns)?;
     let is_needed = |column: &&ColumnChunkMetaData| {
@@ -46,7 +46,7 @@ pub(crate) fn open_parquet(file: File, path: &Path, columns: &Columns) -> Result
     }
     let total = usize::try_from(builder.metadata().file_metadata().num_rows()).ok();
     let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed());
-    let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH).build());
+    let reader = catch_panics(|| builder.with_projection(mask).with_batch_size(BATCH).build());
     let reader = reader.map_err(|error| damaged(&error))?;
     // The projection removed columns, so the positions have changed.
     let table = Table::new(path, &reader_schema(&reader), &table.chosen())?;
@@ -77,7 +77,7 @@ pub(crate) fn open_arrow(
 ) -> Result<OpenRows, Error> {
     let (head, is_file) = begin(&mut from).map_err(Error::io("read", path))?;
     let stream: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(from));
-    let stream = guarded(|| StreamReader::try_new(stream, None));
+    let stream = catch_panics(|| StreamReader::try_new(stream, None));
     let stream = stream.map_err(|error| damaged(path, Format::Arrow, &error))?;
     let table = Table::new(path, &stream.schema(), columns)?;
     let id = table.id_type();
@@ -142,7 +142,7 @@ struct Table {
     path: PathBuf,
     header: Vec<String>,
     types: Vec<DataType>,
-    places: Places,
+    positions: ColumnPositions,
 }
 
 impl Table {
@@ -150,14 +150,14 @@ impl Table {
         let header: Vec<String> =
             schema.fields().iter().map(|field| field.name().clone()).collect();
         let types = schema.fields().iter().map(|field| field.data_type().clone()).collect();
-        let places = columns.find(path, &header)?;
-        let table = Self { path: path.to_owned(), header, types, places };
+        let positions = columns.find(path, &header)?;
+        let table = Self { path: path.to_owned(), header, types, positions };
         table.check_types()?;
         Ok(table)
     }
 
     fn check_types(&self) -> Result<(), Error> {
-        let Places { prompt, id, candidates, tools } = self.places;
+        let ColumnPositions { prompt, id, candidates, tools } = self.positions;
         let is_list_of = |of: &DataType, is: fn(&DataType) -> bool| {
             let is_element = |of: &DataType| of.is_null() || is(of);
             cells::is_text(of) || of.is_null() || cells::element(of).is_some_and(is_element)
@@ -184,7 +184,7 @@ impl Table {
     }
 
     fn needed(&self) -> Vec<usize> {
-        let Places { prompt, id, candidates, tools } = self.places;
+        let ColumnPositions { prompt, id, candidates, tools } = self.positions;
         [Some(prompt), id, candidates, tools].into_iter().flatten().collect()
     }
 
@@ -194,7 +194,7 @@ impl Table {
         let name = |place: Option<usize>| {
             Some(place.map_or_else(String::new, |place| self.header[place].clone()))
         };
-        let Places { prompt, id, candidates, tools } = self.places;
+        let ColumnPositions { prompt, id, candidates, tools } = self.positions;
         Columns {
             prompt: name(Some(prompt)),
             id: name(id),
@@ -204,7 +204,7 @@ impl Table {
     }
 
     fn id_type(&self) -> IdType {
-        match self.places.id.map(|place| &self.types[place]) {
+        match self.positions.id.map(|place| &self.types[place]) {
             None => IdType::Column(DataType::Int64),
             Some(of @ (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)) => {
                 IdType::Column(of.clone())
@@ -216,13 +216,13 @@ impl Table {
 
     /// Reads a row of a batch. `number` counts the rows of the table from 0.
     fn row(&self, batch: &RecordBatch, at: usize, number: usize) -> Row {
-        let id = match self.places.id {
+        let id = match self.positions.id {
             Some(place) => cells::id(batch.column(place), at),
             None => RowId::from(number as u64),
         };
         match self.cells(batch, at) {
             Ok(cells) => {
-                let name = &self.header[self.places.prompt];
+                let name = &self.header[self.positions.prompt];
                 Cells { id, ..cells }.row(number, number + 1, name)
             }
             Err(error) => row::bad_row(number, BadRow { id, line: number + 1, error }),
@@ -230,7 +230,7 @@ impl Table {
     }
 
     fn cells(&self, batch: &RecordBatch, at: usize) -> Result<Cells, String> {
-        let Places { prompt, candidates, tools, .. } = self.places;
+        let ColumnPositions { prompt, candidates, tools, .. } = self.positions;
         let prompt = cells::text(batch.column(prompt), at).map(str::to_owned);
         let candidates = candidates.map(|place| cells::candidates(batch.column(place), at));
         let tools = tools.map(|place| cells::tools(batch.column(place), at));
@@ -267,7 +267,7 @@ where
                 self.next += 1;
                 return Some(Ok(row));
             }
-            self.batch = match guarded(|| self.batches.next().transpose()) {
+            self.batch = match catch_panics(|| self.batches.next().transpose()) {
                 Ok(batch) => Some((batch?, 0)),
                 Err(error) => return Some(Err(damaged(&self.table.path, self.format, &error))),
             };

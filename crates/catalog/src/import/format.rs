@@ -41,7 +41,7 @@ const ANTHROPIC_FIELDS: [&str; 11] = [
 
 /// Returns the format of an object, or `None` if it is not a tool. `listed` is `true` inside a list
 /// of tools, where less evidence is enough, and `mcp` inside the result of an MCP response.
-pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
+pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
     let has = |key: &str| row.get(key).is_some_and(|raw| !is_null(raw));
     let is_object = |key: &str| row.get(key).is_some_and(|raw| fields(raw).is_some());
     let kind = row.get("type").and_then(|raw| string(raw));
@@ -82,10 +82,10 @@ pub(super) fn of(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format> {
 /// Decides whether the ambiguous tools of a list are in our format or in MCP's. One tool with
 /// fields of only one format decides for all. Our fields take precedence over MCP's, because our
 /// rows are made by adding fields to MCP tools.
-pub(super) fn of_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Option<Format> {
+pub(super) fn detect_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Option<Format> {
     let mut found = None;
     for row in rows.into_iter().filter_map(fields) {
-        match of(&row, true, false) {
+        match detect(&row, true, false) {
             Some(Format::Own) if is_marked_as_ours(&row) => return Some(Format::Own),
             Some(Format::Mcp) => found = Some(Format::Mcp),
             _ => {}
@@ -95,7 +95,7 @@ pub(super) fn of_list<'a>(rows: impl IntoIterator<Item = &'a RawValue>) -> Optio
 }
 
 fn is_marked_as_ours(row: &Fields<'_>) -> bool {
-    jsonl::marks().any(|mark| row.contains_key(mark))
+    jsonl::distinguishing_fields().any(|mark| row.contains_key(mark))
 }
 
 fn only(row: &Fields<'_>, known: &[&str]) -> bool {

@@ -11,7 +11,7 @@ const PLAIN: [&str; 6] =
     ["name", "title", "description", "input_schema", "inputSchema", "parameters"];
 
 /// Returns every field that distinguishes our rows from those of other formats.
-pub(super) fn marks() -> impl Iterator<Item = &'static str> {
+pub(super) fn distinguishing_fields() -> impl Iterator<Item = &'static str> {
     IDENTITY.into_iter().chain(details::FIELDS)
 }
 
@@ -26,7 +26,7 @@ pub(super) fn is_known(key: &str) -> bool {
 }
 
 fn known() -> impl Iterator<Item = &'static str> {
-    PLAIN.into_iter().chain(marks()).chain(FOREIGN)
+    PLAIN.into_iter().chain(distinguishing_fields()).chain(FOREIGN)
 }
 
 /// Reads a row in our format. Its `id`, if it has one, is kept unchanged.

@@ -4,6 +4,8 @@
 //! (JSON, JSON lines, TOML, YAML) and returns one or more JSON documents; [`walk`] finds the tools
 //! in each document and calls the reader of each tool's format.
 
+#[cfg(test)]
+mod expansion_tests;
 mod format;
 mod jsonl;
 mod openapi;
@@ -11,8 +13,6 @@ mod refs;
 mod syntax;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod unfolding;
 mod vendors;
 mod walk;
 

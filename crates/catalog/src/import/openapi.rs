@@ -27,11 +27,11 @@ const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "
 /// operations.
 const EXTENSION: &str = "x-toolroute";
 
-/// The limit for all tools of a description together, in bytes: this, or `MAX_TIMES` times the size
-/// of the file if that is more. Tools can be larger than the file, because operations share parts
-/// by reference and each tool has its own copy of them.
-const MAX_UNFOLDED: usize = 64 << 20;
-const MAX_TIMES: usize = 4;
+/// The limit for all tools of a description together, in bytes: this, or `MAX_EXPANSION_FACTOR`
+/// times the size of the file if that is more. Tools can be larger than the file, because
+/// operations share parts by reference and each tool has its own copy of them.
+const MAX_EXPANDED_BYTES: usize = 64 << 20;
+const MAX_EXPANSION_FACTOR: usize = 4;
 
 /// The limit for a server's name in characters. The name is made from the title, which may have any
 /// length, and is part of every id.
@@ -68,15 +68,15 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         source,
         shared,
         shared_bytes,
-        unfolded: 0,
+        expanded_bytes: 0,
         cut: Vec::new(),
         unsupported_bodies: Vec::new(),
         unresolved: unresolved_paths(&root),
     };
-    let limit = MAX_UNFOLDED.max(raw.get().len() * MAX_TIMES);
+    let limit = MAX_EXPANDED_BYTES.max(raw.get().len() * MAX_EXPANSION_FACTOR);
     for at in operations(&root) {
-        if api.unfolded > limit {
-            import.problems.push(too_unfolded(limit, &at));
+        if api.expanded_bytes > limit {
+            import.problems.push(expansion_problem(limit, &at));
             break;
         }
         api.operation(&at, &mut import);
@@ -117,12 +117,12 @@ fn operations(root: &Value) -> impl Iterator<Item = Operation<'_>> {
 fn unresolved_paths(root: &Value) -> BTreeSet<String> {
     let mut refs = Refs::new(root);
     for item in root["paths"].as_object().into_iter().flat_map(|paths| paths.values()) {
-        refs.note(refs.follow(item));
+        refs.record_unresolved(refs.follow(item));
     }
     refs.into_unresolved()
 }
 
-fn too_unfolded(limit: usize, at: &Operation<'_>) -> Problem {
+fn expansion_problem(limit: usize, at: &Operation<'_>) -> Problem {
     let expected = format!("operations that unfold to at most {} MiB", limit >> 20);
     let found = format!("more; {} {} and what follows were left out", at.method, at.path);
     let cure = "split the description, or share less by reference";
@@ -138,7 +138,7 @@ struct Api<'a> {
     shared: Details,
     shared_bytes: usize,
     /// The size of all tools so far in bytes.
-    unfolded: usize,
+    expanded_bytes: usize,
     /// The tools whose schemas were cut at the limits.
     cut: Vec<ToolId>,
     /// The tools whose body cannot be sent, each with the body's media type.
@@ -157,7 +157,7 @@ struct Operation<'a> {
 impl Api<'_> {
     fn operation(&mut self, at: &Operation<'_>, import: &mut Import) {
         let by_path = || self.names.get(&(at.method, at.path)).map(String::as_str);
-        let name = names::own(at).or_else(by_path).unwrap_or_default();
+        let name = names::operation_id(at).or_else(by_path).unwrap_or_default();
         let mut tool = Tool::new(self.server.as_deref(), name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
@@ -172,7 +172,7 @@ impl Api<'_> {
         if let Some(body) = unknown.and_then(|sent| sent.body.as_ref()) {
             self.unsupported_bodies.push((tool.id.clone(), body.media_type.clone()));
         }
-        self.unfolded += self.shared_bytes + size(&tool);
+        self.expanded_bytes += self.shared_bytes + size(&tool);
         self.shared.apply(&mut tool);
         let (own, mut problems) = extension(&at.operation[EXTENSION], self.source);
         own.apply(&mut tool);

@@ -59,7 +59,7 @@ impl<'a> Refs<'a> {
     }
 
     /// Records a value as unresolved if it is still a reference after it was followed.
-    pub fn note(&mut self, followed: &Value) {
+    pub fn record_unresolved(&mut self, followed: &Value) {
         /// The limit for a reference in characters. No real address is longer, and a problem is one
         /// line.
         const MOST: usize = 200;
@@ -87,18 +87,18 @@ impl<'a> Refs<'a> {
     pub fn resolve(&mut self, schema: &Value) -> Value {
         // Checked for each schema, because parameters too are shared by reference, and this may be
         // the thousandth copy of one.
-        if self.is_spent() { json!({}) } else { self.schema(schema) }
+        if self.is_over_limit() { json!({}) } else { self.schema(schema) }
     }
 
     /// Returns a copy of data, or `None` beyond the limits.
     pub fn copy(&mut self, data: &Value) -> Option<Value> {
-        (!self.is_spent()).then(|| self.data(data))
+        (!self.is_over_limit()).then(|| self.data(data))
     }
 
-    fn is_spent(&mut self) -> bool {
-        let spent = self.values > MAX_VALUES || self.bytes > MAX_BYTES;
-        self.cut |= spent;
-        spent
+    fn is_over_limit(&mut self) -> bool {
+        let is_over = self.values > MAX_VALUES || self.bytes > MAX_BYTES;
+        self.cut |= is_over;
+        is_over
     }
 
     fn data(&mut self, data: &Value) -> Value {
@@ -113,7 +113,7 @@ impl<'a> Refs<'a> {
             Value::Object(members) => match local(value) {
                 Some(path) => self.replace(path, value, members),
                 None => {
-                    self.note(value);
+                    self.record_unresolved(value);
                     Value::Object(self.members(members))
                 }
             },
@@ -152,7 +152,7 @@ impl<'a> Refs<'a> {
     /// Resolves a reference. The members beside the reference override those of its target, because
     /// OpenAPI 3.1 allows a description there.
     fn replace(&mut self, path: &str, reference: &Value, beside: &Map<String, Value>) -> Value {
-        if self.is_spent() || self.depth > MAX_DEPTH {
+        if self.is_over_limit() || self.depth > MAX_DEPTH {
             self.cut = true;
             return json!({});
         }
@@ -160,7 +160,7 @@ impl<'a> Refs<'a> {
             return json!({"description": format!("again the value of #{path}")});
         }
         let Some(target) = self.root.pointer(path) else {
-            self.note(reference);
+            self.record_unresolved(reference);
             return Value::Object(self.members(beside));
         };
         self.open.push(path.to_owned());

@@ -21,7 +21,7 @@ pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Imp
     let mut walker = Walker::new(source);
     // A file of rows is a list too.
     let several = documents.values.iter().map(AsRef::as_ref).filter(|_| documents.values.len() > 1);
-    let scope = Scope { family: format::of_list(several), ..Scope::default() };
+    let scope = Scope { list_format: format::detect_list(several), ..Scope::default() };
     for document in &documents.values {
         walker.value(document, &scope);
     }
@@ -38,7 +38,7 @@ struct Scope {
     /// Whether the place is inside the result of an MCP response.
     mcp: bool,
     /// [`Format::Own`] or [`Format::Mcp`] if the enclosing list decided between the two.
-    family: Option<Format>,
+    list_format: Option<Format>,
     depth: usize,
 }
 
@@ -53,8 +53,8 @@ impl Scope {
 
     fn of_list(self, items: &[&RawValue]) -> Self {
         // A list in an MCP response needs no decision: its tools are MCP's.
-        let family = if self.mcp { None } else { format::of_list(items.iter().copied()) };
-        Self { listed: true, family, ..self }
+        let list_format = if self.mcp { None } else { format::detect_list(items.iter().copied()) };
+        Self { listed: true, list_format, ..self }
     }
 }
 
@@ -71,9 +71,9 @@ struct Walker<'s, 't> {
     /// The methods of a log's requests, by the JSON text of their ids.
     methods: HashMap<String, String>,
     /// The name of the server from an earlier response of the same capture.
-    introduced: Option<String>,
+    server_name: Option<String>,
     /// `Some` if the last MCP page announces another one: the page's line, if that is known.
-    unfinished: Option<Option<usize>>,
+    missing_next_page: Option<Option<usize>>,
     unknown_fields: HashSet<String>,
     /// The first tool without a name of each type.
     nameless: HashMap<ToolId, Value>,
@@ -88,15 +88,15 @@ impl<'s, 't> Walker<'s, 't> {
             unrecognised: Vec::new(),
             other_messages: Vec::new(),
             methods: HashMap::new(),
-            introduced: None,
-            unfinished: None,
+            server_name: None,
+            missing_next_page: None,
             unknown_fields: HashSet::new(),
             nameless: HashMap::new(),
         }
     }
 
     fn finish(mut self) -> Result<Import, Box<Problem>> {
-        if let Some(line) = self.unfinished {
+        if let Some(line) = self.missing_next_page {
             let cure = "capture the pages that follow the cursor too";
             let found = "a last page with nextCursor";
             let problem = Problem::new(Severity::Warning, "all pages of tools/list", found, cure);
@@ -140,7 +140,7 @@ impl<'s, 't> Walker<'s, 't> {
             self.other_message(raw);
         } else if self.lists(members, scope) {
             self.recognised = true;
-        } else if let Some(format) = format::of(members, scope.listed, scope.mcp) {
+        } else if let Some(format) = format::detect(members, scope.listed, scope.mcp) {
             self.recognised = true;
             self.tool(raw, format, scope);
         } else if let Some(servers) = servers(members) {
@@ -158,7 +158,7 @@ impl<'s, 't> Walker<'s, 't> {
         let result = response["result"];
         let Some(members) = fields(result) else { return self.reject(result) };
         if let Some(server) = server_name(&members) {
-            self.introduced = Some(server);
+            self.server_name = Some(server);
         }
         let inside = Scope { mcp: true, ..scope.deeper() };
         if self.lists(&members, &inside) {
@@ -202,7 +202,7 @@ impl<'s, 't> Walker<'s, 't> {
             self.value(item, &inside);
         }
         let more = members.get("nextCursor").filter(|raw| string(raw).is_some());
-        self.unfinished = more.map(|raw| self.source.line_of(raw.get()));
+        self.missing_next_page = more.map(|raw| self.source.line_of(raw.get()));
         true
     }
 
@@ -221,10 +221,10 @@ impl<'s, 't> Walker<'s, 't> {
     fn tool(&mut self, raw: &RawValue, format: Format, scope: &Scope) {
         let Some(mut row) = Row::new(raw, self.source) else { return self.reject(raw) };
         let format = match format {
-            Format::Own | Format::Mcp => scope.family.unwrap_or(format),
+            Format::Own | Format::Mcp => scope.list_format.unwrap_or(format),
             format => format,
         };
-        let server = scope.server.clone().or_else(|| self.introduced.clone()).or_else(|| {
+        let server = scope.server.clone().or_else(|| self.server_name.clone()).or_else(|| {
             // Only MCP results are lists of one server that may omit its name.
             (format == Format::Mcp).then(|| self.source.stem().map(str::to_owned)).flatten()
         });

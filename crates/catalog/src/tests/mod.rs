@@ -2,7 +2,7 @@
 
 mod arbitrary;
 mod change;
-mod honest;
+mod false_positives;
 mod loading;
 mod lookup;
 mod overlays;

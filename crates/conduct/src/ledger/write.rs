@@ -13,7 +13,7 @@ use toolroute_rank::engine::fingerprint;
 
 /// A run that is about to start.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
+pub struct NewRun<'a> {
     pub request: i64,
     pub obligation: i64,
     pub purpose: Purpose,
@@ -26,9 +26,9 @@ pub struct Start<'a> {
 /// A change to the ledger. The changes of one step are applied together.
 #[derive(Clone, Debug)]
 pub enum Change {
-    Finish(Finish),
-    Assert(Assert),
-    Settle(Settle),
+    Finish(RunEnd),
+    Assert(NewAssertion),
+    Settle(ObligationEnd),
     Judge {
         assertion: i64,
         standing: Standing,
@@ -48,7 +48,7 @@ pub enum Change {
 
 /// The end of a run.
 #[derive(Clone, Debug)]
-pub struct Finish {
+pub struct RunEnd {
     pub run: i64,
     pub obligation: i64,
     pub status: RunStatus,
@@ -59,7 +59,7 @@ pub struct Finish {
 
 /// A new assertion with its source.
 #[derive(Clone, Debug)]
-pub struct Assert {
+pub struct NewAssertion {
     pub obligation: Option<i64>,
     pub origin: Origin,
     pub source: String,
@@ -73,7 +73,7 @@ pub struct Assert {
 
 /// The end of an obligation.
 #[derive(Clone, Debug)]
-pub struct Settle {
+pub struct ObligationEnd {
     pub obligation: i64,
     pub status: Status,
     pub note: Option<String>,
@@ -121,7 +121,7 @@ impl Ledger {
     }
 
     /// Records a run before the tool is called.
-    pub fn start(&mut self, start: &Start<'_>) -> Result<RunRow, Error> {
+    pub fn start(&mut self, start: &NewRun<'_>) -> Result<RunRow, Error> {
         let purpose = format!("{:?}", start.purpose);
         let obligation = start.obligation.to_string();
         let key = fingerprint(&[&self.id()?, &obligation, &purpose, start.tool]);
@@ -205,7 +205,7 @@ fn apply(tx: &Transaction<'_>, request: i64, change: &Change) -> rusqlite::Resul
     }
 }
 
-fn end_run(tx: &Transaction<'_>, request: i64, finish: &Finish) -> rusqlite::Result<()> {
+fn end_run(tx: &Transaction<'_>, request: i64, finish: &RunEnd) -> rusqlite::Result<()> {
     let took = i64::try_from(finish.took.as_micros()).unwrap_or(i64::MAX);
     tx.execute(
         "UPDATE runs SET status = ?1, outputs = ?2, said = ?3, duration_us = ?4 WHERE id = ?5",
@@ -226,7 +226,7 @@ fn end_run(tx: &Transaction<'_>, request: i64, finish: &Finish) -> rusqlite::Res
     log(tx, request, Some(finish.obligation), Some(finish.run), kind, &detail)
 }
 
-fn assert(tx: &Transaction<'_>, request: i64, made: &Assert) -> rusqlite::Result<()> {
+fn assert(tx: &Transaction<'_>, request: i64, made: &NewAssertion) -> rusqlite::Result<()> {
     tx.execute(
         "INSERT INTO sources (request, run, kind, name) VALUES (?1, ?2, ?3, ?4)",
         params![request, made.run, made.origin, made.source],
@@ -251,8 +251,8 @@ fn assert(tx: &Transaction<'_>, request: i64, made: &Assert) -> rusqlite::Result
     log(tx, request, made.obligation, made.run, "assertion_made", &detail)
 }
 
-fn user_fact(fact: &crate::Fact) -> Assert {
-    Assert {
+fn user_fact(fact: &crate::Fact) -> NewAssertion {
+    NewAssertion {
         obligation: None,
         origin: Origin::User,
         source: "the request".to_owned(),
@@ -265,7 +265,11 @@ fn user_fact(fact: &crate::Fact) -> Assert {
     }
 }
 
-fn end_obligation(tx: &Transaction<'_>, request: i64, settle: &Settle) -> rusqlite::Result<()> {
+fn end_obligation(
+    tx: &Transaction<'_>,
+    request: i64,
+    settle: &ObligationEnd,
+) -> rusqlite::Result<()> {
     tx.execute(
         "UPDATE obligations SET status = ?1, note = ?2 WHERE id = ?3",
         params![settle.status, settle.note, settle.obligation],

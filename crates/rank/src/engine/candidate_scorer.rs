@@ -110,7 +110,7 @@ impl<'a> CandidateScorer<'a> {
     }
 
     /// The width of the band, if the catalog is large and scores alone decide which candidates are in the answer.
-    pub fn tail(&self) -> Option<f32> {
+    pub fn band_width(&self) -> Option<f32> {
         let is_open = self.tools.len() >= TAIL_FROM
             && self.policy.is_open()
             && self.blocked.is_empty()
@@ -133,7 +133,11 @@ impl<'a> CandidateScorer<'a> {
     pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessment<'a> {
         if candidates.len() < self.tools.len() {
             let mut more = self.signals.intended(self.situation.text, self.weights);
-            more.extend(self.signals.filed(self.situation, self.weights, candidates));
+            more.extend(self.signals.in_mentioned_categories(
+                self.situation,
+                self.weights,
+                candidates,
+            ));
             more.extend(self.signals.critical());
             more.sort_unstable();
             more.dedup();

@@ -183,11 +183,11 @@ impl State {
             reading,
             vector,
             clauses: &clauses,
-            trust: self.trust(reading.latin_share),
+            readable_share: self.readable_share(reading.latin_share),
             semantic_share: self.inputs.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
-            tail: scorer.tail(),
+            band_width: scorer.band_width(),
         };
         let answer = self.rank(retriever, &prompt, &scorer, self.size_rules(request))?;
         let start = Instant::now();
@@ -284,7 +284,7 @@ impl State {
 
     /// How much of a text the model reads, 0 to 1: the share of Latin letters for a model of Latin
     /// script, else 1.
-    pub fn trust(&self, latin_share: f32) -> f32 {
+    pub fn readable_share(&self, latin_share: f32) -> f32 {
         match &self.embedder {
             _ if self.config.fusion.is_plain() => 1.0,
             Some(embedder) if latin_share < 1.0 && embedder.reads_latin_only() => latin_share,
@@ -323,9 +323,9 @@ impl State {
         let clauses = self.clauses(reading, strategy).iter();
         let clauses = clauses.map(|clause| (clause.as_str(), query::latin_share(clause)));
         let is_plain = self.config.fusion.is_plain();
-        whole.chain(clauses).map(move |(text, share)| match self.trust(share) {
+        whole.chain(clauses).map(move |(text, share)| match self.readable_share(share) {
             _ if is_plain => Cow::Borrowed(text),
-            trust if trust < 1.0 => rewrite(query::latin_part(text), query::split_camel_case),
+            share if share < 1.0 => rewrite(query::latin_part(text), query::split_camel_case),
             _ => query::split_camel_case(text),
         })
     }

@@ -110,7 +110,8 @@ impl Engine {
                 let query_vector = model.embed(&[query], Role::Query)?.vectors;
                 let cosines: Vec<f32> = vectors.dot(&query_vector.row(0)).to_vec();
                 let blend = blend(state.config.fusion);
-                let mut scores = blend.apply(&cosines, &keyword, state.trust(latin_share(query)));
+                let mut scores =
+                    blend.apply(&cosines, &keyword, state.readable_share(latin_share(query)));
                 blend.lift_nearest(&mut scores);
                 let text = |index: usize| TextScore {
                     index,

@@ -24,12 +24,12 @@ pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
     let blended = |candidate| blended(candidate, fusion, cosine);
     let blended = candidates.iter().map(blended).fold(0.0, f32::max);
-    Some(cosine + BLEND * blended + TYPICAL * found.typical)
+    Some(cosine + BLEND * blended + TYPICAL * found.mean_cosine)
 }
 
 /// Returns the evidence from cosines alone: the best one, and the mean over the catalog.
-pub(super) fn evidence_by_meaning(best: f32, typical: f32) -> f32 {
-    (1.0 + BLEND) * best + TYPICAL * typical
+pub(super) fn evidence_by_meaning(best: f32, mean_cosine: f32) -> f32 {
+    (1.0 + BLEND) * best + TYPICAL * mean_cosine
 }
 
 /// Returns a candidate's score on the scale of the threshold, whichever fusion ranks the answer.
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_prompt_is_surer_where_the_whole_catalog_is_near() {
-        let of = |typical| {
-            let near = Retrieval { typical, ..found(&[candidate(0.5, 0.0)]) };
+        let of = |mean_cosine| {
+            let near = Retrieval { mean_cosine, ..found(&[candidate(0.5, 0.0)]) };
             evidence(&near, Fusion::default()).unwrap()
         };
         assert!(of(0.3) > of(0.1));

@@ -108,10 +108,15 @@ impl Fusion {
     }
 
     /// Returns the weighted semantic and keyword scores of each candidate. Both slices contain one
-    /// raw score per candidate. `trust` is the share of the prompt that the encoder can read, 0 to
-    /// 1; [`Fusion::Plain`] ignores it.
-    pub fn apply(self, semantic: &[f32], keyword: &[f32], trust: f32) -> Vec<(Score, Score)> {
-        let trust = Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0);
+    /// raw score per candidate. `readable_share` is the share of the prompt that the encoder can
+    /// read, 0 to 1; [`Fusion::Plain`] ignores it.
+    pub fn apply(
+        self,
+        semantic: &[f32],
+        keyword: &[f32],
+        readable_share: f32,
+    ) -> Vec<(Score, Score)> {
+        let trust = Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
             Self::Plain => {
                 let (w, scale) = (Self::SEMANTIC_WEIGHT, Normalization::MinMax);
@@ -156,14 +161,14 @@ impl Fusion {
         self,
         cosines: &[f32],
         keyword: &[f32],
-        (trust, is_lifted): (f32, bool),
+        (readable_share, is_lifted): (f32, bool),
     ) -> Option<Vec<f32>> {
         let Self::Weighted { semantic_weight, normalization: Normalization::Absolute } = self
         else {
             return None;
         };
-        let weight =
-            semantic_weight * (Self::UNREAD + (1.0 - Self::UNREAD) * trust.clamp(0.0, 1.0));
+        let weight = semantic_weight
+            * (Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0));
         let best = cosines.iter().copied().fold(f32::MIN, f32::max);
         // At 4 · NEAR below the best cosine, the lead is LEAD / e⁴, which is 0.0022.
         let far = if is_lifted { best - 4.0 * Self::NEAR } else { f32::INFINITY };

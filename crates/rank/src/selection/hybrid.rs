@@ -29,7 +29,7 @@ struct Found {
     rows: Vec<u32>,
     raw: RawScores,
     /// The mean cosine of all requested rows, or of a sample if not all of them were scored.
-    typical: f32,
+    mean_cosine: f32,
 }
 
 impl HybridRetriever {
@@ -62,7 +62,7 @@ impl HybridRetriever {
         let whole = score(&prompt.reading.keyword_text(), vector)?;
         let clauses = prompt.clauses.iter().map(|clause| score(clause.text, clause.vector));
         let raw = RawScores { clauses: clauses.collect::<Result<_, _>>()?, whole };
-        let typical = match pool {
+        let mean_cosine = match pool {
             Some(_) => mean(&self.semantic.sample(vector)?),
             None => mean(&raw.whole.cosines),
         };
@@ -72,7 +72,7 @@ impl HybridRetriever {
         };
         // The time to find the pool counts as search time.
         times.search = start.elapsed().saturating_sub(times.keyword);
-        Ok(Found { rows, raw, typical })
+        Ok(Found { rows, raw, mean_cosine })
     }
 
     /// Returns the weighted scores of both parts. The keyword score counts less if more was
@@ -85,23 +85,27 @@ impl HybridRetriever {
         is_one: bool,
     ) -> Vec<(Score, Score)> {
         let fusion = self.fusion.sharing(prompt.semantic_share);
-        let mut scores = fusion.apply(semantic, keyword, prompt.trust);
+        let mut scores = fusion.apply(semantic, keyword, prompt.readable_share);
         if is_one {
             fusion.lift_nearest(&mut scores);
         }
         if let Some(usage) = self.semantic.usage() {
-            shift_to_meaning(&mut scores, learned_share(usage, rows, semantic) * prompt.trust);
+            shift_to_meaning(
+                &mut scores,
+                learned_share(usage, rows, semantic) * prompt.readable_share,
+            );
         }
         scores
     }
 
     /// Drops the rows of a large catalog that cannot change the answer.
     fn without_tail(&self, found: Found, prompt: &Prompt<'_>, named: &[u32]) -> Found {
-        let Some(band) = prompt.tail.filter(|_| self.semantic.usage().is_none()) else {
+        let Some(band) = prompt.band_width.filter(|_| self.semantic.usage().is_none()) else {
             return found;
         };
         let fusion = self.fusion.sharing(prompt.semantic_share);
-        let pruning = Pruning { fusion, trust: prompt.trust, limit: prompt.limit, band };
+        let pruning =
+            Pruning { fusion, readable_share: prompt.readable_share, limit: prompt.limit, band };
         let Some(mut kept) = pruning.kept(&found.raw) else { return found };
         if !named.is_empty() {
             let is_named = |at: &usize| named.binary_search(&found.rows[*at]).is_ok();
@@ -112,7 +116,7 @@ impl HybridRetriever {
         Found {
             rows: kept.iter().map(|&at| found.rows[at]).collect(),
             raw: found.raw.only(&kept),
-            typical: found.typical,
+            mean_cosine: found.mean_cosine,
         }
     }
 
@@ -140,7 +144,7 @@ impl Retriever for HybridRetriever {
         let start = Instant::now();
         let compared = found.rows.len();
         let named = self.keyword.named(prompt.text());
-        let Found { rows, raw, typical } = self.without_tail(found, prompt, &named);
+        let Found { rows, raw, mean_cosine } = self.without_tail(found, prompt, &named);
         let fuse = |scores: &PartScores, is_one| {
             self.fuse(Rows::Only(&rows), (&scores.cosines, &scores.keyword), prompt, is_one)
         };
@@ -154,7 +158,7 @@ impl Retriever for HybridRetriever {
         let mut candidates = candidates(rows, scores, &named);
         by_wording(prompt.reading, &mut candidates, self.keyword.tools());
         times.fuse = start.elapsed();
-        Ok(Retrieval { candidates, typical, times })
+        Ok(Retrieval { candidates, mean_cosine, times })
     }
 
     fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
@@ -231,15 +235,15 @@ mod tests {
         ] {
             let reading = Reading::verbatim(text);
             let whole = Prompt { clauses, ..Prompt::new(&reading, Some(&[0.8, 0.6]), limit) };
-            let best = |tail| {
-                let mut found = hybrid.retrieve(&Prompt { tail, ..whole }).unwrap();
+            let best = |band_width| {
+                let mut found = hybrid.retrieve(&Prompt { band_width, ..whole }).unwrap();
                 let count = found.candidates.len();
                 let evidence = evidence(&found, Fusion::default());
                 found
                     .candidates
                     .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
                 found.candidates.truncate(limit);
-                (found.candidates, (found.typical, evidence), count)
+                (found.candidates, (found.mean_cosine, evidence), count)
             };
             let (all, cut) = (best(None), best(Some(0.02)));
             assert_eq!((&all.0, all.1), (&cut.0, cut.1), "{text}");

@@ -49,7 +49,7 @@ impl RawScores {
 pub(super) struct Pruning {
     pub fusion: Fusion,
     /// The share of the prompt that the encoder can read, 0 to 1.
-    pub trust: f32,
+    pub readable_share: f32,
     pub limit: usize,
     /// The width of the policy's band, on the scale of the scores.
     pub band: f32,
@@ -114,11 +114,11 @@ impl Pruning {
     }
 
     fn least_totals(&self, scores: &PartScores, is_lifted: bool) -> Option<Vec<f32>> {
-        self.fusion.least_totals(&scores.cosines, &scores.keyword, (self.trust, is_lifted))
+        self.fusion.least_totals(&scores.cosines, &scores.keyword, (self.readable_share, is_lifted))
     }
 
     fn fuse(&self, scores: &PartScores, is_lifted: bool) -> Vec<(Score, Score)> {
-        let mut fused = self.fusion.apply(&scores.cosines, &scores.keyword, self.trust);
+        let mut fused = self.fusion.apply(&scores.cosines, &scores.keyword, self.readable_share);
         if is_lifted {
             self.fusion.lift_nearest(&mut fused);
         }

@@ -93,7 +93,7 @@ pub struct Prompt<'a> {
     /// The requests of a prompt that contains several; empty if it contains one.
     pub clauses: &'a [Clause<'a>],
     /// The share of the prompt that the encoder can read, 0 to 1.
-    pub trust: f32,
+    pub readable_share: f32,
     /// The learned semantic weight of the weighted fusion, 0 to 1. `None` uses the fusion's own.
     pub semantic_share: Option<f32>,
     /// The catalog rows to choose from.
@@ -104,7 +104,7 @@ pub struct Prompt<'a> {
     /// The width of the policy's band, on the scale of the scores, if only scores decide which
     /// candidates are in the answer. A retriever may then omit candidates that score too far below
     /// the best `limit`. `None` keeps them all.
-    pub tail: Option<f32>,
+    pub band_width: Option<f32>,
 }
 
 /// One of several requests in a prompt.
@@ -137,11 +137,11 @@ impl<'a> Prompt<'a> {
             reading,
             vector: vector.map(QueryVector::from),
             clauses: &[],
-            trust: 1.0,
+            readable_share: 1.0,
             semantic_share: None,
             rows: Rows::All,
             limit,
-            tail: None,
+            band_width: None,
         }
     }
 
@@ -216,7 +216,7 @@ pub struct Retrieval {
     /// The mean cosine of all requested rows, whether they are candidates or not. It measures how
     /// close the prompt is to the catalog as a whole. Only the hybrid strategy computes it;
     /// otherwise 0.
-    pub typical: f32,
+    pub mean_cosine: f32,
     pub times: StageTimes,
 }
 

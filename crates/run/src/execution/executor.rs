@@ -19,7 +19,7 @@ use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
 use super::output::{
-    self, AnswerStore, Estimate, Page, Shape, Sizes, Summarizer, Truncation, tokens_of,
+    self, AnswerStatistics, AnswerStore, Estimate, Page, Shape, Summarizer, Truncation, tokens_of,
 };
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
@@ -118,16 +118,16 @@ pub struct Executor {
     options: ExecutorOptions,
     breakers: Breakers,
     parameters: Arc<Parameters>,
-    sizes: Sizes,
+    statistics: AnswerStatistics,
     summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
 }
 
 impl Executor {
     pub fn new(servers: Servers, options: ExecutorOptions) -> Self {
         let breakers = Breakers::new(options.breakers.clone());
-        let (parameters, sizes) = (Arc::default(), Sizes::default());
+        let (parameters, statistics) = (Arc::default(), AnswerStatistics::default());
         let summarizer = RwLock::default();
-        Self { servers, options, breakers, parameters, sizes, summarizer }
+        Self { servers, options, breakers, parameters, statistics, summarizer }
     }
 
     /// Sets the summarizer for long texts of tools with [`CallHints::summarize`]; other long texts
@@ -170,13 +170,13 @@ impl Executor {
 
     /// The expected latency and length of an answer of the tool.
     pub fn estimate(&self, tool: &Tool) -> Estimate {
-        self.sizes.estimate(tool)
+        self.statistics.estimate(tool)
     }
 
     /// Updates the estimate from a past call, for example one from a log. `latency_ms` is in
     /// milliseconds; `chars` is the length of the answer in characters.
     pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
-        self.sizes.learn(tool, latency_ms, chars);
+        self.statistics.learn(tool, latency_ms, chars);
     }
 
     /// Replaces secrets in a text: those that this executor knows, and text that looks like a
@@ -198,7 +198,7 @@ impl Executor {
     }
 
     /// The error text of a tool, truncated for an agent and without secrets.
-    fn said(&self, text: &str) -> String {
+    fn error_text(&self, text: &str) -> String {
         const MOST_CHARS: usize = 2_000;
         let text: String = text.chars().take(MOST_CHARS).collect();
         self.options.redactor.clean(&text)
@@ -260,7 +260,7 @@ impl Executor {
         let summary = summarizer.filter(|_| shape == Shape::Text);
         let summary =
             summary.filter(|_| of_chars > most).zip(question).and_then(|(summarizer, asked)| {
-                aside(|| summarizer.summarize(&whole.text, asked, most - 100))
+                run_blocking(|| summarizer.summarize(&whole.text, asked, most - 100))
             });
         let summarized = summary.is_some();
         whole.text = match summary {
@@ -276,7 +276,7 @@ impl Executor {
 }
 
 /// Runs CPU-bound work without blocking other tasks, if the runtime has other threads.
-fn aside<T>(work: impl FnOnce() -> T) -> T {
+fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),

@@ -27,15 +27,15 @@ use serde_json::{Map, Value};
 pub use arguments::{
     ArgumentSources, PreparedArguments, Question, Source, TakenValue, UnusedMention,
 };
-pub use local_time::{LocalTime, NoLocalTime};
+pub use local_time::{LocalTime, LocalTimeError};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
-use arguments::NOT_SAID;
-use cue::Surroundings;
+use arguments::NOT_IN_PROMPT;
+use cue::PromptContext;
 use interpretation::Interpreter;
 use mention::{Mention, Scan};
-use plan::{Doubt, Plan};
+use plan::{OpenQuestion, Plan};
 use slot::{Kind, Slot};
 use time::Tense;
 use toolroute_catalog::Tool;
@@ -154,7 +154,7 @@ impl Prompt<'_> {
             .chain(text::words(&self.tool.description).into_iter().map(|word| word.lower))
             .map(|word| text::stem(&word))
             .collect();
-        let surroundings = Surroundings {
+        let context = PromptContext {
             text: self.sources.prompt,
             words: &words,
             mentions: &mentions,
@@ -167,7 +167,7 @@ impl Prompt<'_> {
                 || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
             has_time: has(Kind::Time),
         };
-        let mut plan = Plan::new(surroundings, self.slots, reader, &tool_words);
+        let mut plan = Plan::new(context, self.slots, reader, &tool_words);
         for (at, slot) in self.slots.iter().enumerate() {
             plan.is_given[at] = self.given.contains_key(&slot.path[0]);
         }
@@ -212,26 +212,28 @@ impl Prompt<'_> {
                 && let [(_, value)] = &slot.choices[..]
             {
                 let how = String::new();
-                plan.fills[at].push(plan::Fill {
+                plan.assignments[at].push(plan::Assignment {
                     value: value.clone(),
                     source: Source::Schema,
                     how,
                 });
             }
-            for (item, fill) in std::mem::take(&mut plan.fills[at]).into_iter().enumerate() {
+            for (item, assignment) in
+                std::mem::take(&mut plan.assignments[at]).into_iter().enumerate()
+            {
                 let name =
                     if slot.is_list { format!("{}/{item}", slot.name) } else { slot.name.clone() };
-                put(&mut arguments, slot, fill.value.clone());
+                put(&mut arguments, slot, assignment.value.clone());
                 sources.push(TakenValue {
                     name,
-                    value: fill.value,
-                    source: fill.source,
-                    how: fill.how,
+                    value: assignment.value,
+                    source: assignment.source,
+                    how: assignment.how,
                 });
             }
         }
         let missing = self.questions(&plan, &arguments);
-        let mentions = plan.surroundings.mentions.iter().zip(&plan.taken);
+        let mentions = plan.context.mentions.iter().zip(&plan.taken);
         let unused = mentions
             .filter(|(mention, taken)| {
                 !**taken && !matches!(mention.content, mention::Content::Unclear)
@@ -252,15 +254,17 @@ impl Prompt<'_> {
             });
             let object_is_there = slot.path.len() > 1 && arguments.contains_key(&slot.path[0]);
             let is_needed = slot.required || (object_is_there && slot.required_in_object);
-            let doubt = plan.doubts[at].clone();
+            let doubt = plan.open_questions[at].clone();
             if is_there
                 || plan.is_given[at]
                 || (doubt.is_none() && (!is_needed || slot.has_default))
             {
                 continue;
             }
-            let Doubt { why, candidates } =
-                doubt.unwrap_or_else(|| Doubt { why: NOT_SAID.to_owned(), candidates: Vec::new() });
+            let OpenQuestion { why, candidates } = doubt.unwrap_or_else(|| OpenQuestion {
+                why: NOT_IN_PROMPT.to_owned(),
+                candidates: Vec::new(),
+            });
             questions.push(Question { candidates, ..slot.question(&why) });
         }
         questions
@@ -307,7 +311,7 @@ fn tense(tool: &Tool) -> Tense {
     let words: Vec<String> = text::name_words(&tool.name).into_iter().map(singular).collect();
     let any = |among: &[&str]| words.iter().any(|word| among.contains(&word.as_str()));
     let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
-    if is_ahead { Tense::Ahead } else { Tense::Unknown }
+    if is_ahead { Tense::Future } else { Tense::Unknown }
 }
 
 /// Nouns for the tool's results: the plurals in the first sentence of its description, in the

@@ -66,7 +66,7 @@ const MOST_CANDIDATES: usize = 5;
 
 /// The fallbacks for a requested tool, in addition to those that the catalog declares.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct StandIns<'a> {
+pub struct Fallbacks<'a> {
     /// Fallbacks that the request names, in the order in which they are tried.
     pub named: &'a [Arc<Tool>],
     /// The most similar tools. Empty unless the user enables such fallbacks: of two similar
@@ -92,7 +92,11 @@ impl Candidate {
 /// follow that satisfy the same types of obligations. Fallbacks by meaning come last.
 ///
 /// No tool appears twice, and there are at most five candidates.
-pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>) -> Vec<Candidate> {
+pub fn candidates(
+    asked: &Arc<Tool>,
+    catalog: &Catalog,
+    fallbacks: Fallbacks<'_>,
+) -> Vec<Candidate> {
     let mut chain = vec![Candidate::asked(Arc::clone(asked))];
     let mut add = |tool: &Arc<Tool>, origin, safe_after_write| {
         let is_known = chain.iter().any(|candidate| candidate.tool.id == tool.id);
@@ -100,7 +104,7 @@ pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>)
             chain.push(Candidate { tool: Arc::clone(tool), origin, safe_after_write });
         }
     };
-    for tool in stand_ins.named {
+    for tool in fallbacks.named {
         add(tool, Origin::Declared, false);
     }
     for fallback in &asked.routing.fallbacks {
@@ -109,12 +113,12 @@ pub fn candidates(asked: &Arc<Tool>, catalog: &Catalog, stand_ins: StandIns<'_>)
             add(&catalog.tools()[row as usize], Origin::Declared, fallback.safe_after_write);
         }
     }
-    if stand_ins.named.is_empty() && asked.routing.fallbacks.is_empty() {
+    if fallbacks.named.is_empty() && asked.routing.fallbacks.is_empty() {
         for tool in same_type(asked, catalog) {
             add(tool, Origin::SameType, false);
         }
     }
-    for near in stand_ins.by_meaning.iter().filter(|near| may_answer_by_meaning(asked, near)) {
+    for near in fallbacks.by_meaning.iter().filter(|near| may_answer_by_meaning(asked, near)) {
         add(&near.tool, Origin::ByMeaning, false);
     }
     chain
@@ -260,10 +264,10 @@ mod tests {
         assert!(map_arguments(&search, &none, &given).is_none(), "what is asked would be lost");
     }
 
-    fn chain(asked: &Arc<Tool>, others: &[&Arc<Tool>], stand_ins: StandIns<'_>) -> Vec<String> {
+    fn chain(asked: &Arc<Tool>, others: &[&Arc<Tool>], fallbacks: Fallbacks<'_>) -> Vec<String> {
         let tools = others.iter().chain([&asked]).map(|tool| tool.as_ref().clone()).collect();
         let catalog = Catalog::from_tools(tools).catalog;
-        let chain = candidates(asked, &catalog, stand_ins);
+        let chain = candidates(asked, &catalog, fallbacks);
         chain.iter().map(|candidate| candidate.tool.name.clone()).collect()
     }
 
@@ -274,12 +278,12 @@ mod tests {
     #[test]
     fn nobody_stands_in_whom_nobody_named() {
         let (asked, twin) = (tool("a", true, text("query")), tool("b", true, text("query")));
-        assert_eq!(chain(&asked, &[&twin], StandIns::default()), ["a"]);
+        assert_eq!(chain(&asked, &[&twin], Fallbacks::default()), ["a"]);
         let by_meaning = &[near(&twin)];
-        let opted_in = StandIns { by_meaning, ..StandIns::default() };
+        let opted_in = Fallbacks { by_meaning, ..Fallbacks::default() };
         assert_eq!(chain(&asked, &[&twin], opted_in), ["a", "b"]);
         let far = &[Neighbor { similarity: 0.5, ..near(&twin) }];
-        let opted_in = StandIns { by_meaning: far, ..StandIns::default() };
+        let opted_in = Fallbacks { by_meaning: far, ..Fallbacks::default() };
         assert_eq!(chain(&asked, &[&twin], opted_in), ["a"]);
     }
 
@@ -292,13 +296,13 @@ mod tests {
         let typed = Arc::new(typed);
         let [declared, named] = ["declared", "named"].map(|name| tool(name, true, text("query")));
         let all = [&declared, &named, &typed];
-        let of_type = chain(&Arc::new(asked.clone()), &all, StandIns::default());
+        let of_type = chain(&Arc::new(asked.clone()), &all, Fallbacks::default());
         assert_eq!(of_type, ["a", "typed"]);
         asked.routing.fallbacks = vec!["web__gone".into(), "web__declared".into()];
         let asked = Arc::new(asked);
-        assert_eq!(chain(&asked, &all, StandIns::default()), ["a", "declared"]);
+        assert_eq!(chain(&asked, &all, Fallbacks::default()), ["a", "declared"]);
         let named = std::slice::from_ref(&named);
-        let request = StandIns { named, ..StandIns::default() };
+        let request = Fallbacks { named, ..Fallbacks::default() };
         assert_eq!(chain(&asked, &all, request), ["a", "named", "declared"]);
     }
 
@@ -309,7 +313,7 @@ mod tests {
             [(&read, &write), (&write, &read), (&write, &tool("c", false, text("query")))]
         {
             let by_meaning = &[near(other)];
-            let opted_in = StandIns { by_meaning, ..StandIns::default() };
+            let opted_in = Fallbacks { by_meaning, ..Fallbacks::default() };
             assert_eq!(chain(asked, &[other], opted_in).len(), 1);
         }
     }

@@ -225,32 +225,32 @@ pub struct Fault {
     /// answer.
     pub detail: String,
     /// A description that an answer may contain. Without one, the description of `kind` is used.
-    pub told: Option<String>,
+    pub public_message: Option<String>,
 }
 
 impl Fault {
     /// A failure before anything was sent.
     pub fn before(kind: FaultKind, detail: impl fmt::Display) -> Self {
-        Self { kind, reached: false, detail: detail.to_string(), told: None }
+        Self { kind, reached: false, detail: detail.to_string(), public_message: None }
     }
 
     /// A failure after the call was sent, or may have been.
     pub fn after(kind: FaultKind, detail: impl fmt::Display) -> Self {
-        Self { kind, reached: true, detail: detail.to_string(), told: None }
+        Self { kind, reached: true, detail: detail.to_string(), public_message: None }
     }
 }
 
 impl Fault {
     /// Sets a description that is safe to show.
     #[must_use]
-    pub fn telling(mut self, told: impl Into<String>) -> Self {
-        self.told = Some(told.into());
+    pub fn with_public_message(mut self, public_message: impl Into<String>) -> Self {
+        self.public_message = Some(public_message.into());
         self
     }
 
     /// A description that is safe to show: it contains nothing that the server said.
-    pub fn told(&self) -> String {
-        self.told.clone().unwrap_or_else(|| self.kind.to_string())
+    pub fn public_message(&self) -> String {
+        self.public_message.clone().unwrap_or_else(|| self.kind.to_string())
     }
 }
 

@@ -99,7 +99,7 @@ struct ServerState {
     state: Arc<Mutex<State>>,
     born: Instant,
     /// The arrival of the server's latest message, in milliseconds since `born`.
-    heard: AtomicU64,
+    last_message: AtomicU64,
     watcher: Watcher,
     /// Set when the server is closed, so that nothing waits for its start any longer.
     closing: watch::Sender<bool>,
@@ -143,7 +143,7 @@ impl McpServer {
             options,
             state: Arc::default(),
             born: Instant::now(),
-            heard: AtomicU64::new(0),
+            last_message: AtomicU64::new(0),
             closing: watch::Sender::new(false),
         };
         Self { shared: Arc::new(shared) }
@@ -159,9 +159,9 @@ impl Invoker for McpServer {
             unfinished.done();
             match &answered {
                 Err(fault) if matches!(fault.kind, FaultKind::Broken | FaultKind::Flooding) => {
-                    self.shared.lost(&connection).await;
+                    self.shared.record_loss(&connection).await;
                 }
-                _ => self.shared.worked().await,
+                _ => self.shared.record_success().await,
             }
             answered
         })
@@ -191,7 +191,7 @@ impl Invoker for McpServer {
             let said = || Err(Fault::after(FaultKind::Timeout, format!("no answer to {method}")));
             let answered = asked.unwrap_or_else(|_| said());
             if answered.is_ok() {
-                self.shared.hear();
+                self.shared.record_message();
             }
             answered
         })
@@ -218,12 +218,12 @@ impl ServerState {
     async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Fault> {
         let mut state = Arc::clone(&self.state).lock_owned().await;
         if let Some(up) = state.up.clone() {
-            if up.is_open() && self.is_heard(&up).await {
+            if up.is_open() && self.is_responsive(&up).await {
                 return Ok(up);
             }
             state.up = None;
             match up.dropped() {
-                Some(because) => leave_alone(&mut state, because),
+                Some(because) => pause_after_drop(&mut state, because),
                 None => self.count_failure(&mut state, "the connection is gone"),
             }
             drop(up);
@@ -278,7 +278,7 @@ impl ServerState {
                 Ok(opened) => opened.map_err(|unopened| self.not_opened(unopened)),
                 Err(_) => {
                     let said = format!("no handshake in {limit:?}");
-                    Err(Fault::before(FaultKind::Timeout, &said).telling(said))
+                    Err(Fault::before(FaultKind::Timeout, &said).with_public_message(said))
                 }
             },
         };
@@ -287,13 +287,13 @@ impl ServerState {
                 let connection = Arc::new(connection);
                 state.up = Some(Arc::clone(&connection));
                 state.dropped = None;
-                self.hear();
+                self.record_message();
                 self.watcher.tell(Changed::Connected);
                 Ok(connection)
             }
             Err(fault) => {
                 match fault.kind {
-                    FaultKind::Flooding => leave_alone(&mut state, &fault.detail),
+                    FaultKind::Flooding => pause_after_drop(&mut state, &fault.detail),
                     _ => self.count_failure(&mut state, &fault.detail),
                 }
                 Err(fault)
@@ -312,7 +312,7 @@ impl ServerState {
         };
         let fault = Fault::before(kind, self.redactor.clean(&said));
         match told {
-            Some(told) => fault.telling(self.redactor.clean(&told)),
+            Some(told) => fault.with_public_message(self.redactor.clean(&told)),
             None => fault,
         }
     }
@@ -328,19 +328,19 @@ impl ServerState {
         tracing::debug!(server = %self.name, failures = state.failures, said, "lost");
     }
 
-    async fn lost(&self, connection: &Arc<Connection>) {
+    async fn record_loss(&self, connection: &Arc<Connection>) {
         let mut state = self.state.lock().await;
         if state.up.as_ref().is_some_and(|up| Arc::ptr_eq(up, connection)) {
             state.up = None;
             match connection.dropped() {
-                Some(because) => leave_alone(&mut state, because),
+                Some(because) => pause_after_drop(&mut state, because),
                 None => self.count_failure(&mut state, "the connection broke"),
             }
         }
     }
 
-    async fn worked(&self) {
-        self.hear();
+    async fn record_success(&self) {
+        self.record_message();
         let mut state = self.state.lock().await;
         state.failures = 0;
         if state.dropped.is_none() {
@@ -348,14 +348,14 @@ impl ServerState {
         }
     }
 
-    fn hear(&self) {
+    fn record_message(&self) {
         let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.heard.store(now, Ordering::Relaxed);
+        self.last_message.store(now, Ordering::Relaxed);
     }
 
     /// Whether the server sent a message recently or answers a ping.
-    async fn is_heard(&self, connection: &Connection) -> bool {
-        let heard = Duration::from_millis(self.heard.load(Ordering::Relaxed));
+    async fn is_responsive(&self, connection: &Connection) -> bool {
+        let heard = Duration::from_millis(self.last_message.load(Ordering::Relaxed));
         if self.born.elapsed().saturating_sub(heard) < self.options.idle_before_check {
             return true;
         }
@@ -366,14 +366,14 @@ impl ServerState {
         let asked = tokio::time::timeout(self.options.check_timeout, connection.ping()).await;
         let is_there = asked.unwrap_or(false);
         if is_there {
-            self.hear();
+            self.record_message();
         }
         is_there
     }
 }
 
 /// Pauses the server for [`DROPPED_PAUSE`], because it would flood the connection again.
-fn leave_alone(state: &mut State, because: &str) {
+fn pause_after_drop(state: &mut State, because: &str) {
     state.dropped = Some(because.to_owned());
     state.not_before = Some(Instant::now() + DROPPED_PAUSE);
 }
@@ -399,7 +399,7 @@ impl Drop for CallWatch<'_> {
         runtime.spawn(async move {
             if !shared.answers(&connection).await {
                 tracing::info!(server = %shared.name, "does not answer at all; ending it");
-                shared.lost(&connection).await;
+                shared.record_loss(&connection).await;
                 connection.close(Duration::ZERO).await;
             }
         });
@@ -443,7 +443,7 @@ mod tests {
         let server = McpServer::stdio("gone", gone, McpOptions::default());
         {
             let mut state = server.shared.state.lock().await;
-            leave_alone(&mut state, "it sent too much");
+            pause_after_drop(&mut state, "it sent too much");
         }
         let flooding = server.prepare().await.unwrap_err();
         assert_eq!(flooding.kind, FaultKind::Flooding);

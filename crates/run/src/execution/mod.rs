@@ -85,10 +85,10 @@ pub use executor::{
     DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
 };
 pub use extraction::{
-    ArgumentSources, LocalTime, NoLocalTime, PreparedArguments, Question, Source, TakenValue,
+    ArgumentSources, LocalTime, LocalTimeError, PreparedArguments, Question, Source, TakenValue,
     UnusedMention, prepare_arguments,
 };
-pub use fallback::{Candidate, Conditions, Neighbor, Origin, StandIns, candidates, map_arguments};
+pub use fallback::{Candidate, Conditions, Fallbacks, Neighbor, Origin, candidates, map_arguments};
 #[cfg(feature = "mcp")]
 pub use http::HttpOperations;
 pub use invoker::{

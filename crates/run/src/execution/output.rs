@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(super) use size::chars_of;
-pub use size::{Estimate, Sizes, tokens_of};
+pub use size::{AnswerStatistics, Estimate, tokens_of};
 pub use store::{AnswerStore, Page};
 pub use summary::{Extractive, Score, Summarizer};
 

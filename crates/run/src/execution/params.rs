@@ -151,7 +151,7 @@ impl Parameters {
             return Ok(prepared);
         }
         let (given, validator) = (&into_members(value), compiled.validator.as_deref());
-        let example = example::Ask { root, given, hints, validator }.example();
+        let example = example::ExampleRequest { root, given, hints, validator }.example();
         Err(Box::new(Clarification { missing, unfit, example }))
     }
 

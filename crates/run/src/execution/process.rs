@@ -103,7 +103,8 @@ impl Invoker for ProcessTools {
     }
 
     fn prepare(&self) -> Pending<'_, Result<(), Fault>> {
-        let missing = |said: String| Fault::before(FaultKind::Unreachable, &said).telling(said);
+        let missing =
+            |said: String| Fault::before(FaultKind::Unreachable, &said).with_public_message(said);
         Box::pin(std::future::ready(self.program.check(&self.options).map_err(missing)))
     }
 

@@ -117,10 +117,10 @@ pub struct Attempt {
     /// The error text of the tool or its server, without secrets, for an agent that corrects its
     /// call. Never shown to a person.
     #[serde(skip)]
-    pub said: Option<String>,
+    pub error_text: Option<String>,
     /// The whole error answer of the tool, without secrets, for the same purpose.
     #[serde(skip)]
-    pub own: Option<Box<Answer>>,
+    pub error_answer: Option<Box<Answer>>,
     /// The ids of the raw errors in the log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub error_ids: Vec<String>,

@@ -11,13 +11,13 @@ const EXACT: u64 = 1 << 53;
 
 /// Returns the value of a JSON text, or `None` if the value would not represent the text exactly:
 /// duplicate members, rounded numbers, nesting beyond the parser's limit, invalid JSON.
-pub(super) fn faithful(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().map(|Faithful(value)| value)
+pub(super) fn parse_exact(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().map(|Exact(value)| value)
 }
 
-struct Faithful(Value);
+struct Exact(Value);
 
-impl<'de> Deserialize<'de> for Faithful {
+impl<'de> Deserialize<'de> for Exact {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(Reader).map(Self)
     }
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Faithful(item)) = items.next_element()? {
+        while let Some(Exact(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(list.into())
@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while let Some((name, Faithful(value))) = members.next_entry::<String, Faithful>()? {
+        while let Some((name, Exact(value))) = members.next_entry::<String, Exact>()? {
             if map.insert(name, value).is_some() {
                 return Err(A::Error::custom("two members of one name"));
             }
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn only_texts_that_say_no_more_than_their_value_are_read() {
-        assert!(faithful(r#"{"a": [1, -2.5, "x", null, true, {}]}"#).is_some());
+        assert!(parse_exact(r#"{"a": [1, -2.5, "x", null, true, {}]}"#).is_some());
         for text in
             [r#"{"a": {"b": 1, "b": 2}}"#, "[9007199254740993]", "[-9223372036854775808]", "{"]
         {
-            assert_eq!(faithful(text), None, "{text}");
+            assert_eq!(parse_exact(text), None, "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::canonical::faithful;
+use super::canonical::parse_exact;
 use toolroute_catalog::Tool;
 use toolroute_vectors::durable::sha256_hex;
 
@@ -17,7 +17,7 @@ const UNHASHED_BEFORE: [&str; 2] = ["_meta", "icons"];
 
 /// The members that only describe the tool, so that no call depends on them. Descriptions of
 /// parameters are part of the schema and do not belong here.
-const WORDS: [&str; 3] = ["title", "description", "mcp/annotations/title"];
+const DESCRIPTIVE_FIELDS: [&str; 3] = ["title", "description", "mcp/annotations/title"];
 
 /// A tool's definition in canonical form (RFC 8785), and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Definition {
 fn fields(tool: &str) -> Map<String, Value> {
     let raw: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
         serde_json::from_str(tool).unwrap_or_default();
-    let value = |text: &str| faithful(text).unwrap_or_else(|| json!({"as_written": text}));
+    let value = |text: &str| parse_exact(text).unwrap_or_else(|| json!({"as_written": text}));
     raw.into_iter().map(|(name, raw)| (name, value(raw.get()))).collect()
 }
 
@@ -97,7 +97,8 @@ pub struct FieldChange {
 /// Whether two definitions differ only in descriptions of the tool.
 pub(super) fn is_reworded(before: &Value, after: &Value) -> bool {
     let found = changes(before, after);
-    !found.is_empty() && found.iter().all(|change| WORDS.contains(&change.path.as_str()))
+    !found.is_empty()
+        && found.iter().all(|change| DESCRIPTIVE_FIELDS.contains(&change.path.as_str()))
 }
 
 /// Returns all places at which two definitions differ, by path.

@@ -22,11 +22,11 @@ const KEPT_BYTES: usize = 1 << 18;
 
 /// The time in seconds for which a tool is a newcomer: two weeks, in which a hostile server would
 /// have to stay unnoticed.
-const NEWCOMER: u64 = 14 * 24 * 3600;
+const NEWCOMER_SECONDS: u64 = 14 * 24 * 3600;
 
 /// Tools that are listed within this time in seconds after the first of all tools belong to the
 /// initial set-up and are not newcomers.
-const SETTING_UP: u64 = 24 * 3600;
+const SETUP_SECONDS: u64 = 24 * 3600;
 
 /// Pins by server, and then by the tool's name on that server.
 pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
@@ -63,8 +63,8 @@ impl Pin {
     pub fn is_newcomer(&self, oldest: u64, now: u64) -> bool {
         let is_approved = self.agreed.as_ref().is_some_and(|seen| seen.approved);
         let since =
-            self.since.filter(|since| !is_approved && since.saturating_sub(oldest) > SETTING_UP);
-        since.is_some_and(|since| now.saturating_sub(since) < NEWCOMER)
+            self.since.filter(|since| !is_approved && since.saturating_sub(oldest) > SETUP_SECONDS);
+        since.is_some_and(|since| now.saturating_sub(since) < NEWCOMER_SECONDS)
     }
 }
 

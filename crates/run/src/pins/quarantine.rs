@@ -12,7 +12,7 @@ use toolroute_catalog::{Tool, ToolId};
 
 /// The decision on one tool.
 pub(super) enum Verdict {
-    Taken,
+    Accepted,
     /// Only descriptions have changed.
     Reworded(Vec<FieldChange>),
     /// It has members that older pins did not hash.
@@ -93,7 +93,8 @@ pub enum Reason {
     Changed,
     New,
     /// The server lists another tool of the same name before it.
-    Twice,
+    #[serde(rename = "twice")]
+    Duplicate,
 }
 
 impl QuarantinedTool {
@@ -110,14 +111,14 @@ impl QuarantinedTool {
                 "it is new; `toolroute pins diff {id}{pins}` shows it, \
                  `toolroute pins approve {id}{pins}` lets it in"
             ),
-            Reason::Twice => "its server lists two tools of this name".to_owned(),
+            Reason::Duplicate => "its server lists two tools of this name".to_owned(),
         }
     }
 }
 
 impl fmt::Display for QuarantinedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let done = if self.reason == Reason::Twice { "left out" } else { "held back" };
+        let done = if self.reason == Reason::Duplicate { "left out" } else { "held back" };
         write!(f, "`{}` is {done}: {}", self.id, self.because())
     }
 }
@@ -138,7 +139,7 @@ impl PinCheck {
             }
             Verdict::Reworded(changes) => self.reworded.push(Rewording { id, server, changes }),
             Verdict::Repinned => self.repinned.push(id),
-            Verdict::Taken => {}
+            Verdict::Accepted => {}
         }
         self.accepted.push(tool);
     }

@@ -31,7 +31,8 @@ impl Pins {
                 let notes = notes(server, &checked);
                 // Of two tools with one name, the first is accepted. No approval lets in the
                 // second, so it is left out here.
-                let held = checked.quarantined.into_iter().filter(|h| h.reason != Reason::Twice);
+                let held =
+                    checked.quarantined.into_iter().filter(|h| h.reason != Reason::Duplicate);
                 let held = held.map(|held| (held.because(), held.tool));
                 let held = held.map(|(because, tool)| (tool, because)).collect();
                 Screened { accepted: checked.accepted, held, notes }

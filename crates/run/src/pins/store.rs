@@ -177,8 +177,8 @@ impl Pins {
     /// identify the server: an entry with the same name and another fingerprint is another server,
     /// with definitions of its own.
     pub fn key(server: &str, fingerprint: &str) -> String {
-        let print: String = fingerprint.chars().take(PRINT_DIGITS).collect();
-        format!("{server}@{print:0>PRINT_DIGITS$}")
+        let print: String = fingerprint.chars().take(FINGERPRINT_DIGITS).collect();
+        format!("{server}@{print:0>FINGERPRINT_DIGITS$}")
     }
 
     /// Separates the tools that a server lists into those that may be used and those that are held
@@ -204,10 +204,11 @@ impl Pins {
         // This happens before the file is locked, and on all cores, because it is most of the work
         // at start-up.
         let listed: Vec<_> = tools.par_iter().map(|tool| ListedTool::of(tool, pin(tool))).collect();
-        let parted = self.parted((&before, now), server, (tools.clone(), listed.clone()));
-        let (checked, None) = parted else {
-            let part =
-                |servers: &ByServer| Ok(self.parted((servers, now), server, (tools, listed)));
+        let result = self.check_against((&before, now), server, (tools.clone(), listed.clone()));
+        let (checked, None) = result else {
+            let part = |servers: &ByServer| {
+                Ok(self.check_against((servers, now), server, (tools, listed)))
+            };
             return self.kept.update(&self.path, part);
         };
         // No pin changed. This is the usual case, and works with a read-only file too.
@@ -215,7 +216,7 @@ impl Pins {
     }
 
     /// Checks the tools, and returns the changed pins if any changed.
-    fn parted(
+    fn check_against(
         &self,
         (servers, now): (&ByServer, u64),
         server: &str,
@@ -239,7 +240,7 @@ impl Pins {
                 }
                 verdict
             } else {
-                Verdict::Held(Reason::Twice)
+                Verdict::Held(Reason::Duplicate)
             };
             checked.add((server_name(server), self.file_in_commands()), tool, verdict);
         }
@@ -257,7 +258,7 @@ impl Pins {
             if pin.held.is_none() && self.mode == Mode::FirstUse {
                 pin.since = Some(now);
                 pin.agreed = Some(listed.seen(tool));
-                return Verdict::Taken;
+                return Verdict::Accepted;
             }
             return hold(pin, Reason::New, (tool, listed));
         };
@@ -274,7 +275,7 @@ impl Pins {
                 agreed.tool_sha256 = Some(listed.shortcut);
             }
             pin.held = None;
-            return if is_whole { Verdict::Taken } else { Verdict::Repinned };
+            return if is_whole { Verdict::Accepted } else { Verdict::Repinned };
         }
         let before = agreed.definition();
         let seen = listed.seen(tool);
@@ -289,7 +290,7 @@ impl Pins {
             pin.since = Some(now);
             return Verdict::Reworded(definition::changes(&before, &after));
         }
-        hold_as(pin, Reason::Changed, seen)
+        hold_definition(pin, Reason::Changed, seen)
     }
 
     /// Approves tools that are held back and newcomers, and returns their ids.
@@ -365,11 +366,11 @@ fn hold(pin: &mut Pin, why: Reason, (tool, listed): (&Tool, ListedTool)) -> Verd
     // Computing a definition is most of a check's cost, and not needed if this one is already held.
     match pin.held.as_ref().is_some_and(|held| held.sha256 == listed.sha256) {
         true => Verdict::Held(why),
-        false => hold_as(pin, why, listed.seen(tool)),
+        false => hold_definition(pin, why, listed.seen(tool)),
     }
 }
 
-fn hold_as(pin: &mut Pin, why: Reason, seen: PinnedDefinition) -> Verdict {
+fn hold_definition(pin: &mut Pin, why: Reason, seen: PinnedDefinition) -> Verdict {
     if pin.held.as_ref().is_none_or(|held| held.sha256 != seen.sha256) {
         pin.held = Some(seen);
     }
@@ -437,11 +438,12 @@ fn find(servers: &ByServer, id: &str, file: Option<&Path>) -> Result<Vec<(String
 }
 
 /// The number of digits that [`Pins::key`] adds.
-const PRINT_DIGITS: usize = 16;
+const FINGERPRINT_DIGITS: usize = 16;
 
 /// Returns the server's name from a key.
 fn server_name(key: &str) -> &str {
-    let is_print =
-        |end: &str| end.len() == PRINT_DIGITS && end.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_print = |end: &str| {
+        end.len() == FINGERPRINT_DIGITS && end.bytes().all(|digit| digit.is_ascii_hexdigit())
+    };
     key.rsplit_once('@').filter(|(_, end)| is_print(end)).map_or(key, |(name, _)| name)
 }

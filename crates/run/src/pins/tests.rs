@@ -203,7 +203,7 @@ fn of_two_tools_of_one_name_the_first_counts() {
     for _ in 0..2 {
         let checked = pins.check("files", vec![tool(SCHEMA), other.clone()]).unwrap();
         assert_eq!(checked.accepted.len(), 1);
-        assert_eq!(checked.quarantined[0].reason, Reason::Twice);
+        assert_eq!(checked.quarantined[0].reason, Reason::Duplicate);
     }
 }
 

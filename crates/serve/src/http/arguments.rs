@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
-use toolroute_run::execution::{ArgumentSources, LocalTime, NoLocalTime};
+use toolroute_run::execution::{ArgumentSources, LocalTime, LocalTimeError};
 use utoipa::ToSchema;
 
 use super::extract::Body;
@@ -65,7 +65,7 @@ pub struct ArgumentsDoc {
 pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
     match now {
         Some(now) => {
-            now.parse().map_err(|error: NoLocalTime| ApiError::bad_request(error.to_string()))
+            now.parse().map_err(|error: LocalTimeError| ApiError::bad_request(error.to_string()))
         }
         None => Ok(LocalTime::of_this_machine()),
     }

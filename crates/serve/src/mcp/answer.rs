@@ -31,7 +31,7 @@ pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResul
 
 /// The tool's own error if it reported one, and the results of the fallbacks.
 fn failed(asked: &Tool, report: &Report) -> CallToolResult {
-    let mut owns = report.attempts.iter().filter_map(|attempt| attempt.own.as_deref());
+    let mut owns = report.attempts.iter().filter_map(|attempt| attempt.error_answer.as_deref());
     let Some(own) = owns.find(|own| own.tool == asked.id) else {
         return error(message_of(report, |_| true));
     };
@@ -62,7 +62,7 @@ pub fn error(said: impl Into<String>) -> CallToolResult {
 }
 
 fn own_words(attempt: &Attempt) -> Option<&str> {
-    attempt.said.as_deref().map(str::trim).filter(|words| !words.is_empty())
+    attempt.error_text.as_deref().map(str::trim).filter(|words| !words.is_empty())
 }
 
 fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult {

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_run::execution::{
-    Arguments, Candidate, Event, Neighbor, Page, Report, Request, StandIns, candidates,
+    Arguments, Candidate, Event, Fallbacks, Neighbor, Page, Report, Request, candidates,
 };
 use toolroute_session::{Session, neighbors};
 
@@ -90,8 +90,8 @@ impl Service {
             true => self.near(tool).await?,
             false => Arc::default(),
         };
-        let stand_ins = StandIns { by_meaning: &near, ..StandIns::default() };
-        let mut chain = candidates(tool, &self.engine.catalog(), stand_ins);
+        let fallbacks = Fallbacks { by_meaning: &near, ..Fallbacks::default() };
+        let mut chain = candidates(tool, &self.engine.catalog(), fallbacks);
         let view = self.view(call.profile)?;
         chain.retain(|candidate| candidate.tool.id == tool.id || view.admits(&candidate.tool));
         Ok(chain)

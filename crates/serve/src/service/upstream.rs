@@ -271,7 +271,7 @@ impl Service {
             Some(Err(fault)) => {
                 // The details are for the log, because a client must not read the server's text.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
-                Err(Error::Unavailable { server: name.to_owned(), because: fault.told() })
+                Err(Error::Unavailable { server: name.to_owned(), because: fault.public_message() })
             }
             None => Err(Error::Unavailable {
                 server: name.to_owned(),
@@ -295,10 +295,10 @@ impl Service {
     async fn callable(&self, name: &str) -> Result<(), Error> {
         let invoker = self.executor().and_then(|executor| executor.servers().get(name));
         let Some(invoker) = invoker else { return Ok(()) };
-        invoker
-            .prepare()
-            .await
-            .map_err(|fault| Error::Unavailable { server: name.to_owned(), because: fault.told() })
+        invoker.prepare().await.map_err(|fault| Error::Unavailable {
+            server: name.to_owned(),
+            because: fault.public_message(),
+        })
     }
 
     /// Replaces the server's tools, one server at a time, and sends notices of the changes.
@@ -325,7 +325,7 @@ impl Service {
             Some(keep) => keep(server, tools),
             None => tools,
         };
-        let Admission { tools, hidden } = Self::admitted(&self.options, server, tools);
+        let Admission { tools, hidden } = Self::admit_tools(&self.options, server, tools);
         let tools = self.changes().over(server, tools);
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {

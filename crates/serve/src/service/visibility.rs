@@ -48,7 +48,11 @@ fn any_id(server: &str) -> String {
 impl Service {
     /// Splits a server's list by permissions and pins. Every list passes through here before it
     /// enters a catalog, whether it is read from a file or received from the server.
-    pub(crate) fn admitted(options: &ServiceOptions, server: &str, tools: Vec<Tool>) -> Admission {
+    pub(crate) fn admit_tools(
+        options: &ServiceOptions,
+        server: &str,
+        tools: Vec<Tool>,
+    ) -> Admission {
         let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
         let mut hidden = HiddenTools::default();
         let listed = tools.len();
@@ -105,7 +109,9 @@ impl Service {
             |name: &str| !needs_approval && (allow.is_empty() || allow.matches(&any_id(name)));
         let is_open = |name: &str| match tools.get(name) {
             Some(is_open) => *is_open,
-            None => may_be_open(name) && !self.hides(name) && self.may_be_named(view, name),
+            None => {
+                may_be_open(name) && !self.has_hidden_tools(name) && self.may_be_named(view, name)
+            }
         };
         let names = self.servers().into_iter().map(|state| state.name);
         Ok(names.filter(|name| is_open(name)).collect())
@@ -148,7 +154,7 @@ impl Service {
     }
 
     /// Whether any tool of the server is hidden.
-    fn hides(&self, server: &str) -> bool {
+    fn has_hidden_tools(&self, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         hidden.get(server).is_some_and(|hidden| !hidden.is_empty())
     }
@@ -236,7 +242,7 @@ mod tests {
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
         assert_eq!(visible(&open, None), ["fs", "web", "new", "held"]);
-        assert!(open.hides("held"));
+        assert!(open.has_hidden_tools("held"));
         assert_eq!(visible(&open, Some("reads")), ["fs", "new"]);
         let deny = Patterns::new(["fs__*", "n*"]).unwrap();
         let permissions = Permissions { deny, ..Permissions::default() };
@@ -254,15 +260,15 @@ mod tests {
             permissions: Permissions { deny, ..Permissions::default() },
             ..ServiceOptions::default()
         };
-        let all = Service::admitted(&options, "fs", tools.clone());
+        let all = Service::admit_tools(&options, "fs", tools.clone());
         assert_eq!((all.tools.len(), all.hidden.held.len(), all.hidden.forbidden), (2, 0, 1));
         let folder = tempfile::tempdir().unwrap();
         let pins = Pins::new(folder.path().join("pins.json"), Mode::Strict);
         let (fingerprints, notes) = (Default::default(), Notes::new(|_| {}));
         options.screening = Some(Screening { pins: pins.clone(), fingerprints, notes });
-        Service::admitted(&options, "fs", tools.clone());
+        Service::admit_tools(&options, "fs", tools.clone());
         pins.approve(&Approve::Tool { id: "fs__read".into(), sha256: None }).unwrap();
-        let some = Service::admitted(&options, "fs", tools);
+        let some = Service::admit_tools(&options, "fs", tools);
         assert_eq!((some.tools.len(), some.hidden.forbidden), (1, 1));
         assert_eq!(some.hidden.held, ["fs__new".to_owned()].into());
         assert_eq!(some.hidden.tools.len(), 1);

@@ -90,7 +90,7 @@ const SUFFIX: &str = ".toolroute-new";
 
 /// Maximum number of characters of the original file name in the name of the temporary file. A
 /// character has up to four bytes, and a file name at most 255.
-const MOST_OF_A_NAME: usize = 50;
+const MAX_NAME_CHARS: usize = 50;
 
 /// Age from which a temporary file is considered abandoned by a writer that was killed.
 const STALE: Duration = Duration::from_secs(900);
@@ -99,7 +99,7 @@ const STALE: Duration = Duration::from_secs(900);
 /// earlier writers can be recognised.
 fn prefix_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format!(".{}.", name.chars().take(MOST_OF_A_NAME).collect::<String>())
+    format!(".{}.", name.chars().take(MAX_NAME_CHARS).collect::<String>())
 }
 
 /// Removes temporary files that killed writers of the same file left behind. Failures are ignored.

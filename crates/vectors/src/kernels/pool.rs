@@ -44,7 +44,7 @@ pub struct Pool {
     alone: AtomicU32,
     next_alone: AtomicU32,
     /// Number of consecutive shared prompts without a delay.
-    calm: AtomicU32,
+    undelayed_prompts: AtomicU32,
 }
 
 struct Shared {
@@ -96,7 +96,7 @@ impl Pool {
             turn: Mutex::new(()),
             alone: AtomicU32::new(0),
             next_alone: AtomicU32::new(ALONE),
-            calm: AtomicU32::new(0),
+            undelayed_prompts: AtomicU32::new(0),
         }
     }
 
@@ -118,7 +118,7 @@ impl Pool {
             self.alone.store(alone - 1, Ordering::Relaxed);
             return None;
         }
-        self.calm.fetch_add(1, Ordering::Relaxed);
+        self.undelayed_prompts.fetch_add(1, Ordering::Relaxed);
         Some(PoolGuard {
             pool: self,
             meetings: Cell::default(),
@@ -128,11 +128,15 @@ impl Pool {
     }
 
     /// Makes the next prompts use a single thread.
-    fn held_up(&self) {
-        let calm = self.calm.swap(0, Ordering::Relaxed);
+    fn back_off(&self) {
+        let undelayed_prompts = self.undelayed_prompts.swap(0, Ordering::Relaxed);
         let next = self.next_alone.load(Ordering::Relaxed);
         self.alone.store(next, Ordering::Relaxed);
-        let after = if calm > next { (next / 2).max(ALONE) } else { (2 * next).min(MOST_ALONE) };
+        let after = if undelayed_prompts > next {
+            (next / 2).max(ALONE)
+        } else {
+            (2 * next).min(MOST_ALONE)
+        };
         self.next_alone.store(after, Ordering::Relaxed);
     }
 }
@@ -186,15 +190,15 @@ impl PoolGuard<'_> {
         };
         let began = Instant::now();
         self.broadcast(count, &call);
-        self.judge(began.elapsed());
+        self.check_delay(began.elapsed());
     }
 
     /// Switches to the caller's thread if a synchronisation took much longer than the others.
-    fn judge(&self, took: Duration) {
+    fn check_delay(&self, took: Duration) {
         let (count, sum) = self.meetings.get();
         if count > 0 && took > LATE && took > TIMES_THE_MEAN * (sum / count) {
             self.is_held_up.set(true);
-            self.pool.held_up();
+            self.pool.back_off();
         }
         self.meetings.set((count + 1, sum + took));
     }

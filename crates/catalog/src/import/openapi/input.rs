@@ -23,7 +23,9 @@ pub(super) struct Input {
 
 impl Input {
     pub fn parameter(&mut self, parameter: &Value, refs: &mut Refs<'_>) {
-        let Some(name) = parameter["name"].as_str() else { return refs.note(parameter) };
+        let Some(name) = parameter["name"].as_str() else {
+            return refs.record_unresolved(parameter);
+        };
         let content = parameter["content"].as_object().and_then(json_schema);
         let mut schema = match content.or_else(|| parameter.get("schema")) {
             Some(schema) => refs.resolve(schema),
@@ -66,7 +68,7 @@ impl Input {
     /// Adds a body: as JSON if the operation accepts it, otherwise as a form, otherwise as parts.
     /// Only the media type of any other body is kept.
     pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
-        refs.note(body);
+        refs.record_unresolved(body);
         let required = body["required"] == json!(true);
         let Some(content) = body["content"].as_object() else { return };
         let json = content.iter().find(|(kind, _)| is_json(kind));

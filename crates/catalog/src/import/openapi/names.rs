@@ -7,7 +7,7 @@ use super::{Operation, slug};
 /// The names of the operations without an `operationId`, by method and path.
 pub(super) type Names<'a> = HashMap<(&'a str, &'a str), String>;
 
-pub(super) fn own<'a>(at: &Operation<'a>) -> Option<&'a str> {
+pub(super) fn operation_id<'a>(at: &Operation<'a>) -> Option<&'a str> {
     at.operation["operationId"].as_str().filter(|id| !id.trim().is_empty())
 }
 
@@ -18,7 +18,7 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
     let mut taken = HashSet::new();
     let mut nameless = Vec::new();
     for at in operations {
-        match own(&at) {
+        match operation_id(&at) {
             Some(name) => _ = taken.insert(name.to_owned()),
             None => nameless.push((at.path.matches('{').count(), at.path, at.method)),
         }
@@ -37,7 +37,7 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
         }
     }
     for (path, method) in late {
-        let name = free(&plain(&path.replace('{', " by "), method), &taken);
+        let name = first_free_name(&plain(&path.replace('{', " by "), method), &taken);
         taken.insert(name.clone());
         names.insert((method, path), name);
     }
@@ -46,7 +46,7 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
 
 /// Returns the name, or, if it is taken, the name with the first number from 2 on that makes it
 /// unique.
-fn free(name: &str, taken: &HashSet<String>) -> String {
+fn first_free_name(name: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !taken.contains(name)).expect("numbers do not end. This is a bug.")

@@ -238,7 +238,7 @@ fn with_signals_off_answers_are_plain_hybrid_to_the_byte() {
         let vectors = model.embed(&[text], crate::embedding::Role::Query).unwrap().vectors;
         let reading = super::Reading::verbatim(text);
         let prompt = crate::selection::Prompt {
-            trust: reading.latin_share,
+            readable_share: reading.latin_share,
             ..crate::selection::Prompt::new(&reading, vectors.as_slice(), 60)
         };
         let mut found = hybrid.retrieve(&prompt).unwrap().candidates;

@@ -25,7 +25,7 @@ pub(super) struct ToolFacts {
     /// Its categories, as indices into [`CatalogFacts::categories`].
     pub categories: Vec<usize>,
     /// The rows after this tool in a declared order of fallbacks.
-    pub below: Vec<u32>,
+    pub fallbacks: Vec<u32>,
     /// The rows of conflicting tools, ascending. Each tool of a pair lists the other.
     pub conflicts: Vec<u32>,
 }
@@ -34,7 +34,7 @@ impl ToolFacts {
     /// Whether the tool declares something that counts for every prompt: a priority, fallbacks, or
     /// that it is a newcomer.
     pub fn always_counts(&self) -> bool {
-        self.priority.is_some() || !self.below.is_empty() || self.newcomer
+        self.priority.is_some() || !self.fallbacks.is_empty() || self.newcomer
     }
 }
 
@@ -81,10 +81,10 @@ impl CatalogFacts {
         }
         all.categories = Categories::new(names, words);
         for (at, tool) in (0u32..).zip(tools) {
-            all.relate(at, tool, &row);
+            all.add_relations(at, tool, &row);
         }
         for facts in &mut all.rows {
-            for list in [&mut facts.below, &mut facts.conflicts] {
+            for list in [&mut facts.fallbacks, &mut facts.conflicts] {
                 list.sort_unstable();
                 list.dedup();
             }
@@ -100,7 +100,7 @@ impl CatalogFacts {
             let next = u16::try_from(self.languages.len()).unwrap_or(u16::MAX);
             *self.languages.entry(name.to_lowercase()).or_insert(next)
         });
-        let filed = tool.categories.iter().chain(&tool.tags);
+        let labels = tool.categories.iter().chain(&tool.tags);
         ToolFacts {
             languages: languages.collect(),
             phases: bits(&facets.phases, Phase::ALL.iter().map(|phase| phase.as_str())),
@@ -109,14 +109,14 @@ impl CatalogFacts {
             priority: tool.routing.priority,
             latency: tool.latency_tier(),
             cost: tool.cost,
-            web: filed.into_iter().any(|word| WEB.contains(&word.to_lowercase().as_str())),
+            web: labels.into_iter().any(|word| WEB.contains(&word.to_lowercase().as_str())),
             newcomer: tool.routing.newcomer,
             ..ToolFacts::default()
         }
     }
 
     /// Adds the tool's declarations about other tools. Ids that are not in the catalog are ignored.
-    fn relate(&mut self, at: u32, tool: &Tool, row: &impl Fn(&str) -> Option<u32>) {
+    fn add_relations(&mut self, at: u32, tool: &Tool, row: &impl Fn(&str) -> Option<u32>) {
         if tool.routing.critical {
             self.critical.push(at);
         }
@@ -124,7 +124,7 @@ impl CatalogFacts {
         let chain: Vec<u32> = std::iter::once(at).chain(chain).collect();
         for (place, &member) in chain.iter().enumerate() {
             let after = chain[place + 1..].iter().copied().filter(|&other| other != member);
-            self.rows[member as usize].below.extend(after);
+            self.rows[member as usize].fallbacks.extend(after);
         }
         self.has_hierarchy |= chain.len() > 1;
         for other in tool.routing.conflicts_with.iter().filter_map(|id| row(id)) {

@@ -187,7 +187,7 @@ impl Signals {
     }
 
     /// Returns the rows with a category of the prompt, ascending.
-    pub fn filed(
+    pub fn in_mentioned_categories(
         &self,
         inputs: SignalInputs<'_>,
         weights: SignalWeights,
@@ -198,7 +198,9 @@ impl Signals {
             return Vec::new();
         }
         let rows = (0u32..).zip(&self.facts.rows);
-        rows.filter(|(_, facts)| filed(facts, &mentioned).is_some()).map(|(row, _)| row).collect()
+        rows.filter(|(_, facts)| category_value(facts, &mentioned).is_some())
+            .map(|(row, _)| row)
+            .collect()
     }
 
     /// Returns the categories of the prompt, with their values, 0 to 1.
@@ -361,7 +363,7 @@ impl Assessment<'_> {
         set(Signal::Hierarchy, self.hierarchy(facts));
         set(Signal::Latency, self.latency(facts, seen));
         set(Signal::Cost, facts.cost.filter(|_| self.inputs.cost_aware).map(dear));
-        set(Signal::Category, filed(facts, &self.categories));
+        set(Signal::Category, category_value(facts, &self.categories));
         set(Signal::Workflow, self.follows(row));
         set(Signal::Newcomer, facts.newcomer.then_some(-1.0));
         set(Signal::Planned, self.inputs.planned.binary_search(&row).ok().map(|_| 1.0));
@@ -383,7 +385,7 @@ impl Assessment<'_> {
     /// prompt.
     fn hierarchy(&self, facts: &ToolFacts) -> Option<f32> {
         let relevance = |row: &u32| self.relevance.get(*row as usize).copied();
-        facts.below.iter().filter_map(relevance).reduce(f32::max)
+        facts.fallbacks.iter().filter_map(relevance).reduce(f32::max)
     }
 
     fn latency(&self, facts: &ToolFacts, seen: Option<RunStats>) -> Option<f32> {
@@ -402,7 +404,7 @@ impl Assessment<'_> {
 }
 
 /// Returns the highest value in `mentioned` among the tool's categories.
-fn filed(facts: &ToolFacts, mentioned: &[(usize, f32)]) -> Option<f32> {
+fn category_value(facts: &ToolFacts, mentioned: &[(usize, f32)]) -> Option<f32> {
     let has = |(number, _): &&(usize, f32)| facts.categories.contains(number);
     mentioned.iter().filter(has).map(|(_, value)| *value).reduce(f32::max)
 }

@@ -161,7 +161,7 @@ impl Default for SignalWeights {
 
 impl SignalWeights {
     /// Returns the weights at which the signals were measured, including those that did not help.
-    pub fn tried() -> Self {
+    pub fn measured() -> Self {
         Self(Signal::ALL.map(Signal::tried_weight))
     }
 

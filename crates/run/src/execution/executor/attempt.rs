@@ -57,10 +57,10 @@ impl Executor {
                 tried.error_ids.push(self.log(tool, &fault.to_string()));
             }
             let again = match retry {
-                Some(retry) => what_came(&result).is_some_and(|came| {
+                Some(retry) => retry_condition(&result).is_some_and(|came| {
                     retry.on.contains(&came) && (!tried.reached || tool.effects().idempotent)
                 }),
-                None => fault.is_some_and(|fault| may_try_again(tool, fault, tried.tries)),
+                None => fault.is_some_and(|fault| may_retry(tool, fault, tried.tries)),
             };
             let pause = if again { pauses.next() } else { None };
             if let (Some(_), Ok(output)) = (pause, &result) {
@@ -102,7 +102,7 @@ impl Executor {
             let call = Call { tool, arguments, key, on_progress: &tell };
             let heard = || *heard.lock().unwrap_or_else(PoisonError::into_inner);
             let limits = (timing.timeout(tool), deadline);
-            let result = while_heard(limits, heard, invoker.invoke(call)).await;
+            let result = with_progress_timeout(limits, heard, invoker.invoke(call)).await;
             (result, millis(began))
         };
         tokio::pin!(work);
@@ -133,7 +133,7 @@ async fn within<T>(
 
 /// Waits for the work for at most `limit` after its start or its latest progress message, and never
 /// beyond the deadline.
-async fn while_heard<T>(
+async fn with_progress_timeout<T>(
     (limit, deadline): (Duration, Instant),
     heard: impl Fn() -> Option<Instant>,
     work: impl Future<Output = Result<T, Fault>>,
@@ -166,7 +166,7 @@ async fn while_heard<T>(
 }
 
 /// Returns the retry condition that the result of a try meets, if any.
-fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
+fn retry_condition(result: &Result<Output, Fault>) -> Option<RetryOn> {
     match result {
         Ok(output) => output.is_error.then_some(RetryOn::Error),
         Err(fault) => match fault.kind {
@@ -183,7 +183,7 @@ fn what_came(result: &Result<Output, Fault>) -> Option<RetryOn> {
 /// have reached it only if the tool is idempotent. A timeout is not retried, because the caller
 /// would wait twice, nor is a call that has broken the connection twice, because that disturbs the
 /// server's other tools.
-fn may_try_again(tool: &Tool, fault: &Fault, tries: u32) -> bool {
+fn may_retry(tool: &Tool, fault: &Fault, tries: u32) -> bool {
     let breaks_it = fault.kind == FaultKind::Broken && fault.reached && tries > 1;
     let is_worth_it = !matches!(fault.kind, FaultKind::Timeout | FaultKind::Flooding);
     let on_the_way = fault.kind.is_transport() && is_worth_it;

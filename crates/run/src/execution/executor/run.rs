@@ -27,7 +27,7 @@ pub(super) struct Run<'a> {
     /// Whether a tool that may write may have received a call.
     written: bool,
     /// The first empty answer, which is returned if no other tool has more.
-    nothing: Option<(&'a Candidate, Output, Vec<Change>)>,
+    empty_answer: Option<(&'a Candidate, Output, Vec<Change>)>,
     /// Whether a tool has answered, even with an error or an empty answer.
     has_answered: bool,
 }
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
             attempts: Vec::new(),
             arguments: request.arguments.clone(),
             written: false,
-            nothing: None,
+            empty_answer: None,
             has_answered: false,
         }
     }
@@ -95,7 +95,7 @@ impl<'a> Run<'a> {
                 NextStep::Stop => break,
             }
         }
-        match self.nothing.take() {
+        match self.empty_answer.take() {
             Some((candidate, output, changes)) => self.answered(&candidate.tool, output, changes),
             None => self.failed(),
         }
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
     ) -> NextStep {
         let tool = candidate.tool.as_ref();
         let conditions = self.executor.options.conditions;
-        let mut attempt = self.blank(candidate, Ending::Answered);
+        let mut attempt = self.new_attempt(candidate, Ending::Answered);
         attempt.tries = tried.tries;
         attempt.reached = tried.reached;
         attempt.took_ms = tried.took_ms;
@@ -204,26 +204,27 @@ impl<'a> Run<'a> {
                 self.has_answered = true;
                 attempt.error_ids.push(self.executor.log(tool, &output.text));
                 attempt.ending = Ending::ToolError { hint: message::hint(&output.text) };
-                attempt.said = Some(self.executor.said(&output.text));
-                attempt.own = self.executor.own(self.request, tool, output);
+                attempt.error_text = Some(self.executor.error_text(&output.text));
+                attempt.error_answer = self.executor.error_answer(self.request, tool, output);
                 self.attempts.push(attempt);
                 NextStep::next_if(conditions.error)
             }
             Ok(output) => {
                 attempt.chars = output.text.chars().count();
-                self.executor.sizes.learn(tool, attempt.took_ms, attempt.chars);
+                self.executor.statistics.learn(tool, attempt.took_ms, attempt.chars);
                 if output.is_empty() && tool.effects().reads_only() && conditions.empty {
                     self.has_answered = true;
                     attempt.ending = Ending::Empty;
                     self.attempts.push(attempt);
-                    self.nothing.get_or_insert((candidate, output, changes));
+                    self.empty_answer.get_or_insert((candidate, output, changes));
                     return NextStep::Next;
                 }
                 self.attempts.push(attempt);
                 NextStep::end(self.answered(tool, output, changes))
             }
             Err(Fault { kind, detail, .. }) => {
-                attempt.said = (kind == FaultKind::Refused).then(|| self.executor.said(&detail));
+                attempt.error_text =
+                    (kind == FaultKind::Refused).then(|| self.executor.error_text(&detail));
                 attempt.ending = Ending::Failed { fault: kind };
                 self.attempts.push(attempt);
                 let is_timeout = kind == FaultKind::Timeout;
@@ -244,11 +245,11 @@ impl<'a> Run<'a> {
     }
 
     fn skip(&mut self, candidate: &Candidate, because: Skip) {
-        let attempt = self.blank(candidate, Ending::Skipped { because });
+        let attempt = self.new_attempt(candidate, Ending::Skipped { because });
         self.attempts.push(attempt);
     }
 
-    fn blank(&self, candidate: &Candidate, ending: Ending) -> Attempt {
+    fn new_attempt(&self, candidate: &Candidate, ending: Ending) -> Attempt {
         Attempt {
             tool: candidate.tool.id.clone(),
             origin: candidate.origin,
@@ -256,10 +257,10 @@ impl<'a> Run<'a> {
             tries: 0,
             reached: false,
             took_ms: 0.0,
-            estimate: self.executor.sizes.estimate(&candidate.tool),
+            estimate: self.executor.statistics.estimate(&candidate.tool),
             chars: 0,
-            said: None,
-            own: None,
+            error_text: None,
+            error_answer: None,
             error_ids: Vec::new(),
         }
     }

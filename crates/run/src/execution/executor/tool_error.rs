@@ -17,7 +17,7 @@ const BYTES: [&str; 2] = ["data", "blob"];
 impl Executor {
     /// Returns the tool's own error answer, which callers pass on to an agent, or `None` if it is
     /// empty or too long.
-    pub(super) fn own(
+    pub(super) fn error_answer(
         &self,
         request: &Request<'_>,
         tool: &Tool,

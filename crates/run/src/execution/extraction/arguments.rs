@@ -47,7 +47,7 @@ pub struct PreparedArguments {
 }
 
 /// The reason for a question about a parameter that the prompt does not mention.
-pub(super) const NOT_SAID: &str = "it is needed, and not said";
+pub(super) const NOT_IN_PROMPT: &str = "it is needed, and not said";
 
 impl PreparedArguments {
     /// Returns the report of a call that is not made because of questions; `None` without
@@ -64,7 +64,7 @@ impl PreparedArguments {
             }
         };
         let is_told = |name: &str| {
-            let of = |question: &&Question| question.name == name && question.why != NOT_SAID;
+            let of = |question: &&Question| question.name == name && question.why != NOT_IN_PROMPT;
             self.missing.iter().any(|question| of(&question))
         };
         clarification.missing.retain(|missing| !is_told(&missing.name));

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::cue::Surroundings;
+use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_listed, singular, stem};
@@ -38,7 +38,7 @@ pub(super) const INTRODUCED: u8 = 2;
 const NAMED: u8 = 4;
 const BARE: u8 = 1;
 
-impl Surroundings<'_> {
+impl PromptContext<'_> {
     /// Finds the listed values of a slot in the prompt, outside quotes, addresses, dates and
     /// numbers.
     pub fn choices(&self, slot: &Slot) -> Vec<Choice> {
@@ -184,13 +184,13 @@ impl Surroundings<'_> {
     }
 
     /// Returns the boolean that the prompt states with the parameter's name, and its range.
-    pub fn truth(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
+    pub fn stated_boolean(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
         debug_assert!(slot.kind == Kind::Boolean);
         let mut found: BTreeMap<usize, (Range<usize>, bool)> = BTreeMap::new();
         let name = &slot.words;
         for at in 0..self.words.len() {
             if let Some(span) = self.spoken_stems(at, name) {
-                if let Some((end, truth)) = self.set_after(at + name.len(), &span) {
+                if let Some((end, truth)) = self.boolean_after(at + name.len(), &span) {
                     found.insert(span.start, (span.start..end, truth));
                 } else if self.text[..span.start].ends_with("--") {
                     found.insert(span.start, (span.start - 2..span.end, true));
@@ -230,7 +230,7 @@ impl Surroundings<'_> {
     }
 
     /// Returns the boolean after a name, and its end: "raw: true", "raw = no", "raw is on".
-    fn set_after(&self, at: usize, name: &Range<usize>) -> Option<(usize, bool)> {
+    fn boolean_after(&self, at: usize, name: &Range<usize>) -> Option<(usize, bool)> {
         let mut next = self.words.get(at)?;
         let mut gap = self.text[name.end..next.span.start].trim().to_owned();
         if matches!(next.lower.as_str(), "is" | "to") && gap.is_empty() {

@@ -33,7 +33,7 @@ const CONNECTORS: &[&str] = &[
 const REACH: usize = 7;
 
 /// A prompt, its words and its values.
-pub(super) struct Surroundings<'a> {
+pub(super) struct PromptContext<'a> {
     pub text: &'a str,
     pub words: &'a [Word],
     pub mentions: &'a [Mention],
@@ -82,7 +82,7 @@ const PREPOSITIONS: &[(&[&str], Role, bool)] = &[
     (&["under"], Role::End, true),
 ];
 
-impl Surroundings<'_> {
+impl PromptContext<'_> {
     /// Returns up to `REACH` words before a byte offset, the nearest first, back to the start of
     /// the sentence or the previous value.
     pub fn before(&self, at: usize) -> Vec<&Word> {

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::super::params::Checker;
-use super::mention::{Amount, Content, Mention, is_path, is_telling_id};
+use super::mention::{Amount, Content, Mention, is_certain_id, is_path};
 use super::slot::{Kind, Slot};
 use super::time::{PartialDateTime, Period, Zone};
 use super::unit::{Dimension, Unit};
@@ -13,15 +13,15 @@ use super::unit::{Dimension, Unit};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Interpretation {
     /// The mention is not a value for the slot.
-    No,
+    NotApplicable,
     Value {
         value: Value,
         how: String,
     },
     /// The mention has the right kind but is invalid, for this reason.
-    Unfit(String),
+    Invalid(String),
     /// The mention can mean several values.
-    Several(Vec<String>),
+    Ambiguous(Vec<String>),
 }
 
 /// Interprets the mentions of one prompt.
@@ -52,7 +52,7 @@ impl Interpreter<'_> {
             Interpretation::Value { value, how } => {
                 match self.checker.misfit(&slot.path, slot.is_list, &value) {
                     None => Interpretation::Value { value, how },
-                    Some(why) => Interpretation::Unfit(why),
+                    Some(why) => Interpretation::Invalid(why),
                 }
             }
             other => other,
@@ -62,26 +62,26 @@ impl Interpreter<'_> {
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         let is_percent = amount.units.contains(&Unit::Percent);
         if slot.is_money() && slot.unit != Some(Unit::Percent) && (amount.is_part || is_percent) {
-            return Interpretation::Unfit("a part is said, and of what is not".to_owned());
+            return Interpretation::Invalid("a part is said, and of what is not".to_owned());
         }
         if amount.is_part {
-            return Interpretation::No;
+            return Interpretation::NotApplicable;
         }
         if amount.is_range {
-            return Interpretation::Unfit("a range of numbers is no number".to_owned());
+            return Interpretation::Invalid("a range of numbers is no number".to_owned());
         }
         let Some(said) = amount.value else {
-            return Interpretation::Unfit("the number can be read in two ways".to_owned());
+            return Interpretation::Invalid("the number can be read in two ways".to_owned());
         };
         if amount.is_spelled && !named && amount.units.is_empty() {
-            return Interpretation::No;
+            return Interpretation::NotApplicable;
         }
         let mut how = String::new();
         let value = if amount.units.is_empty() {
             match slot.unit {
-                Some(Unit::Cents) => return unsaid(said, "cents"),
-                Some(unit) if !named && !unit.goes_without_saying() => {
-                    return unsaid(said, &unit.to_string());
+                Some(Unit::Cents) => return missing_unit(said, "cents"),
+                Some(unit) if !named && !unit.is_usually_omitted() => {
+                    return missing_unit(said, &unit.to_string());
                 }
                 _ => said,
             }
@@ -95,11 +95,11 @@ impl Interpreter<'_> {
             }
         };
         if slot.kind == Kind::Integer && !value.is_whole() {
-            return Interpretation::Unfit(format!("{value} is no whole number"));
+            return Interpretation::Invalid(format!("{value} is no whole number"));
         }
         match value.to_json() {
             Some(value) => Interpretation::Value { value, how },
-            None => Interpretation::Unfit("the number is too large".to_owned()),
+            None => Interpretation::Invalid("the number is too large".to_owned()),
         }
     }
 
@@ -110,13 +110,15 @@ impl Interpreter<'_> {
         slot: &Slot,
         named: bool,
     ) -> Result<(super::decimal::Decimal, String), Interpretation> {
-        let said = amount.value.ok_or(Interpretation::No)?;
+        let said = amount.value.ok_or(Interpretation::NotApplicable)?;
         let Some(unit) = slot.unit else { return self.without_unit(amount, slot, named) };
         let same = amount.units.iter().filter(|from| from.dimension() == unit.dimension());
-        let Some(from) = same.clone().next() else { return Err(self.foreign(amount, slot, named)) };
+        let Some(from) = same.clone().next() else {
+            return Err(self.wrong_unit(amount, slot, named));
+        };
         let mut values = same.filter_map(|from| Some((from.convert(said, unit)?, from)));
         let Some((value, from)) = values.next() else {
-            return Err(Interpretation::Unfit(format!(
+            return Err(Interpretation::Invalid(format!(
                 "it counts in {unit}, and {said} {from} is said"
             )));
         };
@@ -132,7 +134,7 @@ impl Interpreter<'_> {
         slot: &Slot,
         named: bool,
     ) -> Result<(super::decimal::Decimal, String), Interpretation> {
-        let said = amount.value.ok_or(Interpretation::No)?;
+        let said = amount.value.ok_or(Interpretation::NotApplicable)?;
         let has =
             |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
         let plain = Ok((said, String::new()));
@@ -140,42 +142,42 @@ impl Interpreter<'_> {
             let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
             return match slot.is_money() {
                 true if self.has_unit || !is_named => plain,
-                true => Err(Interpretation::Unfit(
+                true => Err(Interpretation::Invalid(
                     "which currency it counts in is not known".to_owned(),
                 )),
-                false => Err(self.foreign(amount, slot, named)),
+                false => Err(self.wrong_unit(amount, slot, named)),
             };
         }
         if has(Dimension::Percent) {
-            let counts_percents = slot.is_hundred || slot.has_word(&["percent", "percentage"]);
-            return if counts_percents { plain } else { Err(self.foreign(amount, slot, named)) };
+            let counts_percents = slot.has_maximum_100 || slot.has_word(&["percent", "percentage"]);
+            return if counts_percents { plain } else { Err(self.wrong_unit(amount, slot, named)) };
         }
         let is_warmth = has(Dimension::Temperature) && slot.has_word(&["temperature"]);
-        if self.has_unit || is_warmth { plain } else { Err(self.foreign(amount, slot, named)) }
+        if self.has_unit || is_warmth { plain } else { Err(self.wrong_unit(amount, slot, named)) }
     }
 
     /// Returns the interpretation of an amount whose unit does not fit the slot.
-    fn foreign(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
+    fn wrong_unit(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         if !named {
-            return Interpretation::No;
+            return Interpretation::NotApplicable;
         }
         let units: Vec<String> = amount.units.iter().map(ToString::to_string).collect();
         let unit = slot.unit.map_or("a number without a unit".to_owned(), |unit| unit.to_string());
-        Interpretation::Unfit(format!("expected {unit}, found {}", units.join(" or ")))
+        Interpretation::Invalid(format!("expected {unit}, found {}", units.join(" or ")))
     }
 
     fn day(&self, when: &PartialDateTime, slot: &Slot) -> Interpretation {
         if when.is_instant || (!when.times.is_empty() && !self.has_time) {
-            return Interpretation::No;
+            return Interpretation::NotApplicable;
         }
         let form = slot.day_form.as_deref().unwrap_or("%Y-%m-%d");
         match when.days[..] {
-            [] => Interpretation::No,
+            [] => Interpretation::NotApplicable,
             [day] => {
                 let value = Value::String(day.strftime(form).to_string());
                 Interpretation::Value { value, how: "by the calendar".to_owned() }
             }
-            _ => Interpretation::Several(when.days.iter().map(ToString::to_string).collect()),
+            _ => Interpretation::Ambiguous(when.days.iter().map(ToString::to_string).collect()),
         }
     }
 
@@ -183,10 +185,10 @@ impl Interpreter<'_> {
     /// single day.
     fn first_day(&self, period: &Period, slot: &Slot, named: bool) -> Interpretation {
         if !named {
-            return Interpretation::No;
+            return Interpretation::NotApplicable;
         }
         if !slot.has_word(&["since", "from", "start"]) {
-            return Interpretation::Unfit("one day of it is needed".to_owned());
+            return Interpretation::Invalid("one day of it is needed".to_owned());
         }
         let days = period.readings.iter().map(|(first, _)| *first).collect();
         self.day(
@@ -196,48 +198,48 @@ impl Interpreter<'_> {
     }
 
     fn moment(&self, when: &PartialDateTime) -> Interpretation {
-        if let Zone::Unread(zone) = &when.zone {
-            return Interpretation::Unfit(format!(
+        if let Zone::Ambiguous(zone) = &when.zone {
+            return Interpretation::Invalid(format!(
                 "\"{zone}\" names several time zones; give an offset such as +02:00"
             ));
         }
         if when.times.is_empty() {
-            return Interpretation::Unfit("the time of the day is not said".to_owned());
+            return Interpretation::Invalid("the time of the day is not said".to_owned());
         }
         if when.days.is_empty() {
-            return Interpretation::Unfit("the day is not said".to_owned());
+            return Interpretation::Invalid("the day is not said".to_owned());
         }
         match when.moment(self.zone) {
             Ok(moment) => Interpretation::Value {
                 value: Value::String(moment),
                 how: "by the calendar".to_owned(),
             },
-            Err(moments) if moments.is_empty() => {
-                Interpretation::Unfit("the clocks skip or repeat that time on that day".to_owned())
-            }
-            Err(moments) => Interpretation::Several(moments),
+            Err(moments) if moments.is_empty() => Interpretation::Invalid(
+                "the clocks skip or repeat that time on that day".to_owned(),
+            ),
+            Err(moments) => Interpretation::Ambiguous(moments),
         }
     }
 
     fn time(&self, when: &PartialDateTime) -> Interpretation {
         if !when.days.is_empty() && !self.has_time {
-            return Interpretation::No;
+            return Interpretation::NotApplicable;
         }
         // The value has no offset, although the format `time` requires one, because the offset
         // depends on the day.
         match when.times[..] {
-            [] => Interpretation::No,
+            [] => Interpretation::NotApplicable,
             [time] => Interpretation::Value {
                 value: Value::String(time.strftime("%H:%M").to_string()),
                 how: "by the clock".to_owned(),
             },
-            _ => Interpretation::Several(when.times.iter().map(ToString::to_string).collect()),
+            _ => Interpretation::Ambiguous(when.times.iter().map(ToString::to_string).collect()),
         }
     }
 }
 
-fn unsaid(said: super::decimal::Decimal, unit: &str) -> Interpretation {
-    Interpretation::Unfit(format!("the unit of {said} is not said, and it counts in {unit}"))
+fn missing_unit(said: super::decimal::Decimal, unit: &str) -> Interpretation {
+    Interpretation::Invalid(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
 /// Interprets values that are passed on unchanged.
@@ -268,7 +270,7 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             as_said(text)
         }
         (Kind::Id, content) => id(content, slot, named),
-        _ => Interpretation::No,
+        _ => Interpretation::NotApplicable,
     }
 }
 
@@ -282,18 +284,18 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
             let can_be = fits(text)
-                || (is_token && (named || (slot.pattern.is_none() && is_telling_id(text))));
-            if can_be { as_said(text) } else { Interpretation::No }
+                || (is_token && (named || (slot.pattern.is_none() && is_certain_id(text))));
+            if can_be { as_said(text) } else { Interpretation::NotApplicable }
         }
         Content::Quoted(text) if fits(text) => as_said(text),
         Content::Amount(Amount { digits: Some(digits), .. }) => {
             if named || fits(digits) {
                 as_said(digits)
             } else {
-                Interpretation::No
+                Interpretation::NotApplicable
             }
         }
-        _ => Interpretation::No,
+        _ => Interpretation::NotApplicable,
     }
 }
 

@@ -19,7 +19,7 @@ pub struct LocalTime(pub(super) Zoned);
 #[error(
     "expected a moment with its offset such as 2026-04-20T10:30:00+02:00, found {found:?}: {why}"
 )]
-pub struct NoLocalTime {
+pub struct LocalTimeError {
     pub found: String,
     pub why: String,
 }
@@ -32,10 +32,10 @@ impl LocalTime {
 }
 
 impl FromStr for LocalTime {
-    type Err = NoLocalTime;
+    type Err = LocalTimeError;
 
-    fn from_str(text: &str) -> Result<Self, NoLocalTime> {
-        let refused = |why: String| NoLocalTime { found: text.chars().take(60).collect(), why };
+    fn from_str(text: &str) -> Result<Self, LocalTimeError> {
+        let refused = |why: String| LocalTimeError { found: text.chars().take(60).collect(), why };
         if text.contains('[') {
             return text.parse().map(Self).map_err(|error: jiff::Error| refused(error.to_string()));
         }

@@ -12,7 +12,7 @@ use jiff::Zoned;
 use linkify::{LinkFinder, LinkKind};
 
 pub(super) use amounts::Amount;
-pub(super) use tokens::{is_path, is_telling_id};
+pub(super) use tokens::{is_certain_id, is_path};
 
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
 

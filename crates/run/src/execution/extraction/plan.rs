@@ -14,7 +14,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::Source;
-use super::cue::{Cue, PREPOSITION, Surroundings, WHOLE_NAME};
+use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot};
@@ -23,7 +23,7 @@ use super::unit::Dimension;
 
 /// A value that was assigned to a parameter.
 #[derive(Clone, Debug)]
-pub(super) struct Fill {
+pub(super) struct Assignment {
     pub value: Value,
     pub source: Source,
     pub how: String,
@@ -31,21 +31,21 @@ pub(super) struct Fill {
 
 /// Why a parameter has no value although the prompt mentions one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Doubt {
+pub(super) struct OpenQuestion {
     pub why: String,
     pub candidates: Vec<String>,
 }
 
 /// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
-    pub surroundings: Surroundings<'a>,
+    pub context: PromptContext<'a>,
     pub slots: &'a [Slot],
     pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
     /// The values of each slot.
-    pub fills: Vec<Vec<Fill>>,
-    pub doubts: Vec<Option<Doubt>>,
+    pub assignments: Vec<Vec<Assignment>>,
+    pub open_questions: Vec<Option<OpenQuestion>>,
     pub is_given: Vec<bool>,
     /// For each mention, whether it was assigned or is part of a doubt.
     pub taken: Vec<bool>,
@@ -65,7 +65,7 @@ struct Claim {
 
 /// The slot that a mention may fill, and the strength of the cue.
 #[derive(Clone)]
-struct SlotClaim {
+struct SlotMatch {
     slot: usize,
     strength: u8,
     claim: Claim,
@@ -73,21 +73,21 @@ struct SlotClaim {
 
 impl<'a> Plan<'a> {
     pub fn new(
-        surroundings: Surroundings<'a>,
+        context: PromptContext<'a>,
         slots: &'a [Slot],
         reader: Interpreter<'a>,
         tool_words: &'a [String],
     ) -> Self {
-        let chains = chains(&surroundings);
-        let (many, some) = (slots.len(), surroundings.mentions.len());
+        let chains = chains(&context);
+        let (many, some) = (slots.len(), context.mentions.len());
         Self {
-            fills: vec![Vec::new(); many],
-            doubts: vec![None; many],
+            assignments: vec![Vec::new(); many],
+            open_questions: vec![None; many],
             is_given: vec![false; many],
             taken: vec![false; some],
             spent: Vec::new(),
             chains,
-            surroundings,
+            context,
             slots,
             reader,
             tool_words,
@@ -99,7 +99,7 @@ impl<'a> Plan<'a> {
         self.choose();
         self.split_repository();
         self.give_length();
-        let wanted: Vec<Option<SlotClaim>> =
+        let wanted: Vec<Option<SlotMatch>> =
             (0..self.taken.len()).map(|at| self.claim_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {
             self.give_named(strength, &wanted);
@@ -109,19 +109,21 @@ impl<'a> Plan<'a> {
     }
 
     pub fn is_open(&self, slot: usize) -> bool {
-        self.fills[slot].is_empty() && self.doubts[slot].is_none() && !self.is_given[slot]
+        self.assignments[slot].is_empty()
+            && self.open_questions[slot].is_none()
+            && !self.is_given[slot]
     }
 
     fn mention(&self, at: usize) -> &'a Mention {
-        &self.surroundings.mentions[at]
+        &self.context.mentions[at]
     }
 
-    fn said(&self, span: &Range<usize>) -> String {
-        self.surroundings.text[span.clone()].to_owned()
+    fn text_of(&self, span: &Range<usize>) -> String {
+        self.context.text[span.clone()].to_owned()
     }
 
     fn source(&self, span: &Range<usize>) -> Source {
-        Source::Prompt { start: span.start, end: span.end, text: self.said(span) }
+        Source::Prompt { start: span.start, end: span.end, text: self.text_of(span) }
     }
 
     /// Assigns a mention to a slot, or notes why it is invalid.
@@ -131,15 +133,15 @@ impl<'a> Plan<'a> {
         self.spend(&span, &claim.cue);
         match claim.reading {
             Interpretation::Value { value, how } => {
-                let fill = Fill { value, source: self.source(&span), how };
-                self.fills[slot].push(fill);
+                let assignment = Assignment { value, source: self.source(&span), how };
+                self.assignments[slot].push(assignment);
             }
-            Interpretation::Unfit(why) => self.doubt(slot, why, vec![self.said(&span)]),
-            Interpretation::Several(candidates) => {
-                let why = format!("\"{}\" can mean several", self.said(&span));
-                self.doubt(slot, why, candidates);
+            Interpretation::Invalid(why) => self.ask_about(slot, why, vec![self.text_of(&span)]),
+            Interpretation::Ambiguous(candidates) => {
+                let why = format!("\"{}\" can mean several", self.text_of(&span));
+                self.ask_about(slot, why, candidates);
             }
-            Interpretation::No => {}
+            Interpretation::NotApplicable => {}
         }
     }
 
@@ -147,7 +149,7 @@ impl<'a> Plan<'a> {
     fn spend(&mut self, span: &Range<usize>, cue: &Cue) {
         self.spent.push(span.clone());
         let Some(mut whole) = cue.span.clone() else { return };
-        let before = self.surroundings.before(whole.start);
+        let before = self.context.before(whole.start);
         let mut before = before.into_iter().peekable();
         let is_article = |word: &&Word| matches!(word.lower.as_str(), "a" | "an" | "the");
         while let Some(article) = before.next_if(is_article) {
@@ -159,9 +161,9 @@ impl<'a> Plan<'a> {
     /// Returns the cue for a mention and a slot. A mention that the prompt denies or that is
     /// relative conflicts with every slot.
     fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
-        let cue = self.surroundings.cue(mention, slot, self.slots);
+        let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
-        let denies = |at: usize| self.surroundings.denies(at);
+        let denies = |at: usize| self.context.denies(at);
         let is_relative = matches!(&mention.content, Content::Amount(amount)
             if self.is_relative(&mention.span, amount));
         if is_relative || denies(mention.span.start) || denies(start) {
@@ -175,8 +177,8 @@ impl<'a> Plan<'a> {
     fn is_relative(&self, span: &Range<usize>, amount: &Amount) -> bool {
         const COMPARATIVES: &str = "warmer colder cooler hotter higher lower more less fewer later \
      earlier longer shorter faster slower older younger bigger larger smaller cheaper";
-        let before = self.surroundings.before(span.start);
-        let after = self.surroundings.after(span.end);
+        let before = self.context.before(span.start);
+        let after = self.context.after(span.end);
         let is_price = amount.units.iter().any(|unit| unit.dimension() == Dimension::Money);
         let is_rate = before.first().is_some_and(|word| word.lower == "at")
             || after
@@ -187,9 +189,9 @@ impl<'a> Plan<'a> {
             || after.first().is_some_and(|word| is_listed(&word.lower, COMPARATIVES))
     }
 
-    fn doubt(&mut self, slot: usize, why: String, candidates: Vec<String>) {
-        self.fills[slot].clear();
-        self.doubts[slot] = Some(Doubt { why, candidates });
+    fn ask_about(&mut self, slot: usize, why: String, candidates: Vec<String>) {
+        self.assignments[slot].clear();
+        self.open_questions[slot] = Some(OpenQuestion { why, candidates });
     }
 
     /// Notes a doubt between several mentions for one slot.
@@ -199,15 +201,15 @@ impl<'a> Plan<'a> {
             self.taken[claim.mention] = true;
             let span = self.mention(claim.mention).span.clone();
             self.spend(&span, &claim.cue);
-            candidates.push(self.said(&span));
+            candidates.push(self.text_of(&span));
         }
-        self.doubt(slot, "several values are said".to_owned(), candidates);
+        self.ask_about(slot, "several values are said".to_owned(), candidates);
     }
 
     /// Returns the slot that the words beside a mention name most strongly, unless there is a tie.
-    fn wanted(&self, at: usize) -> Option<SlotClaim> {
+    fn wanted(&self, at: usize) -> Option<SlotMatch> {
         let mention = self.mention(at);
-        let mut best: Option<SlotClaim> = None;
+        let mut best: Option<SlotMatch> = None;
         let mut is_tie = false;
         for (slot, parameter) in self.slots.iter().enumerate() {
             let cue = self.cue(mention, parameter);
@@ -217,14 +219,14 @@ impl<'a> Plan<'a> {
             // A preposition alone does not determine the kind of value.
             let is_named = cue.strength > PREPOSITION || parameter.kind == Kind::Place;
             let reading = self.reader.read(mention, parameter, is_named);
-            if reading == Interpretation::No {
+            if reading == Interpretation::NotApplicable {
                 continue;
             }
             let strength = cue.strength;
             match best.as_ref().map_or(0, |best| best.strength).cmp(&strength) {
                 std::cmp::Ordering::Less => {
                     is_tie = false;
-                    best = Some(SlotClaim {
+                    best = Some(SlotMatch {
                         slot,
                         strength,
                         claim: Claim { mention: at, cue, reading },
@@ -238,18 +240,19 @@ impl<'a> Plan<'a> {
     }
 
     /// Like `wanted`, but a value in a list that no word names follows the first value of the list.
-    fn claim_in_list(&self, at: usize) -> Option<SlotClaim> {
+    fn claim_in_list(&self, at: usize) -> Option<SlotMatch> {
         let head = self.chains[at];
         self.wanted(at).or_else(|| {
             let of_head = self.wanted(head).filter(|_| head != at)?;
             let reading = self.reader.read(self.mention(at), &self.slots[of_head.slot], true);
             let claim = Claim { mention: at, cue: Cue::default(), reading };
-            (claim.reading != Interpretation::No).then_some(SlotClaim { claim, ..of_head })
+            (claim.reading != Interpretation::NotApplicable)
+                .then_some(SlotMatch { claim, ..of_head })
         })
     }
 
     /// Assigns the mentions whose cues have the given strength.
-    fn give_named(&mut self, strength: u8, wanted: &[Option<SlotClaim>]) {
+    fn give_named(&mut self, strength: u8, wanted: &[Option<SlotMatch>]) {
         let mut claims: Vec<Vec<Claim>> = self.slots.iter().map(|_| Vec::new()).collect();
         let free = wanted.iter().enumerate().filter(|(at, _)| !self.taken[*at]);
         for wanted in free.filter_map(|(_, wanted)| wanted.as_ref()) {
@@ -272,8 +275,8 @@ impl<'a> Plan<'a> {
 }
 
 /// Returns for each mention the first mention of its list, as in "1, 2 and 3".
-fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
-    let mentions = surroundings.mentions;
+fn chains(context: &PromptContext<'_>) -> Vec<usize> {
+    let mentions = context.mentions;
     let mut chains: Vec<usize> = (0..mentions.len()).collect();
     for at in 1..mentions.len() {
         let same = |before: &usize| mentions[*before].content.kind() == mentions[at].content.kind();
@@ -282,7 +285,7 @@ fn chains(surroundings: &Surroundings<'_>) -> Vec<usize> {
         if end > start {
             continue;
         }
-        let gap = surroundings.text[end..start].trim().to_lowercase();
+        let gap = context.text[end..start].trim().to_lowercase();
         if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") {
             chains[at] = chains[before];
         }

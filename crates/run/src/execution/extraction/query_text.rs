@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::mention::Content;
-use super::plan::{Fill, Plan};
+use super::plan::{Assignment, Plan};
 use super::slot::Kind;
 use super::text::{is_function_word, stem};
 use super::{Source, reference};
@@ -26,35 +26,39 @@ impl Plan<'_> {
         }
         let quotes = self.free_quotes();
         if let [(at, quote)] = &quotes[..]
-            && self.is_only_commands(std::slice::from_ref(&self.surroundings.mentions[*at].span))
+            && self.is_only_commands(std::slice::from_ref(&self.context.mentions[*at].span))
         {
-            let span = self.surroundings.mentions[*at].span.clone();
+            let span = self.context.mentions[*at].span.clone();
             let source = Source::Prompt {
                 start: span.start,
                 end: span.end,
-                text: self.surroundings.text[span.clone()].to_owned(),
+                text: self.context.text[span.clone()].to_owned(),
             };
             self.taken[*at] = true;
-            let fill = Fill { value: quote.clone().into(), source, how: String::new() };
-            return self.fills[slot].push(fill);
+            let assignment = Assignment { value: quote.clone().into(), source, how: String::new() };
+            return self.assignments[slot].push(assignment);
         }
         let words = self.remaining();
         if words.is_empty() || self.is_only_commands(&[]) {
             return;
         }
-        let text = self.surroundings.text;
+        let text = self.context.text;
         let source = Source::Prompt { start: 0, end: text.len(), text: text.to_owned() };
         let how = match words == text {
             true => "the prompt's own words",
             false => "the prompt's own words, without values that are for other parameters",
         };
-        self.fills[slot].push(Fill { value: words.into(), source, how: how.to_owned() });
+        self.assignments[slot].push(Assignment {
+            value: words.into(),
+            source,
+            how: how.to_owned(),
+        });
         // The words contain the values that no parameter took.
         self.taken.fill(true);
     }
 
     fn free_quotes(&self) -> Vec<(usize, String)> {
-        let mentions = self.surroundings.mentions.iter().enumerate();
+        let mentions = self.context.mentions.iter().enumerate();
         let quotes = mentions.filter(|(at, _)| !self.taken[*at]).filter_map(|(at, mention)| {
             let Content::Quoted(text) = &mention.content else { return None };
             Some((at, text.clone()))
@@ -75,12 +79,12 @@ impl Plan<'_> {
                 || reference::WORDS.contains(&word)
                 || self.tool_words.contains(&stem(word))
         };
-        self.surroundings.words.iter().all(|word| is_spent(&word.span) || is_command(&word.lower))
+        self.context.words.iter().all(|word| is_spent(&word.span) || is_command(&word.lower))
     }
 
     /// The prompt without the parts that are spent.
     fn remaining(&self) -> String {
-        let text = self.surroundings.text;
+        let text = self.context.text;
         if self.spent.is_empty() {
             return text.trim().to_owned();
         }

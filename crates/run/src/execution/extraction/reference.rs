@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::mention::{Content, Mention};
-use super::plan::{Doubt, Fill, Plan};
+use super::plan::{Assignment, OpenQuestion, Plan};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::{ArgumentSources, Source};
@@ -53,7 +53,7 @@ impl Plan<'_> {
     /// the prompt refers to them and only one value is possible. `earlier` are the mentions of each
     /// earlier prompt.
     pub fn give_referred(&mut self, sources: &ArgumentSources<'_>, earlier: &[Vec<Mention>]) {
-        if !is_named(self.surroundings.words) {
+        if !is_named(self.context.words) {
             return;
         }
         let open: Vec<usize> = (0..self.slots.len())
@@ -76,7 +76,7 @@ impl Plan<'_> {
             match <[Candidate; 1]>::try_from(values) {
                 Ok([Candidate { value, source }]) => {
                     let how = "the prompt refers to it".to_owned();
-                    self.fills[at].push(Fill { value, source, how });
+                    self.assignments[at].push(Assignment { value, source, how });
                 }
                 Err(values) if values.is_empty() => {}
                 Err(values) => {
@@ -86,7 +86,7 @@ impl Plan<'_> {
                     };
                     let candidates = values.into_iter().take(5).map(text).collect();
                     let why = "several values came before".to_owned();
-                    self.doubts[at] = Some(Doubt { why, candidates });
+                    self.open_questions[at] = Some(OpenQuestion { why, candidates });
                 }
             }
         }

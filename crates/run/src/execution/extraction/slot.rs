@@ -50,7 +50,7 @@ pub(super) struct Slot {
     /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
     /// Whether its maximum is 100, so that it may be a percentage.
-    pub is_hundred: bool,
+    pub has_maximum_100: bool,
     /// The `strftime` format of a day, if its description names one.
     pub day_form: Option<String>,
 }
@@ -76,9 +76,9 @@ impl Slot {
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
         let words = text::name_words(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
-        let pattern = item["pattern"].as_str().or(format).and_then(telling_pattern);
+        let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_zone = words.iter().any(|word| word == "zone");
-        let pattern = if is_zone { telling_pattern(ZONE) } else { pattern };
+        let pattern = if is_zone { specific_pattern(ZONE) } else { pattern };
         let choices = kind::choices(item);
         let given = kind::ParameterTraits {
             words: &words,
@@ -100,9 +100,9 @@ impl Slot {
             role: role(&words, kind),
             unit: Unit::of_parameter(&words, said.unwrap_or_default()).filter(|_| is_number),
             template: said.and_then(template).filter(|_| is_number),
-            of: said.and_then(named_thing),
+            of: said.and_then(named_entity),
             day_form: said.and_then(day_form),
-            is_hundred: is_number
+            has_maximum_100: is_number
                 && schema["maximum"] == 100
                 && !words.contains(&"limit".to_owned()),
             words,
@@ -157,7 +157,8 @@ impl Slot {
     pub fn is_duration(&self) -> bool {
         let is_time = |unit: &Unit| unit.dimension() == Dimension::Time;
         let says_time = |word: &String| {
-            matches!(word.as_str(), "duration" | "length") || Unit::said(word).iter().any(is_time)
+            matches!(word.as_str(), "duration" | "length")
+                || Unit::meanings_of(word).iter().any(is_time)
         };
         self.unit.as_ref().is_some_and(is_time) && self.words.iter().all(says_time)
     }
@@ -179,7 +180,7 @@ impl Slot {
 
     /// Whether its name contains a unit: `days`, `duration_minutes`.
     pub fn counts(&self, unit: Unit) -> bool {
-        self.words.iter().any(|word| Unit::said(word).contains(&unit))
+        self.words.iter().any(|word| Unit::meanings_of(word).contains(&unit))
     }
 
     pub fn is_owner(&self) -> bool {
@@ -260,7 +261,7 @@ fn role(words: &[String], kind: Kind) -> Option<Role> {
     Some(role).filter(|_| kind != Kind::Boolean)
 }
 
-fn telling_pattern(pattern: &str) -> Option<Regex> {
+fn specific_pattern(pattern: &str) -> Option<Regex> {
     let regex = Regex::new(pattern).ok()?;
     // A pattern without anchors matches parts of words.
     let whole = pattern.starts_with('^') && pattern.ends_with('$');
@@ -279,7 +280,7 @@ fn pattern_of_format(format: &str) -> Option<&'static str> {
 }
 
 /// Returns the thing that a description names: `channel` for "The ID of the channel to post to".
-fn named_thing(description: &str) -> Option<String> {
+fn named_entity(description: &str) -> Option<String> {
     let words = text::words(description);
     let mut words =
         words.into_iter().map(|word| word.lower).filter(|word| word != "the").peekable();

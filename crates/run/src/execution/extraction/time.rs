@@ -34,7 +34,7 @@ pub(super) enum Zone {
     Local,
     Fixed(Offset),
     /// A name that several time zones have, such as "IST".
-    Unread(String),
+    Ambiguous(String),
 }
 
 /// A period from one day to another, both included.
@@ -126,7 +126,7 @@ impl PartialDateTime {
     /// The possible moments if there are several; none if the day or the time is missing, if the
     /// zone is ambiguous, or if the clocks skip or repeat the time on that day.
     pub fn moment(&self, local: &TimeZone) -> Result<String, Vec<String>> {
-        if let Zone::Unread(_) = self.zone {
+        if let Zone::Ambiguous(_) = self.zone {
             return Err(Vec::new());
         }
         let mut moments = Vec::new();

@@ -113,7 +113,7 @@ impl Unit {
 
     /// Returns the units that a word or sign after a number may mean. A single letter is a unit
     /// only in lower case, and a currency code only in capitals: `M` and `try` are not units.
-    pub fn said(word: &str) -> Vec<Self> {
+    pub fn meanings_of(word: &str) -> Vec<Self> {
         let lower = word.to_lowercase();
         let mut units = Vec::new();
         for &(name, dimension, size, words) in SCALED {
@@ -156,7 +156,7 @@ impl Unit {
 
     /// Whether people usually omit the unit of a value for a parameter with this unit. They omit
     /// "Celsius" for a thermostat, but "for 10" may be seconds or minutes.
-    pub fn goes_without_saying(self) -> bool {
+    pub fn is_usually_omitted(self) -> bool {
         matches!(self, Self::Currency(_) | Self::Money | Self::Celsius | Self::Percent)
     }
 
@@ -183,7 +183,9 @@ impl Unit {
     /// Returns the unit of a parameter: the last word of its name, or the only unit in its
     /// description ("in seconds", "number of days", "(ms)").
     pub fn of_parameter(name: &[String], description: &str) -> Option<Self> {
-        let long = |word: &str| Self::said(word).into_iter().next().filter(|_| is_telling(word));
+        let long = |word: &str| {
+            Self::meanings_of(word).into_iter().next().filter(|_| is_certain_unit(word))
+        };
         if let Some(unit) = name.last().and_then(|last| long(last).or_else(|| code(last))) {
             return Some(unit);
         }
@@ -194,7 +196,7 @@ impl Unit {
             let introduced = at > 0 && introduces(&words[at - 1]);
             let enclosed = description[..word.span.start].ends_with('(');
             if (introduced || enclosed)
-                && let Some(unit) = Self::said(said).into_iter().next()
+                && let Some(unit) = Self::meanings_of(said).into_iter().next()
                 && !found.contains(&unit)
             {
                 found.push(unit);
@@ -213,7 +215,7 @@ fn introduces(word: &Word) -> bool {
 
 /// Whether a word at the end of a name is certainly a unit. A single letter and a singular such as
 /// `day` may mean something else.
-fn is_telling(word: &str) -> bool {
+fn is_certain_unit(word: &str) -> bool {
     word.len() > 1
         && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")
 }
@@ -243,7 +245,7 @@ mod tests {
     use super::*;
 
     fn one(word: &str) -> Unit {
-        Unit::said(word)[0]
+        Unit::meanings_of(word)[0]
     }
 
     #[test]

@@ -27,7 +27,7 @@ use super::super::client;
 use super::super::invoker::{Call, Fault, FaultKind, Output};
 use super::super::servers::{Program, Remote};
 use super::super::spawn::ProcessOptions;
-use super::intake::{Hold, Intake, Watcher};
+use super::intake::{Intake, ServerHandle, Watcher};
 use super::pipes::Pipes;
 use super::progress::Listeners;
 use super::translate;
@@ -40,17 +40,17 @@ const MOST_TOOLS: usize = 20_000;
 const KEY: &str = "toolroute/idempotencyKey";
 
 /// The last bytes of a server's stderr that are kept for the log when the server fails.
-const LAST_BYTES: usize = 2_000;
+const STDERR_TAIL_BYTES: usize = 2_000;
 
 /// The last output of a server on stderr.
-type LastWords = Arc<Mutex<Vec<u8>>>;
+type StderrTail = Arc<Mutex<Vec<u8>>>;
 
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
     progress: Listeners,
-    last_words: LastWords,
-    hold: Hold,
+    stderr_tail: StderrTail,
+    server_handle: ServerHandle,
 }
 
 /// Handles requests of the server: pings are answered, the list of roots is empty, and all other
@@ -80,21 +80,23 @@ impl Connection {
         handler: Handler,
         watcher: Watcher,
     ) -> Result<Self, ConnectFault> {
-        let (words, progress) = (LastWords::default(), Listeners::default());
+        let (words, progress) = (StderrTail::default(), Listeners::default());
         let mut mode = ClientLifecycleMode::Initialize;
         loop {
             let (pipes, stderr, lease) = Pipes::open(program, options)
                 .map_err(|error| format!("cannot start `{}`: {error}", program.command))?;
-            let hold = Hold::of(lease);
-            keep_words(stderr, &words);
-            let intake = Intake::new(pipes, progress.clone(), watcher.clone(), hold.clone());
+            let server_handle = ServerHandle::of(lease);
+            collect_stderr(stderr, &words);
+            let intake =
+                Intake::new(pipes, progress.clone(), watcher.clone(), server_handle.clone());
             match handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
-                    return Ok(Self::new(service, progress, words, hold));
+                    return Ok(Self::new(service, progress, words, server_handle));
                 }
                 Err(error) => {
-                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &words, &hold))?
+                    mode = next_mode(&mode, &error)
+                        .ok_or_else(|| connect_fault(&error, &words, &server_handle))?
                 }
             }
         }
@@ -111,16 +113,18 @@ impl Connection {
             let client = client::for_remote(remote).map_err(|error| error.to_string())?;
             let config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str());
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let hold = Hold::default();
-            let intake = Intake::new(transport, progress.clone(), watcher.clone(), hold.clone());
+            let server_handle = ServerHandle::default();
+            let intake =
+                Intake::new(transport, progress.clone(), watcher.clone(), server_handle.clone());
             match handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
-                    return Ok(Self::new(service, progress, LastWords::default(), hold));
+                    return Ok(Self::new(service, progress, StderrTail::default(), server_handle));
                 }
                 Err(error) => {
-                    let none = LastWords::default();
-                    mode = next_mode(&mode, &error).ok_or_else(|| told(&error, &none, &hold))?;
+                    let none = StderrTail::default();
+                    mode = next_mode(&mode, &error)
+                        .ok_or_else(|| connect_fault(&error, &none, &server_handle))?;
                 }
             }
         }
@@ -129,15 +133,15 @@ impl Connection {
     fn new(
         service: RunningService<RoleClient, Handler>,
         progress: Listeners,
-        last_words: LastWords,
-        hold: Hold,
+        stderr_tail: StderrTail,
+        server_handle: ServerHandle,
     ) -> Self {
         Self {
             peer: service.peer().clone(),
             service: Mutex::new(Some(service)),
             progress,
-            last_words,
-            hold,
+            stderr_tail,
+            server_handle,
         }
     }
 
@@ -147,7 +151,7 @@ impl Connection {
 
     /// Why the server was dropped, if it was.
     pub fn dropped(&self) -> Option<&str> {
-        self.hold.dropped()
+        self.server_handle.dropped()
     }
 
     pub async fn call(&self, call: Call<'_>) -> Result<Output, Fault> {
@@ -169,7 +173,7 @@ impl Connection {
         progress.rest().for_each(|told| (call.on_progress)(told));
         abandoned.id = None;
         let answered = answered.unwrap_or(Err(ServiceError::TransportClosed));
-        translate::output(answered).map_err(|fault| self.with_last_words(fault))
+        translate::output(answered).map_err(|fault| self.with_stderr_tail(fault))
     }
 
     /// Lists all tools, as the values that the server sent.
@@ -180,7 +184,7 @@ impl Connection {
             let page = PaginatedRequestParams::default().with_cursor(cursor.take());
             let request = ListToolsRequest::with_param(page);
             let asked = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await;
-            let listed = asked.map_err(|error| self.with_last_words(translate::fault(&error)))?;
+            let listed = asked.map_err(|error| self.with_stderr_tail(translate::fault(&error)))?;
             let mut listed = value_of(listed);
             if let Value::Array(page) = listed["tools"].take() {
                 tools.extend(page);
@@ -201,7 +205,7 @@ impl Connection {
         }
         let request = CustomRequest::new(method, Some(params));
         let asked = self.peer.send_request(ClientRequest::CustomRequest(request)).await;
-        asked.map(value_of).map_err(|error| self.with_last_words(translate::fault(&error)))
+        asked.map(value_of).map_err(|error| self.with_stderr_tail(translate::fault(&error)))
     }
 
     /// Whether the server declares support for a request method.
@@ -229,15 +233,15 @@ impl Connection {
         if let Some(mut service) = service {
             service.close_with_timeout(grace).await.ok();
         }
-        self.hold.end();
+        self.server_handle.end();
     }
 
-    fn with_last_words(&self, mut fault: Fault) -> Fault {
+    fn with_stderr_tail(&self, mut fault: Fault) -> Fault {
         if let Some(because) = self.dropped() {
             return Fault { kind: FaultKind::Flooding, detail: because.to_owned(), ..fault };
         }
         if fault.kind == FaultKind::Broken {
-            fault.detail = with_words(fault.detail, &self.last_words);
+            fault.detail = with_stderr(fault.detail, &self.stderr_tail);
         }
         fault
     }
@@ -313,8 +317,12 @@ impl From<String> for ConnectFault {
     }
 }
 
-fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> ConnectFault {
-    if let Some(because) = hold.dropped() {
+fn connect_fault(
+    error: &ClientInitializeError,
+    words: &StderrTail,
+    server_handle: &ServerHandle,
+) -> ConnectFault {
+    if let Some(because) = server_handle.dropped() {
         return ConnectFault::Flooding(because.to_owned());
     }
     let said = match error {
@@ -322,7 +330,7 @@ fn told(error: &ClientInitializeError, words: &LastWords, hold: &Hold) -> Connec
         ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
         other => other.to_string(),
     };
-    with_words(format!("no handshake: {said}"), words).into()
+    with_stderr(format!("no handshake: {said}"), words).into()
 }
 
 fn cause_of<'a>(error: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
@@ -343,7 +351,7 @@ fn with_causes(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-fn with_words(said: String, words: &LastWords) -> String {
+fn with_stderr(said: String, words: &StderrTail) -> String {
     let words = words.lock().unwrap_or_else(PoisonError::into_inner);
     if words.is_empty() {
         return said;
@@ -352,7 +360,7 @@ fn with_words(said: String, words: &LastWords) -> String {
 }
 
 /// Reads a server's stderr, because a full pipe would block the server.
-fn keep_words(stderr: Option<ChildStderr>, kept: &LastWords) {
+fn collect_stderr(stderr: Option<ChildStderr>, kept: &StderrTail) {
     let Some(mut stderr) = stderr else { return };
     let kept = Arc::clone(kept);
     tokio::spawn(async move {
@@ -360,7 +368,7 @@ fn keep_words(stderr: Option<ChildStderr>, kept: &LastWords) {
         while let Ok(read @ 1..) = stderr.read(&mut part).await {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.extend_from_slice(&part[..read]);
-            let excess = kept.len().saturating_sub(LAST_BYTES);
+            let excess = kept.len().saturating_sub(STDERR_TAIL_BYTES);
             kept.drain(..excess);
         }
     });

@@ -35,39 +35,39 @@ const UNANSWERED: usize = 64;
 /// The current watcher for changes that a server announces.
 #[derive(Clone, Default)]
 pub(super) struct Watcher {
-    told: Arc<Mutex<Option<OnChange>>>,
+    on_change: Arc<Mutex<Option<OnChange>>>,
 }
 
 impl Watcher {
-    pub fn set(&self, told: OnChange) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+    pub fn set(&self, on_change: OnChange) {
+        *self.on_change.lock().unwrap_or_else(PoisonError::into_inner) = Some(on_change);
     }
 
     pub fn tell(&self, changed: Changed) {
-        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(told) = told {
-            told(changed);
+        let on_change = self.on_change.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(on_change) = on_change {
+            on_change(changed);
         }
     }
 }
 
 /// Kills a connection's server on demand, and stores the reason if the server was dropped.
 #[derive(Clone, Default)]
-pub(super) struct Hold {
-    inner: Arc<HoldInner>,
+pub(super) struct ServerHandle {
+    inner: Arc<ServerHandleInner>,
 }
 
 #[derive(Default)]
-struct HoldInner {
+struct ServerHandleInner {
     /// Kills what is left of the server's processes.
     lease: Mutex<Option<GroupLease>>,
     dropped: OnceLock<String>,
 }
 
-impl Hold {
+impl ServerHandle {
     pub fn of(lease: GroupLease) -> Self {
         let lease = Mutex::new(Some(lease));
-        Self { inner: Arc::new(HoldInner { lease, dropped: OnceLock::new() }) }
+        Self { inner: Arc::new(ServerHandleInner { lease, dropped: OnceLock::new() }) }
     }
 
     /// Kills the server's processes.
@@ -86,7 +86,7 @@ pub(super) struct Intake<T> {
     transport: T,
     listeners: Listeners,
     watcher: Watcher,
-    hold: Hold,
+    server_handle: ServerHandle,
     allowance: Allowance,
     /// The number of our requests without an answer. Any further answer is unsolicited.
     awaited: usize,
@@ -95,12 +95,17 @@ pub(super) struct Intake<T> {
 }
 
 impl<T> Intake<T> {
-    pub fn new(transport: T, listeners: Listeners, watcher: Watcher, hold: Hold) -> Self {
+    pub fn new(
+        transport: T,
+        listeners: Listeners,
+        watcher: Watcher,
+        server_handle: ServerHandle,
+    ) -> Self {
         Self {
             transport,
             listeners,
             watcher,
-            hold,
+            server_handle,
             allowance: Allowance::full(),
             awaited: 0,
             unanswered: Arc::default(),
@@ -116,11 +121,13 @@ impl<T> Intake<T> {
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
             JsonRpcMessage::Request(request) => self.open(&request.id).map(|()| true)?,
-            JsonRpcMessage::Notification(told) => match self.heard(&told.notification) {
-                Disposition::Free => return Ok(false),
-                Disposition::Taken => false,
-                Disposition::Passed => true,
-            },
+            JsonRpcMessage::Notification(told) => {
+                match self.handle_notification(&told.notification) {
+                    Disposition::CallProgress => return Ok(false),
+                    Disposition::Consumed => false,
+                    Disposition::Forwarded => true,
+                }
+            }
         };
         match self.allowance.spend(parts(message), Instant::now()) {
             true => Ok(is_passed),
@@ -151,13 +158,13 @@ impl<T> Intake<T> {
         }
     }
 
-    fn heard(&self, notification: &ServerNotification) -> Disposition {
+    fn handle_notification(&self, notification: &ServerNotification) -> Disposition {
         match notification {
             ServerNotification::ProgressNotification(told) => {
                 return if self.listeners.note(&told.params) {
-                    Disposition::Free
+                    Disposition::CallProgress
                 } else {
-                    Disposition::Taken
+                    Disposition::Consumed
                 };
             }
             ServerNotification::ToolListChangedNotification(_) => self.watcher.tell(Changed::Tools),
@@ -179,20 +186,20 @@ impl<T> Intake<T> {
                 // is nothing to cancel.
                 let id = told.params.request_id.as_ref();
                 if !id.is_some_and(|id| lock(&self.unanswered).contains(id)) {
-                    return Disposition::Passed;
+                    return Disposition::Forwarded;
                 }
             }
-            _ => return Disposition::Passed,
+            _ => return Disposition::Forwarded,
         }
-        Disposition::Taken
+        Disposition::Consumed
     }
 
     /// Kills the server immediately, because it would continue to send as long as its output is
     /// read.
     fn drop_server(&self, because: String) {
         tracing::warn!(because, "a server was dropped");
-        self.hold.inner.dropped.set(because.clone()).ok();
-        self.hold.end();
+        self.server_handle.inner.dropped.set(because.clone()).ok();
+        self.server_handle.end();
         self.watcher.tell(Changed::Dropped { because });
     }
 }
@@ -200,9 +207,9 @@ impl<T> Intake<T> {
 /// How a notification is handled.
 enum Disposition {
     /// It was handled and does not count, because it belongs to a running call.
-    Free,
-    Taken,
-    Passed,
+    CallProgress,
+    Consumed,
+    Forwarded,
 }
 
 impl<T: Transport<RoleClient>> Transport<RoleClient> for Intake<T> {
@@ -234,7 +241,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Intake<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            if self.hold.dropped().is_some() {
+            if self.server_handle.dropped().is_some() {
                 return None;
             }
             let message = self.transport.receive().await?;
@@ -334,7 +341,7 @@ mod tests {
 
     fn intake(words: impl IntoIterator<Item = Value>, listeners: &Listeners) -> Intake<Script> {
         let script = Script(words.into_iter().collect());
-        Intake::new(script, listeners.clone(), Watcher::default(), Hold::default())
+        Intake::new(script, listeners.clone(), Watcher::default(), ServerHandle::default())
     }
 
     fn read(intake: &mut Intake<Script>) -> Option<RxJsonRpcMessage<RoleClient>> {
@@ -377,19 +384,19 @@ mod tests {
         let mut flooded = intake(vec![changed; 6_000], &listeners);
         let told = Arc::clone(&heard);
         flooded.watcher.set(Arc::new(move |changed| told.lock().unwrap().push(changed)));
-        assert!(read(&mut flooded).is_none() && flooded.hold.dropped().is_some());
+        assert!(read(&mut flooded).is_none() && flooded.server_handle.dropped().is_some());
         let heard = heard.lock().unwrap();
         assert!(matches!(heard.last(), Some(Changed::Dropped { .. })), "{}", heard.len());
         assert!(heard.len() <= 5_100, "{}", heard.len());
 
         let listener = listeners.listen(token("a"));
         let mut busy = intake((0..20_000).map(|step| word("a", step)), &listeners);
-        assert!(read(&mut busy).is_none() && busy.hold.dropped().is_none());
+        assert!(read(&mut busy).is_none() && busy.server_handle.dropped().is_none());
         drop(listener);
         let ask = |id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
         let mut asking = intake((0..70).map(ask), &listeners);
         let passed = std::iter::from_fn(|| read(&mut asking)).count();
-        assert_eq!((passed, asking.hold.dropped().is_some()), (UNANSWERED, true));
+        assert_eq!((passed, asking.server_handle.dropped().is_some()), (UNANSWERED, true));
     }
 
     #[test]
@@ -416,7 +423,7 @@ mod tests {
             word
         });
         let mut flooded = intake(early, &Listeners::default());
-        assert!(read(&mut flooded).is_none() && flooded.hold.dropped().is_some());
+        assert!(read(&mut flooded).is_none() && flooded.server_handle.dropped().is_some());
         let left = flooded.transport.0.len();
         assert!((40..50).contains(&left), "{left}");
     }
@@ -432,7 +439,7 @@ mod tests {
         let passed = |words: Vec<Value>| {
             let mut intake = intake(words, &listeners);
             let passed = std::iter::from_fn(|| read(&mut intake)).count();
-            (passed, intake.hold.dropped().is_some())
+            (passed, intake.server_handle.dropped().is_some())
         };
         assert_eq!(passed(vec![ask(1); 70]), (1, true));
         assert_eq!(passed((0..70).flat_map(|id| [ask(id), cancel(id)]).collect()), (64, true));
@@ -450,8 +457,9 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(ours);
         let transport = AsyncRwTransport::new_client(read, write);
-        let hold = Hold::default();
-        let intake = Intake::new(transport, Listeners::default(), Watcher::default(), hold.clone());
+        let server_handle = ServerHandle::default();
+        let intake =
+            Intake::new(transport, Listeners::default(), Watcher::default(), server_handle.clone());
         let server = async {
             let (read, mut write) = tokio::io::split(theirs);
             let mut lines = BufReader::new(read).lines();
@@ -473,7 +481,7 @@ mod tests {
             }
         };
         let (service, ()) = tokio::join!(().serve(intake), server);
-        assert!(hold.dropped().is_none());
+        assert!(server_handle.dropped().is_none());
         drop(service.unwrap());
     }
 }

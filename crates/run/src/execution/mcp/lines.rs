@@ -15,7 +15,7 @@ const MOST: usize = 16 << 20;
 
 /// The number of bytes at each end of a line that are searched for its `id`, which is usually its
 /// first or last member.
-const SEEN: usize = 256;
+const SEARCHED_BYTES: usize = 256;
 
 /// A reader that replaces lines that are too long.
 pub(super) struct Lines<R> {
@@ -68,7 +68,7 @@ impl<R> Lines<R> {
 
     fn add(&mut self, piece: &[u8]) {
         self.length += piece.len();
-        let room = SEEN.saturating_sub(self.first.len()).min(piece.len());
+        let room = SEARCHED_BYTES.saturating_sub(self.first.len()).min(piece.len());
         self.first.extend_from_slice(&piece[..room]);
         if self.length <= self.most {
             self.ready.extend_from_slice(piece);
@@ -83,8 +83,8 @@ impl<R> Lines<R> {
     }
 
     fn skip(&mut self, piece: &[u8]) {
-        self.last.extend_from_slice(&piece[piece.len().saturating_sub(SEEN)..]);
-        let excess = self.last.len().saturating_sub(SEEN);
+        self.last.extend_from_slice(&piece[piece.len().saturating_sub(SEARCHED_BYTES)..]);
+        let excess = self.last.len().saturating_sub(SEARCHED_BYTES);
         self.last.drain(..excess);
     }
 

@@ -11,10 +11,10 @@ use super::super::invoker::Progress;
 
 /// The most messages that are kept for unknown tokens. The token of a call is known only after the
 /// call is sent, and the server may report progress before.
-const EARLY: usize = 64;
+const MOST_EARLY: usize = 64;
 
 /// The most messages of one call that wait in the queue. The oldest are dropped.
-const UNHEARD: usize = 256;
+const MOST_QUEUED: usize = 256;
 
 /// The longest token or message in bytes. A longer message is truncated, and a longer token cannot
 /// be ours. A limit on the number of messages alone would not bound memory.
@@ -35,7 +35,7 @@ struct ProgressRoutes {
 impl Listeners {
     /// Subscribes to the progress of a call, including the messages that arrived before.
     pub fn listen(&self, token: ProgressToken) -> Listener {
-        let (tell, said) = broadcast::channel(UNHEARD);
+        let (tell, said) = broadcast::channel(MOST_QUEUED);
         let mut heard = self.heard();
         heard.early.retain(|(of, progress)| {
             let is_of_it = *of == token;
@@ -61,7 +61,7 @@ impl Listeners {
             Some(tell) => tell.send(progress).is_ok(),
             None => {
                 heard.early.push_back((told.progress_token.clone(), progress));
-                if heard.early.len() > EARLY {
+                if heard.early.len() > MOST_EARLY {
                     heard.early.pop_front();
                 }
                 false
@@ -143,9 +143,9 @@ mod tests {
         for step in 0..200 {
             assert!(!listeners.note(&told("nobody", step)));
         }
-        assert_eq!(listeners.heard().early.len(), EARLY);
+        assert_eq!(listeners.heard().early.len(), MOST_EARLY);
         let token = told("nobody", 0).progress_token;
-        assert_eq!(listeners.listen(token).rest().count(), EARLY);
+        assert_eq!(listeners.listen(token).rest().count(), MOST_EARLY);
         assert!(listeners.heard().calls.is_empty() && listeners.heard().early.is_empty());
     }
 
@@ -157,7 +157,7 @@ mod tests {
             assert!(listeners.note(&told("a", step)));
         }
         let heard: Vec<f64> = listener.rest().map(|progress| progress.done).collect();
-        assert_eq!((heard.len(), heard.last()), (UNHEARD, Some(&99_999.0)));
+        assert_eq!((heard.len(), heard.last()), (MOST_QUEUED, Some(&99_999.0)));
     }
 
     #[test]

@@ -10,17 +10,17 @@ const MARK: &str = "_truncated";
 pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
     // `shape` has parsed it, but without building the value.
     let value: Value = serde_json::from_str(text).unwrap_or_default();
-    marked(&value, most, chars, handle).to_string()
+    truncate_to_fit(&value, most, chars, handle).to_string()
 }
 
 pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -> Value {
     let chars = value.to_string().chars().count();
-    if chars <= most { value.clone() } else { marked(value, most, chars, handle) }
+    if chars <= most { value.clone() } else { truncate_to_fit(value, most, chars, handle) }
 }
 
 /// Truncates a value by the largest cut that fits. Lists and texts are shortened from their ends
 /// first and nesting depth last, because the important parts of an answer are near its top.
-fn marked(value: &Value, most: usize, chars: usize, handle: Option<&str>) -> Value {
+fn truncate_to_fit(value: &Value, most: usize, chars: usize, handle: Option<&str>) -> Value {
     let said = json!(marker(most, chars, handle));
     let fits = |cut: &Value| cut.to_string().chars().count() <= most;
     let mut cuts = Cut::descending(most);

@@ -50,11 +50,11 @@ struct PastAnswers {
 
 /// Moving means of the latency and length of each tool's answers.
 #[derive(Debug, Default)]
-pub struct Sizes {
+pub struct AnswerStatistics {
     past: Mutex<HashMap<String, PastAnswers>>,
 }
 
-impl Sizes {
+impl AnswerStatistics {
     /// Estimates a call of the tool from past calls, otherwise from declarations. The default
     /// length is a page of text.
     pub fn estimate(&self, tool: &Tool) -> Estimate {

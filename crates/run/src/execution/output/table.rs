@@ -3,14 +3,14 @@
 use super::{marker, text};
 
 /// The number of lines that are read to distinguish a table from prose.
-const LOOKED_AT: usize = 6;
+const SAMPLE_LINES: usize = 6;
 
 const SEPARATORS: [char; 4] = ['|', '\t', ';', ','];
 
 /// Returns the number of header lines: one, or two if a Markdown rule follows. Returns `None` if
 /// the text is not a table.
 pub(super) fn header_lines(text: &str) -> Option<usize> {
-    let lines: Vec<&str> = text.lines().take(LOOKED_AT).collect();
+    let lines: Vec<&str> = text.lines().take(SAMPLE_LINES).collect();
     let [first, second, _, ..] = lines[..] else { return None };
     let separator = SEPARATORS.into_iter().find(|separator| {
         let columns = |line: &str| line.matches(*separator).count();

@@ -87,11 +87,12 @@ fn a_summary_has_the_nearest_sentences_in_their_order() {
 
 #[test]
 fn sizes_are_learned() {
-    let (sizes, tool) = (Sizes::default(), toolroute_catalog::Tool::new(None, "a", ""));
-    assert!(!sizes.estimate(&tool).learned);
-    sizes.learn(&tool, 100.0, 1_000);
-    sizes.learn(&tool, 200.0, 2_000);
-    let estimate = sizes.estimate(&tool);
+    let (statistics, tool) =
+        (AnswerStatistics::default(), toolroute_catalog::Tool::new(None, "a", ""));
+    assert!(!statistics.estimate(&tool).learned);
+    statistics.learn(&tool, 100.0, 1_000);
+    statistics.learn(&tool, 200.0, 2_000);
+    let estimate = statistics.estimate(&tool);
     assert_eq!((estimate.latency_ms, estimate.chars, estimate.tokens()), (Some(120), 1_200, 300));
 }
 

@@ -19,7 +19,7 @@ const MOST_SCHEMAS: usize = 200;
 const MOST_ITEMS: u64 = 8;
 
 /// The inputs for an example.
-pub(super) struct Ask<'a> {
+pub(super) struct ExampleRequest<'a> {
     pub root: &'a Value,
     pub given: &'a Arguments,
     pub hints: &'a ParameterHints,
@@ -27,7 +27,7 @@ pub(super) struct Ask<'a> {
     pub validator: Option<&'a Validator>,
 }
 
-impl Ask<'_> {
+impl ExampleRequest<'_> {
     /// Returns arguments that the schema accepts: the given ones that are valid, and for other
     /// needed or invalid ones an example from the tool's hints, one from the schema, or a value of
     /// the type. Returns null if none were found.
@@ -77,7 +77,7 @@ impl Ask<'_> {
         let mut values: Vec<Value> = given.into_iter().cloned().collect();
         values.extend(self.hints.examples.get(name).cloned());
         let mut budget = MOST_SCHEMAS;
-        values.extend(Maker { root: self.root, budget: &mut budget }.values(name, schema));
+        values.extend(ValueGenerator { root: self.root, budget: &mut budget }.values(name, schema));
         values.truncate(MOST_VALUES);
         values
     }
@@ -97,13 +97,13 @@ impl Ask<'_> {
     }
 }
 
-/// Makes values from schemas.
-struct Maker<'a> {
+/// Generates values from schemas.
+struct ValueGenerator<'a> {
     root: &'a Value,
     budget: &'a mut usize,
 }
 
-impl Maker<'_> {
+impl ValueGenerator<'_> {
     /// Returns the values that the schema names, and then a value of its type.
     fn values(&mut self, name: &str, schema: &Value) -> Vec<Value> {
         let schema = coerce::resolved(schema, self.root);
@@ -114,7 +114,7 @@ impl Maker<'_> {
         values.extend(schema["enum"].as_array().into_iter().flatten().take(MOST_VALUES).cloned());
         values.retain(|value| !value.is_null());
         values.truncate(MOST_VALUES - 1);
-        values.push(self.made(name, schema));
+        values.push(self.generate(name, schema));
         values
     }
 
@@ -123,7 +123,7 @@ impl Maker<'_> {
     }
 
     /// Returns a value of the schema's type, within the usual bounds.
-    fn made(&mut self, name: &str, schema: &Value) -> Value {
+    fn generate(&mut self, name: &str, schema: &Value) -> Value {
         if *self.budget == 0 {
             return Value::Null;
         }
@@ -244,8 +244,13 @@ mod tests {
         let Value::Object(given) = given else { panic!("an object") };
         let validator = jsonschema::validator_for(schema).unwrap();
         let hints = ParameterHints::default();
-        let ask = Ask { root: schema, given: &given, hints: &hints, validator: Some(&validator) };
-        let example = ask.example();
+        let request = ExampleRequest {
+            root: schema,
+            given: &given,
+            hints: &hints,
+            validator: Some(&validator),
+        };
+        let example = request.example();
         assert!(example.is_null() || validator.is_valid(&example), "{example}");
         example
     }

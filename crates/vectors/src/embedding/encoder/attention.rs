@@ -64,7 +64,7 @@ fn attend_span(
     let (queries, rest) = qkv.split_at(panel * head_panels);
     let (key_rows, values) = rest.split_at(panel * head_panels);
     let blocks = len.div_ceil(PANEL);
-    turn(key_rows, rows, span, depth, keys);
+    transpose_keys(key_rows, rows, span, depth, keys);
     scores.resize(blocks * len * PANEL);
     let left = Left { numbers: &queries[start * PANEL..], tile_stride: panel, rows: len, depth };
     for (block, scores) in scores.chunks_exact_mut(len * PANEL).enumerate() {
@@ -91,7 +91,7 @@ fn mask(keys: usize) -> [f32; PANEL] {
 
 /// Transposes the keys of a sequence into panels of 32 keys; a panel has one row of 32 numbers per
 /// dimension of the head. Columns beyond the end are 0.
-fn turn(keys: &[f32], rows: usize, span: Span, depth: usize, out: &mut Aligned<f32>) {
+fn transpose_keys(keys: &[f32], rows: usize, span: Span, depth: usize, out: &mut Aligned<f32>) {
     let blocks = span.len.div_ceil(PANEL);
     out.resize(blocks * depth * PANEL);
     for (block, out) in out.chunks_exact_mut(depth * PANEL).enumerate() {

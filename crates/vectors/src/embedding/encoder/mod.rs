@@ -192,7 +192,7 @@ impl Encoder {
     /// Sums word, position and type embeddings of every token and normalises them.
     fn look_up(&self, sequences: &[&[u32]], x: &mut Tiles<f32>) -> Result<Vec<Span>, Error> {
         let tokens: usize = sequences.iter().map(|ids| ids.len()).sum();
-        x.reshape(odd(tokens), self.hidden / PANEL);
+        x.reshape(padded_rows(tokens), self.hidden / PANEL);
         for panel in 0..x.panels() {
             (tokens..x.rows()).for_each(|row| x.piece_mut(panel, row).fill(0.0));
         }
@@ -288,7 +288,7 @@ impl Encoder {
 /// Number of rows of a packed batch: the number of tokens, plus one if that is even. Panels with an
 /// even number of rows would start at distances of a power of two, so that the pieces of a row
 /// would evict each other from the cache; with a multiple of 32 rows, all of them.
-fn odd(tokens: usize) -> usize {
+fn padded_rows(tokens: usize) -> usize {
     if tokens < 64 { tokens } else { tokens | 1 }
 }
 

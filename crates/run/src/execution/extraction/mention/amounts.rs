@@ -75,7 +75,7 @@ fn halves(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
             (said.start()..whole.end, Decimal::whole(2 * number + 1).times(1, 2)?, unit)
         }
     };
-    let amount = Amount { value: Some(count), units: Unit::said(unit), ..Amount::default() };
+    let amount = Amount { value: Some(count), units: Unit::meanings_of(unit), ..Amount::default() };
     Some((span, amount))
 }
 
@@ -100,7 +100,8 @@ fn part(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
         (_, Some(_), Some(_)) => Some(15),
         _ => None,
     };
-    let units = if minutes.is_some() { Unit::said("minutes") } else { Unit::said("%") };
+    let units =
+        if minutes.is_some() { Unit::meanings_of("minutes") } else { Unit::meanings_of("%") };
     let value = minutes.map(Decimal::whole);
     Some((span, Amount { value, units, is_part: minutes.is_none(), ..Amount::default() }))
 }
@@ -154,9 +155,10 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
     span.end = times.map_or(span.end, |times| times.end());
     let mut has_glued_unit = false;
     if let Some(unit) = groups.name("unit").filter(|_| is_whole) {
-        let meant =
-            Unit::said(&unit.as_str().to_lowercase().replace("degrees ", "").replace(' ', ""));
-        let meant = if meant.is_empty() { Unit::said(unit.as_str()) } else { meant };
+        let meant = Unit::meanings_of(
+            &unit.as_str().to_lowercase().replace("degrees ", "").replace(' ', ""),
+        );
+        let meant = if meant.is_empty() { Unit::meanings_of(unit.as_str()) } else { meant };
         has_glued_unit = unit.start() == span.end;
         if !meant.is_empty() {
             amount.units = meant;
@@ -166,7 +168,7 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
         }
     }
     let follows = span.start == before && before > 0;
-    if !stands_alone(text, &span, Glue { follows, has_glued_unit }) {
+    if !stands_alone(text, &span, Adjacency { follows, has_glued_unit }) {
         return None;
     }
     let comma = !amount.units.is_empty();
@@ -195,7 +197,7 @@ fn beginning(text: &str, groups: &Captures<'_>) -> Option<(Range<usize>, Amount)
         start = inner.start();
     }
     if let Some(money) = groups.name("money") {
-        let units = Unit::said(money.as_str().trim());
+        let units = Unit::meanings_of(money.as_str().trim());
         if !units.iter().any(|unit| unit.dimension() == Dimension::Money) {
             let is_sign = negative && is_sign(text, start, "-");
             amount.value = is_sign.then_some(Decimal::whole(0));
@@ -232,27 +234,27 @@ fn is_sign(text: &str, at: usize, sign: &str) -> bool {
 
 /// How an amount may touch its neighbours.
 #[derive(Clone, Copy)]
-struct Glue {
+struct Adjacency {
     /// Whether the amount begins where the previous one ends.
     follows: bool,
     /// Whether its unit touches its digits, so that the next amount may touch the unit.
     has_glued_unit: bool,
 }
 
-fn stands_alone(text: &str, span: &Range<usize>, glue: Glue) -> bool {
+fn stands_alone(text: &str, span: &Range<usize>, adjacency: Adjacency) -> bool {
     let before = text[..span.start].chars().next_back();
     let mut after = text[span.end..].chars();
     let (next, second) = (after.next(), after.next());
     let goes_on = match next {
         Some('.' | ',') => second.is_some_and(|c| c.is_ascii_digit()),
         Some('-') => second.is_some_and(char::is_alphanumeric),
-        Some(c) if c.is_ascii_digit() => !glue.has_glued_unit,
+        Some(c) if c.is_ascii_digit() => !adjacency.has_glued_unit,
         Some(':') => second.is_some_and(|c| c.is_ascii_digit()),
         Some(c) => c.is_alphanumeric() || "_/".contains(c),
         None => false,
     };
     let is_touched = before.is_some_and(|c| c.is_alphanumeric() || "_/.-#@".contains(c));
-    (glue.follows || !is_touched) && !goes_on
+    (adjacency.follows || !is_touched) && !goes_on
 }
 
 fn multiplied(value: Decimal, times: Option<&str>) -> Option<Decimal> {
@@ -269,7 +271,7 @@ fn spelled(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
     let number = groups.name("number")?;
     let word = number.as_str().to_lowercase();
     let value = i64::try_from(SPELLED.iter().position(|known| *known == word)?).ok()?;
-    let unit = groups.name("unit").map(|unit| (Unit::said(unit.as_str()), unit.end()));
+    let unit = groups.name("unit").map(|unit| (Unit::meanings_of(unit.as_str()), unit.end()));
     let (units, end) =
         unit.filter(|(units, _)| !units.is_empty()).unwrap_or((Vec::new(), number.end()));
     let value = Some(Decimal::whole(value));

@@ -141,10 +141,10 @@ fn is_amount_like(word: &str) -> bool {
 
 fn is_unit(word: &str) -> bool {
     let is_ordinal = matches!(word, "st" | "nd" | "rd" | "th" | "k" | "K" | "M" | "bn" | "x");
-    is_ordinal || !super::super::unit::Unit::said(word).is_empty()
+    is_ordinal || !super::super::unit::Unit::meanings_of(word).is_empty()
 }
 
-static TELLING: LazyLock<Regex> = LazyLock::new(|| {
+static CERTAIN_ID: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)^(?:
             [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
@@ -155,7 +155,7 @@ static TELLING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether a word is certainly an id, whatever the words beside it.
-pub(crate) fn is_telling_id(word: &str) -> bool {
+pub(crate) fn is_certain_id(word: &str) -> bool {
     let is_hash = (7..=64).contains(&word.len())
         && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && word.bytes().any(|byte| byte.is_ascii_digit())
@@ -164,7 +164,7 @@ pub(crate) fn is_telling_id(word: &str) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         && word.bytes().filter(u8::is_ascii_digit).count() >= 2
         && word.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_hash || is_serial || TELLING.is_match(word)
+    is_hash || is_serial || CERTAIN_ID.is_match(word)
 }
 
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
@@ -245,10 +245,10 @@ mod tests {
         for word in ["hello", "Hello", "90min", "3rd", "1h30m", "10k", "I", "12"] {
             assert!(!is_made(word), "{word}");
         }
-        for (word, telling) in
+        for (word, certain) in
             [("OPS-12", true), ("deadbeef1", true), ("covid-19", false), ("v1.2", false)]
         {
-            assert_eq!(is_telling_id(word), telling, "{word}");
+            assert_eq!(is_certain_id(word), certain, "{word}");
         }
     }
 }

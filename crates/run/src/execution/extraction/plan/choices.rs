@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::choice::{Choice, INTRODUCED};
 use super::super::slot::Kind;
-use super::{Doubt, Fill, Plan};
+use super::{Assignment, OpenQuestion, Plan};
 
 /// Choices by slot.
 type ChoicesBySlot = Vec<(usize, Vec<Choice>)>;
@@ -16,7 +16,7 @@ impl Plan<'_> {
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
         let of_kind = open.filter(|at| self.slots[*at].kind == Kind::Choice);
         let mut found: ChoicesBySlot = of_kind
-            .map(|at| (at, self.surroundings.choices(&self.slots[at])))
+            .map(|at| (at, self.context.choices(&self.slots[at])))
             .filter(|(_, choices)| !choices.is_empty())
             .collect();
         while let Some(at) = self.surest(&found) {
@@ -32,9 +32,9 @@ impl Plan<'_> {
         }
         for (slot, choices) in found {
             if self.slots[slot].required {
-                let candidates = choices.iter().map(|choice| self.said(&choice.span)).collect();
+                let candidates = choices.iter().map(|choice| self.text_of(&choice.span)).collect();
                 let why = "it is not said which value is for it".to_owned();
-                self.doubts[slot] = Some(Doubt { why, candidates });
+                self.open_questions[slot] = Some(OpenQuestion { why, candidates });
             }
         }
     }
@@ -44,11 +44,14 @@ impl Plan<'_> {
             let slot = &self.slots[at];
             if slot.kind == Kind::Boolean
                 && self.is_open(at)
-                && let Some((span, truth)) = self.surroundings.truth(slot)
+                && let Some((span, truth)) = self.context.stated_boolean(slot)
             {
-                let fill =
-                    Fill { value: truth.into(), source: self.source(&span), how: String::new() };
-                self.fills[at].push(fill);
+                let assignment = Assignment {
+                    value: truth.into(),
+                    source: self.source(&span),
+                    how: String::new(),
+                };
+                self.assignments[at].push(assignment);
                 self.spent.push(span);
             }
         }
@@ -79,15 +82,15 @@ impl Plan<'_> {
     fn choose_value(&mut self, at: usize, found: Vec<Choice>) {
         let several = found.iter().any(|choice| choice.value != found[0].value);
         if several && !self.slots[at].is_list {
-            let candidates = found.iter().map(|choice| self.said(&choice.span)).collect();
+            let candidates = found.iter().map(|choice| self.text_of(&choice.span)).collect();
             self.spent.extend(found.into_iter().map(|choice| choice.whole));
-            return self.doubt(at, "several values are said".to_owned(), candidates);
+            return self.ask_about(at, "several values are said".to_owned(), candidates);
         }
         for choice in found {
-            if self.fills[at].iter().all(|fill| fill.value != choice.value) {
+            if self.assignments[at].iter().all(|assignment| assignment.value != choice.value) {
                 let source = self.source(&choice.span);
                 let how = "one of its values".to_owned();
-                self.fills[at].push(Fill { value: choice.value, source, how });
+                self.assignments[at].push(Assignment { value: choice.value, source, how });
             }
             self.take_within(&choice.span);
             self.spent.push(choice.whole);
@@ -96,7 +99,7 @@ impl Plan<'_> {
 
     /// Marks mentions within a choice as taken, except an amount whose unit is the choice.
     fn take_within(&mut self, span: &Range<usize>) {
-        for (at, mention) in self.surroundings.mentions.iter().enumerate() {
+        for (at, mention) in self.context.mentions.iter().enumerate() {
             if overlap(&mention.span, span) && mention.content.kind() != "number" {
                 self.taken[at] = true;
             }

@@ -13,7 +13,7 @@ use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
 use super::super::time::PartialDateTime;
 use super::super::unit::Unit;
-use super::{Claim, Cue, Fill, Plan};
+use super::{Assignment, Claim, Cue, Plan};
 
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
@@ -42,7 +42,7 @@ impl Plan<'_> {
         let (Some(owner), Some(name)) = (owner, name) else { return };
         let Some(at) = self.only_free(is_slug) else { return };
         let span = self.mention(at).span.clone();
-        let text = self.said(&span);
+        let text = self.text_of(&span);
         let Some((first, second)) = text.split_once('/') else { return };
         let parts = [
             (owner, first.into(), span.start..span.start + first.len()),
@@ -76,9 +76,9 @@ impl Plan<'_> {
     fn give_parts(&mut self, at: usize, parts: [(usize, Value, Range<usize>); 2]) {
         let span = self.mention(at).span.clone();
         for (slot, value, part) in parts {
-            let how = format!("of {}", self.said(&span));
-            let fill = Fill { value, source: self.source(&part), how };
-            self.fills[slot].push(fill);
+            let how = format!("of {}", self.text_of(&span));
+            let assignment = Assignment { value, source: self.source(&part), how };
+            self.assignments[slot].push(assignment);
         }
         self.taken[at] = true;
         self.spent.push(span);
@@ -93,7 +93,7 @@ impl Plan<'_> {
         };
         for at in 1..self.taken.len() {
             let (first, second) = (&self.mention(at - 1).span, &self.mention(at).span);
-            let gap = self.surroundings.text.get(first.end..second.start).unwrap_or_default();
+            let gap = self.context.text.get(first.end..second.start).unwrap_or_default();
             let (Some(from), Some(to), "to" | "until" | "till") =
                 (time(at - 1), time(at), gap.trim())
             else {
@@ -105,7 +105,7 @@ impl Plan<'_> {
             if let Some(value) = value.and_then(Decimal::to_json).filter(|_| minutes > 0) {
                 let span = first.start..second.end;
                 let source = self.source(&span);
-                self.fills[slot].push(Fill {
+                self.assignments[slot].push(Assignment {
                     value,
                     source,
                     how: "from the one to the other".into(),
@@ -146,14 +146,14 @@ impl Plan<'_> {
         let days: Vec<String> = days.iter().map(|day| day.strftime(form).to_string()).collect();
         match &days[..] {
             [day] => Interpretation::Value { value: day.clone().into(), how: how.to_owned() },
-            _ => Interpretation::Several(days),
+            _ => Interpretation::Ambiguous(days),
         }
     }
 
     /// Returns a cue that spans the function word before a mention.
     fn preceded(&self, at: usize) -> Cue {
         let span = &self.mention(at).span;
-        let before = self.surroundings.before(span.start);
+        let before = self.context.before(span.start);
         let word = before.first().filter(|word| is_function_word(&word.lower));
         Cue { span: word.map(|word| word.span.start..span.end), ..Cue::default() }
     }

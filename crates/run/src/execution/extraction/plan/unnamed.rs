@@ -1,12 +1,12 @@
-//! Assigns values that no word names but that fit only one parameter, and notes doubts about the
-//! rest.
+//! Assigns values that no word names but that fit only one parameter, and records questions about
+//! the rest.
 
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
 use super::super::slot::{Kind, Slot};
 use super::super::unit::Unit;
 use super::pairs::is_slug;
-use super::{Claim, Cue, Doubt, Plan};
+use super::{Claim, Cue, OpenQuestion, Plan};
 
 /// A slot that a mention fits, and its interpretation.
 type Holder = (usize, Interpretation);
@@ -24,7 +24,7 @@ impl Plan<'_> {
             let mut held: Vec<usize> =
                 (0..free.len()).filter(|at| reading(*at).is_some()).collect();
             // If the prompt has "2 km", a bare number is not a value for a parameter in kilometres.
-            let fits = |at: &usize| !matches!(reading(*at), Some((_, Interpretation::Unfit(_))));
+            let fits = |at: &usize| !matches!(reading(*at), Some((_, Interpretation::Invalid(_))));
             let in_list_of = |a: usize, b: usize| self.chains[free[a]] == self.chains[free[b]];
             if let Some(one) = held.iter().copied().find(fits) {
                 held.retain(|at| fits(at) || in_list_of(*at, one));
@@ -42,7 +42,8 @@ impl Plan<'_> {
             }
             for at in held {
                 let reading = holders[at].iter().find(|(other, _)| *other == slot);
-                let reading = reading.map_or(Interpretation::No, |(_, reading)| reading.clone());
+                let reading =
+                    reading.map_or(Interpretation::NotApplicable, |(_, reading)| reading.clone());
                 let cue = self.lead(free[at]);
                 self.give(slot, Claim { mention: free[at], cue, reading });
             }
@@ -61,13 +62,13 @@ impl Plan<'_> {
 
     /// Returns the word right before a mention; empty if there is none.
     fn word_before(&self, mention: &Mention) -> String {
-        let before = self.surroundings.before(mention.span.start);
+        let before = self.context.before(mention.span.start);
         before.first().map_or(String::new(), |word| word.lower.clone())
     }
 
     fn lead(&self, at: usize) -> Cue {
         let span = &self.mention(at).span;
-        let before = self.surroundings.before(span.start);
+        let before = self.context.before(span.start);
         let lead = before.first().filter(|word| LEADS.contains(&word.lower.as_str()));
         Cue { span: lead.map(|word| word.span.start..span.end), ..Cue::default() }
     }
@@ -97,7 +98,7 @@ impl Plan<'_> {
                 }
                 _ => true,
             };
-            if reading != Interpretation::No && is_value {
+            if reading != Interpretation::NotApplicable && is_value {
                 holders.push((index, reading));
             }
         }
@@ -114,7 +115,7 @@ impl Plan<'_> {
         let is_day = |slot: &&usize| matches!(self.slots[**slot].kind, Kind::Day | Kind::Moment);
         open.iter()
             .filter(is_day)
-            .map(|slot| (*slot, Interpretation::Unfit(why.to_owned())))
+            .map(|slot| (*slot, Interpretation::Invalid(why.to_owned())))
             .collect()
     }
 
@@ -137,12 +138,12 @@ impl Plan<'_> {
     /// Whether a mention can be the value of an optional parameter, rather than an attribute of
     /// something else as in "the mail of 5 May".
     fn is_led(&self, mention: &Mention) -> bool {
-        let before = self.surroundings.before(mention.span.start);
+        let before = self.context.before(mention.span.start);
         let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
         let is_as_of = word(0) == "of" && word(1) == "as";
         match mention.content {
             Content::When(_) | Content::Period(_) => {
-                let said = &self.surroundings.text[mention.span.clone()];
+                let said = &self.context.text[mention.span.clone()];
                 let is_relative = said.starts_with(char::is_alphabetic);
                 is_as_of
                     || matches!(word(0), "on" | "by" | "for" | "at" | "until")
@@ -155,14 +156,14 @@ impl Plan<'_> {
     /// Whether a number is a value, rather than the count or number of something else.
     fn is_free(&self, mention: &Mention, slot: &Slot) -> bool {
         let Content::Amount(amount) = &mention.content else { return true };
-        let after = self.surroundings.after(mention.span.end);
+        let after = self.context.after(mention.span.end);
         let counts_other = after.first().is_some_and(|word| !slot.is_about(&word.lower));
         if amount.units.is_empty() && counts_other {
             return false;
         }
-        let before = self.surroundings.before(mention.span.start);
+        let before = self.context.before(mention.span.start);
         let Some(word) = before.first() else { return true };
-        let is_command = self.surroundings.words[0].span == word.span;
+        let is_command = self.context.words[0].span == word.span;
         let is_measured = slot.unit.is_some_and(|unit| {
             amount.units.iter().any(|said| said.dimension() == unit.dimension())
         });
@@ -188,12 +189,13 @@ impl Plan<'_> {
                 if amount.is_part || amount.units.contains(&Unit::Percent))
         };
         let Some(at) = self.free().into_iter().find(is_part) else { return };
-        let part = self.said(&self.mention(at).span);
+        let part = self.text_of(&self.mention(at).span);
         for slot in 0..self.slots.len() {
-            if let ([fill], true) = (&self.fills[slot][..], self.slots[slot].is_money()) {
+            if let ([assignment], true) = (&self.assignments[slot][..], self.slots[slot].is_money())
+            {
                 let why = format!("\"{part}\" is said of it too");
-                let said = fill.value.to_string();
-                self.doubt(slot, why, vec![said]);
+                let said = assignment.value.to_string();
+                self.ask_about(slot, why, vec![said]);
             }
         }
     }
@@ -228,18 +230,18 @@ impl Plan<'_> {
             let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
             let Some(&first) = held.first() else { continue };
             let said: Vec<String> =
-                held.iter().map(|at| self.said(&self.mention(free[*at]).span)).collect();
+                held.iter().map(|at| self.text_of(&self.mention(free[*at]).span)).collect();
             let rivals: Vec<&str> =
                 holders[first].iter().map(|(other, _)| self.slots[*other].name.as_str()).collect();
             let why = match holders[first].iter().find(|(other, _)| *other == slot) {
                 _ if held.len() > 1 => "several values are said".to_owned(),
-                Some((_, Interpretation::Unfit(why))) => why.clone(),
+                Some((_, Interpretation::Invalid(why))) => why.clone(),
                 _ if rivals.len() > 1 => {
                     format!("{} may be meant for {}", quoted(&said[0]), rivals.join(" or "))
                 }
                 _ => format!("{} may be meant for it", quoted(&said[0])),
             };
-            self.doubts[slot] = Some(Doubt { why, candidates: said });
+            self.open_questions[slot] = Some(OpenQuestion { why, candidates: said });
         }
     }
 }

@@ -99,7 +99,7 @@ fn zone(groups: &Captures<'_>) -> Option<Zone> {
         return Some(Zone::Fixed(Offset::UTC));
     }
     if let Some(unread) = groups.name("unread") {
-        return Some(Zone::Unread(unread.as_str().to_owned()));
+        return Some(Zone::Ambiguous(unread.as_str().to_owned()));
     }
     let Some(offset) = groups.name("offset") else { return Some(Zone::Local) };
     read_offset(offset.as_str()).map(Zone::Fixed)

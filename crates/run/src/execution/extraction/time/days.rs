@@ -14,8 +14,8 @@ use super::{PartialDateTime, Period, TimeExpression, Zone};
 /// and the week of a weekday.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tense {
-    Ahead,
-    Back,
+    Future,
+    Past,
     Unknown,
 }
 
@@ -343,8 +343,8 @@ fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression>
         "coming" => vec![ahead],
         _ if weekday == today.weekday() => vec![today, ahead],
         _ => match reader.tense_of(groups) {
-            Tense::Ahead => vec![ahead],
-            Tense::Back => vec![back],
+            Tense::Future => vec![ahead],
+            Tense::Past => vec![back],
             Tense::Unknown => vec![back, ahead],
         },
     };
@@ -390,7 +390,7 @@ impl Reader<'_> {
     fn tense_of(&self, groups: &Captures<'_>) -> Tense {
         let start = groups.get(0).map_or(0, |whole| whole.start());
         let before = ending(&self.text[..start]).trim_end().to_lowercase();
-        if before.ends_with("since") { Tense::Back } else { self.tense }
+        if before.ends_with("since") { Tense::Past } else { self.tense }
     }
 
     /// Returns the possible days for a day and a month without a year.
@@ -404,8 +404,8 @@ impl Reader<'_> {
         let distance = |other: Date| today.until(other).map_or(i32::MAX, |s| s.get_days().abs());
         let (to, since) = (distance(ahead), distance(back));
         Some(match self.tense_of(groups) {
-            Tense::Ahead => vec![ahead],
-            Tense::Back => vec![back],
+            Tense::Future => vec![ahead],
+            Tense::Past => vec![back],
             Tense::Unknown if to.min(since) <= NEAR_DAYS => {
                 vec![if to <= since { ahead } else { back }]
             }

@@ -21,7 +21,7 @@ fn read(text: &str, tense: Tense) -> Vec<String> {
                 let zone = match when.zone {
                     Zone::Local => String::new(),
                     Zone::Fixed(offset) => offset.to_string(),
-                    Zone::Unread(zone) => format!("?{zone}"),
+                    Zone::Ambiguous(zone) => format!("?{zone}"),
                 };
                 [days, times, zone]
                     .into_iter()
@@ -116,12 +116,12 @@ fn what_is_no_day_is_left_alone() {
 fn a_day_without_a_year_follows_the_tense_or_the_calendar() {
     assert_eq!(read("5 May", Tense::Unknown), ["5 May: 2026-05-05"]);
     assert_eq!(read("5 March", Tense::Unknown), ["5 March: 2026-03-05"]);
-    assert_eq!(read("5 March", Tense::Ahead), ["5 March: 2027-03-05"]);
+    assert_eq!(read("5 March", Tense::Future), ["5 March: 2027-03-05"]);
     assert_eq!(read("5 October", Tense::Unknown), ["5 October: 2025-10-05|2026-10-05"]);
-    assert_eq!(read("5 October", Tense::Back), ["5 October: 2025-10-05"]);
-    assert_eq!(read("29 February", Tense::Ahead), ["29 February: 2028-02-29"]);
+    assert_eq!(read("5 October", Tense::Past), ["5 October: 2025-10-05"]);
+    assert_eq!(read("29 February", Tense::Future), ["29 February: 2028-02-29"]);
     let both = ["20 December: 2025-12-20", "5 January 2026: 2026-01-05"];
-    assert_eq!(read("from 20 December to 5 January 2026", Tense::Back), both);
+    assert_eq!(read("from 20 December to 5 January 2026", Tense::Past), both);
     let same = ["3 July: 2025-07-03", "9 July 2025: 2025-07-09"];
     assert_eq!(read("from 3 July to 9 July 2025", Tense::Unknown), same);
 }
@@ -129,7 +129,7 @@ fn a_day_without_a_year_follows_the_tense_or_the_calendar() {
 #[test]
 fn a_moment_is_written_once_or_not_at_all() {
     let moment = |text: &str, zone: &TimeZone| {
-        let said = scan(text, &now(), Tense::Ahead).remove(0).1;
+        let said = scan(text, &now(), Tense::Future).remove(0).1;
         let TimeExpression::When(when) = said else { panic!("{text}") };
         when.moment(zone)
     };

@@ -8,7 +8,7 @@ use crate::sanitize::{clean, without_stuffing};
 use crate::text::joined;
 use crate::{Catalog, LoadOptions, SuspicionKind, clones, suspicions};
 
-/// `cargo test --lib honest -- --nocapture` prints what changed and what was flagged.
+/// `cargo test --lib false_positives -- --nocapture` prints what changed and what was flagged.
 #[test]
 fn collected_catalogs_are_all_but_left_alone() {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
