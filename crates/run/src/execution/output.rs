@@ -66,7 +66,7 @@ pub const LEAST_CHARS: usize = 200;
 /// Truncates a text to at most `most` characters, including the marker. The result has the shape of
 /// the whole text.
 ///
-/// A limit below [`LEAST_CHARS`] counts as [`LEAST_CHARS`].
+/// A limit below `LEAST_CHARS` counts as `LEAST_CHARS`.
 pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
     let most = most.max(LEAST_CHARS);
     let chars = text.chars().count();
