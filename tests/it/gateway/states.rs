@@ -52,7 +52,7 @@ fn pairs(servers: &Value, name: &str, reason: &str) -> Vec<(String, String)> {
 #[test]
 fn an_answer_names_every_server_that_it_lacks_and_asks_to_come_again() {
     let python = python();
-    let site = Site::with(&python, ill(&python), &["--slow", "8"]);
+    let site = Site::with(&python, ill(&python), &["--slow", "20"]);
     let mut client = site.client(&[]);
     client.begin();
     // An answer waits some seconds for the first lists, and no longer.

@@ -69,14 +69,17 @@ impl Service {
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         self.expect_catalog()?;
         let began = Instant::now();
-        let unavailable = self.unavailable(&find)?;
+        let mut unavailable = self.unavailable(&find)?;
         let service = Arc::clone(self);
         let (selection, find) = off_thread(move || (service.select(&find), find)).await?;
-        let found = FindResult {
-            selection: selection?,
-            unavailable,
-            took_ms: began.elapsed().as_secs_f64() * 1_000.0,
+        let selection = selection?;
+        // The tools of a server may have come in since its state was read.
+        let has_come = |server: &str| {
+            selection.tools.iter().any(|found| found.tool.server.as_deref() == Some(server))
         };
+        unavailable.retain(|state| !(state.is_starting && has_come(&state.server)));
+        let found =
+            FindResult { selection, unavailable, took_ms: began.elapsed().as_secs_f64() * 1_000.0 };
         self.remember(&find, &found);
         Ok(found)
     }
