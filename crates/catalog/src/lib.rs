@@ -69,7 +69,7 @@ pub use plural::singular;
 pub use problem::{Problem, Severity};
 pub use routing::{IntentSignal, ParameterHints, Routing, everyday_prompts};
 pub use sanitize::visible;
-pub use sparse::{Sparse, StaticDefault};
+pub use sparse::Sparse;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
 pub use text::{embedding_text, split_identifier};
 pub use tool::{

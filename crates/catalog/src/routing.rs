@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::row::Row;
-use crate::sparse::static_default;
+use crate::sparse::readable_when_sparse;
 use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
 /// The maximum number of bytes of a compiled pattern. A larger one is a mistake or an attack: the
@@ -46,7 +46,7 @@ pub struct Routing {
     pub call_hints: CallHints,
 }
 
-static_default!(Routing);
+readable_when_sparse!(Routing);
 
 /// A pattern over prompts, and the effect of a match on the tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

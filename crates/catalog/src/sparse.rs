@@ -12,29 +12,32 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Debug, Default)]
 pub struct Sparse<T>(Option<Box<T>>);
 
-/// A type whose default value can be borrowed for the whole run.
-pub trait StaticDefault: Default + 'static {
-    /// Returns the default value.
-    fn static_default() -> &'static Self;
-}
-
-macro_rules! static_default {
+/// Lets a [`Sparse`] value of a type be read.
+macro_rules! readable_when_sparse {
     ($type:ty) => {
-        impl $crate::sparse::StaticDefault for $type {
-            fn static_default() -> &'static Self {
+        impl std::ops::Deref for $crate::Sparse<$type> {
+            type Target = $type;
+
+            fn deref(&self) -> &$type {
                 static DEFAULT: std::sync::LazyLock<$type> =
                     std::sync::LazyLock::new(Default::default);
-                &DEFAULT
+                self.stored().unwrap_or(&DEFAULT)
             }
         }
     };
 }
-pub(crate) use static_default;
+pub(crate) use readable_when_sparse;
 
-impl<T: StaticDefault + PartialEq> Sparse<T> {
+impl<T> Sparse<T> {
+    pub(crate) fn stored(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+}
+
+impl<T: Default + PartialEq> Sparse<T> {
     /// Whether the value is the default.
     pub fn is_default(&self) -> bool {
-        **self == *T::static_default()
+        self.stored().is_none_or(|value| *value == T::default())
     }
 
     /// Frees the space of a value that is the default again.
@@ -45,21 +48,16 @@ impl<T: StaticDefault + PartialEq> Sparse<T> {
     }
 }
 
-impl<T: StaticDefault> Deref for Sparse<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.0.as_deref().unwrap_or_else(|| T::static_default())
-    }
-}
-
-impl<T: StaticDefault> DerefMut for Sparse<T> {
+impl<T: Default> DerefMut for Sparse<T>
+where
+    Self: Deref<Target = T>,
+{
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
 }
 
-impl<T: StaticDefault + PartialEq> From<T> for Sparse<T> {
+impl<T: Default + PartialEq> From<T> for Sparse<T> {
     fn from(value: T) -> Self {
         let mut sparse = Self(Some(Box::new(value)));
         sparse.compact();
@@ -67,13 +65,19 @@ impl<T: StaticDefault + PartialEq> From<T> for Sparse<T> {
     }
 }
 
-impl<T: StaticDefault + PartialEq> PartialEq for Sparse<T> {
+impl<T: PartialEq> PartialEq for Sparse<T>
+where
+    Self: Deref<Target = T>,
+{
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl<T: StaticDefault + Serialize> Serialize for Sparse<T> {
+impl<T: Serialize> Serialize for Sparse<T>
+where
+    Self: Deref<Target = T>,
+{
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(serializer)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::sparse::{Sparse, static_default};
+use crate::sparse::{Sparse, readable_when_sparse};
 use crate::{Operation, Routing};
 
 /// The name of a tool in every output.
@@ -225,7 +225,7 @@ pub struct Facets {
     pub complexity: Option<ComplexityRange>,
 }
 
-static_default!(Facets);
+readable_when_sparse!(Facets);
 
 /// The members of an MCP tool that are kept unchanged, so that the gateway can list a tool as its
 /// server defines it.
