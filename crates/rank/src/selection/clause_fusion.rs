@@ -72,7 +72,7 @@ fn mixed(whole: Score, clause: Score, share: f32, stretch: f32) -> Score {
     }
 }
 
-fn highest(scores: impl Iterator<Item = f32>) -> f32 {
+pub(super) fn highest(scores: impl Iterator<Item = f32>) -> f32 {
     scores.fold(f32::NEG_INFINITY, f32::max)
 }
 

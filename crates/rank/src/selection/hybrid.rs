@@ -24,8 +24,8 @@ pub struct HybridRetriever {
     fusion: Fusion,
 }
 
-/// What both parts found, before their scores are fused.
-struct Found {
+/// Rows with the raw scores of both parts.
+struct ScoredRows {
     rows: Vec<u32>,
     raw: RawScores,
     /// The mean cosine of all requested rows, or of a sample if not all of them were scored.
@@ -42,7 +42,7 @@ impl HybridRetriever {
     }
 
     /// Scores the rows by both parts, for the whole prompt and for each of its clauses.
-    fn find(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<Found, Error> {
+    fn find(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<ScoredRows, Error> {
         let start = Instant::now();
         let vector = prompt.vector_for(Strategy::Hybrid)?;
         let pool = match prompt.rows {
@@ -72,7 +72,7 @@ impl HybridRetriever {
         };
         // The time to find the pool counts as search time.
         times.search = start.elapsed().saturating_sub(times.keyword);
-        Ok(Found { rows, raw, mean_cosine })
+        Ok(ScoredRows { rows, raw, mean_cosine })
     }
 
     /// Returns the weighted scores of both parts. The keyword score counts less if more was
@@ -80,26 +80,23 @@ impl HybridRetriever {
     fn fuse(
         &self,
         rows: Rows<'_>,
-        (semantic, keyword): (&[f32], &[f32]),
+        raw: &PartScores,
         prompt: &Prompt<'_>,
         is_one: bool,
     ) -> Vec<(Score, Score)> {
         let fusion = self.fusion.sharing(prompt.semantic_share);
-        let mut scores = fusion.apply(semantic, keyword, prompt.readable_share);
-        if is_one {
-            fusion.lift_nearest(&mut scores);
-        }
+        let mut scores = raw.fuse(fusion, prompt.readable_share, is_one);
         if let Some(usage) = self.semantic.usage() {
             shift_to_meaning(
                 &mut scores,
-                learned_share(usage, rows, semantic) * prompt.readable_share,
+                learned_share(usage, rows, &raw.cosines) * prompt.readable_share,
             );
         }
         scores
     }
 
     /// Drops the rows of a large catalog that cannot change the answer.
-    fn without_tail(&self, found: Found, prompt: &Prompt<'_>, named: &[u32]) -> Found {
+    fn without_tail(&self, found: ScoredRows, prompt: &Prompt<'_>, named: &[u32]) -> ScoredRows {
         let Some(band) = prompt.band_width.filter(|_| self.semantic.usage().is_none()) else {
             return found;
         };
@@ -113,7 +110,7 @@ impl HybridRetriever {
         }
         kept.sort_unstable();
         kept.dedup();
-        Found {
+        ScoredRows {
             rows: kept.iter().map(|&at| found.rows[at]).collect(),
             raw: found.raw.only(&kept),
             mean_cosine: found.mean_cosine,
@@ -144,10 +141,9 @@ impl Retriever for HybridRetriever {
         let start = Instant::now();
         let compared = found.rows.len();
         let named = self.keyword.named(prompt.text());
-        let Found { rows, raw, mean_cosine } = self.without_tail(found, prompt, &named);
-        let fuse = |scores: &PartScores, is_one| {
-            self.fuse(Rows::Only(&rows), (&scores.cosines, &scores.keyword), prompt, is_one)
-        };
+        let ScoredRows { rows, raw, mean_cosine } = self.without_tail(found, prompt, &named);
+        let fuse =
+            |scores: &PartScores, is_one| self.fuse(Rows::Only(&rows), scores, prompt, is_one);
         let mut scores = fuse(&raw.whole, raw.clauses.is_empty());
         if !raw.clauses.is_empty() {
             let clauses: Vec<_> = raw.clauses.iter().map(|clause| fuse(clause, true)).collect();

@@ -1,6 +1,6 @@
 //! Drops the rows of a large catalog that cannot change the answer, before their scores are fused.
 
-use super::clause_fusion::{COMPARED, Mixture};
+use super::clause_fusion::{COMPARED, Mixture, highest};
 use super::fusion::Fusion;
 use super::retriever::Score;
 
@@ -31,6 +31,15 @@ pub(super) struct RawScores {
 }
 
 impl PartScores {
+    /// Returns the weighted scores of both parts. `is_one` is true if they are for one request.
+    pub fn fuse(&self, fusion: Fusion, readable_share: f32, is_one: bool) -> Vec<(Score, Score)> {
+        let mut fused = fusion.apply(&self.cosines, &self.keyword, readable_share);
+        if is_one {
+            fusion.lift_nearest(&mut fused);
+        }
+        fused
+    }
+
     fn only(&self, kept: &[usize]) -> Self {
         let of = |scores: &[f32]| kept.iter().map(|&at| scores[at]).collect();
         Self { cosines: of(&self.cosines), keyword: of(&self.keyword) }
@@ -69,7 +78,7 @@ impl Pruning {
     fn for_one(&self, whole: &PartScores) -> Option<Vec<usize>> {
         let totals = self.least_totals(whole, true)?;
         let least = self.least(&totals, Fusion::FAR_LEAD)?;
-        let nearest = highest(&whole.cosines);
+        let nearest = highest(whole.cosines.iter().copied());
         let stays = |at: &usize| totals[*at] >= least || whole.cosines[*at] >= nearest;
         Some((0..totals.len()).filter(stays).collect())
     }
@@ -83,8 +92,10 @@ impl Pruning {
         let clauses = clauses?;
         let deciding = deciding(raw, &whole, &clauses);
         let few = raw.only(&deciding);
-        let mut scores = self.fuse(&few.whole, false);
-        let few: Vec<_> = few.clauses.iter().map(|clause| self.fuse(clause, true)).collect();
+        let fuse =
+            |scores: &PartScores, is_one| scores.fuse(self.fusion, self.readable_share, is_one);
+        let mut scores = fuse(&few.whole, false);
+        let few: Vec<_> = few.clauses.iter().map(|clause| fuse(clause, true)).collect();
         let mixture = Mixture::new(&scores, &few, whole.len());
         let (share, stretch) = match &mixture {
             Some(mixture) => {
@@ -101,10 +112,9 @@ impl Pruning {
         let most = stretch.iter().copied().fold(1.0, f32::max);
         let least = self.least(&totals, Fusion::FAR_LEAD * most + ROUNDING)?;
         // The confidence depends on the best mixed cosine.
-        let nearest = scores.iter().map(|(semantic, _)| semantic.raw).fold(f32::MIN, f32::max);
+        let nearest = highest(scores.iter().map(|(semantic, _)| semantic.raw));
         let cosine = |at: usize| {
-            let clause =
-                raw.clauses.iter().map(|clause| clause.cosines[at]).fold(f32::MIN, f32::max);
+            let clause = highest(raw.clauses.iter().map(|clause| clause.cosines[at]));
             (1.0 - share) * raw.whole.cosines[at] + share * clause
         };
         let stays = |at: &usize| totals[*at] >= least || cosine(*at) >= nearest - ROUNDING;
@@ -115,14 +125,6 @@ impl Pruning {
 
     fn least_totals(&self, scores: &PartScores, is_lifted: bool) -> Option<Vec<f32>> {
         self.fusion.least_totals(&scores.cosines, &scores.keyword, (self.readable_share, is_lifted))
-    }
-
-    fn fuse(&self, scores: &PartScores, is_lifted: bool) -> Vec<(Score, Score)> {
-        let mut fused = self.fusion.apply(&scores.cosines, &scores.keyword, self.readable_share);
-        if is_lifted {
-            self.fusion.lift_nearest(&mut fused);
-        }
-        fused
     }
 
     /// Returns the score below which a row can neither be in the answer nor supply a tool in it.
@@ -147,16 +149,12 @@ fn deciding(raw: &RawScores, whole: &[f32], clauses: &[Vec<f32>]) -> Vec<usize> 
     let mut places = best(whole, 1);
     places.extend(clauses.iter().flat_map(|totals| best(totals, COMPARED)));
     for scores in raw.clauses.iter().chain([&raw.whole]) {
-        let nearest = highest(&scores.cosines);
+        let nearest = highest(scores.cosines.iter().copied());
         places.extend((0..scores.cosines.len()).filter(|&at| scores.cosines[at] >= nearest));
     }
     places.sort_unstable();
     places.dedup();
     places
-}
-
-fn highest(scores: &[f32]) -> f32 {
-    scores.iter().copied().fold(f32::MIN, f32::max)
 }
 
 /// Returns the score at a rank, counted from 1, or `None` if there are fewer scores. Reorders the
