@@ -3,7 +3,7 @@
 use super::candidate_scorer::AdmissionRules;
 use super::ranking::Ranking;
 use super::state::State;
-use crate::catalog::RequiredId;
+use crate::catalog::{RequiredId, Supplier};
 use crate::query::has_id_of;
 use crate::selection::{COMPLETED_RANKS, Candidate, LEAST_SUPPLY, Supply};
 
@@ -49,11 +49,12 @@ impl State {
             let least = LEAST_SUPPLY * tool.score;
             let is_fit = |found: &&Candidate| {
                 found.score >= least
-                    && reads(required, found.row)
+                    && reader(required, found.row).is_some()
                     && admits(rules, ranking, found, limit)
             };
             // A tool for exactly this entity is preferred: `listOrders` to `listPurchaseOrders`.
-            let is_other = |found: &Candidate| !supplies_exactly(required, found.row);
+            let is_other =
+                |found: &Candidate| !reader(required, found.row).is_some_and(|it| it.is_exact);
             let order = |a: &&Candidate, b: &&Candidate| {
                 is_other(a).cmp(&is_other(b)).then_with(|| rules.better(a, b))
             };
@@ -91,13 +92,9 @@ fn gives(required: &RequiredId, tools: &[Candidate]) -> bool {
     required.suppliers.iter().any(|supplier| is_there(supplier.row))
 }
 
-/// Whether the tool finds the id, instead of creating the entity.
-fn reads(required: &RequiredId, row: u32) -> bool {
-    required.suppliers.iter().any(|supplier| supplier.row == row && !supplier.creates)
-}
-
-fn supplies_exactly(required: &RequiredId, row: u32) -> bool {
-    required.suppliers.iter().any(|supplier| supplier.row == row && supplier.is_exact)
+/// Returns the tool as a supplier if it finds the id, instead of creating the entity.
+fn reader(required: &RequiredId, row: u32) -> Option<&Supplier> {
+    required.suppliers.iter().find(|supplier| supplier.row == row && !supplier.creates)
 }
 
 /// Whether every rule for the answer admits the tool together with those that stay.
