@@ -1,7 +1,7 @@
 //! Finds tools, and names the servers whose tools are missing from the answer.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use toolroute_catalog::{Tool, ToolId};
@@ -44,6 +44,17 @@ pub struct FindResult {
     pub took_ms: f64,
 }
 
+impl FindResult {
+    fn new(selection: Selection, mut unavailable: Vec<UnavailableServer>, took: Duration) -> Self {
+        // The tools of a server may have come in since its state was read.
+        let has_come = |server: &str| {
+            selection.tools.iter().any(|found| found.tool.server.as_deref() == Some(server))
+        };
+        unavailable.retain(|state| !(state.is_starting && has_come(&state.server)));
+        Self { selection, unavailable, took_ms: took.as_secs_f64() * 1_000.0 }
+    }
+}
+
 /// A server that is unavailable, or has unavailable tools.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnavailableServer {
@@ -69,17 +80,10 @@ impl Service {
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         self.expect_catalog()?;
         let began = Instant::now();
-        let mut unavailable = self.unavailable(&find)?;
+        let unavailable = self.unavailable(&find)?;
         let service = Arc::clone(self);
         let (selection, find) = off_thread(move || (service.select(&find), find)).await?;
-        let selection = selection?;
-        // The tools of a server may have come in since its state was read.
-        let has_come = |server: &str| {
-            selection.tools.iter().any(|found| found.tool.server.as_deref() == Some(server))
-        };
-        unavailable.retain(|state| !(state.is_starting && has_come(&state.server)));
-        let found =
-            FindResult { selection, unavailable, took_ms: began.elapsed().as_secs_f64() * 1_000.0 };
+        let found = FindResult::new(selection?, unavailable, began.elapsed());
         self.remember(&find, &found);
         Ok(found)
     }
@@ -236,11 +240,11 @@ fn results_of(
     (find, unavailable): (&FindRequest, &[UnavailableServer]),
     began: Instant,
 ) -> impl Iterator<Item = Result<FindResult, engine::Error>> {
-    let took_ms = began.elapsed().as_secs_f64() * 1_000.0;
+    let took = began.elapsed();
     let (min_score, unavailable) = (find.min_score, unavailable.to_vec());
     let result = move |mut selection: Selection| {
         leave_out(&mut selection, min_score);
-        FindResult { selection, unavailable: unavailable.clone(), took_ms }
+        FindResult::new(selection, unavailable.clone(), took)
     };
     answers.into_iter().map(move |answer| answer.map(&result))
 }
