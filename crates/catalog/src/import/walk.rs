@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::format::{self, Format};
 use super::syntax::Documents;
 use super::{Import, ImportedTool, jsonl, openapi, vendors};
-use crate::row::{Fields, Row, describe, elements, fields, string};
+use crate::row::{Fields, Row, describe, elements, fields, near_word, string};
 use crate::source::Source;
 use crate::validate;
 use crate::{Problem, Severity, Tool, ToolId};
@@ -201,9 +201,24 @@ impl<'s, 't> Walker<'s, 't> {
         for item in items {
             self.value(item, &inside);
         }
+        self.warn_misspelt_lists(members);
         let more = members.get("nextCursor").filter(|raw| string(raw).is_some());
         self.missing_next_page = more.map(|raw| self.source.line_of(raw.get()));
         true
+    }
+
+    /// Warns of a list beside the tools whose name is nearly that of a list of tools.
+    fn warn_misspelt_lists(&mut self, members: &Fields<'_>) {
+        const LISTS: [&str; 2] = ["tools", "functions"];
+        for (key, raw) in members.iter().filter(|(key, _)| !LISTS.contains(&key.as_str())) {
+            if let (Some(meant), Some(_)) = (near_word(key, &LISTS), elements(raw)) {
+                let found = format!("the list {key:?}, which was not read");
+                let cure = format!("did you mean {meant:?}?");
+                let problem = Problem::new(Severity::Warning, "a list of tools", found, cure);
+                let line = self.source.line_of(raw.get());
+                self.import.problems.push(self.source.locate(problem, line));
+            }
+        }
     }
 
     /// Reads `{"one server": {"tools": […]}, "another": […]}`, or a list of captures that contain
