@@ -1,7 +1,7 @@
 //! Checks the model and the stored vectors.
 
 use super::check::{DoctorArgs, Finding};
-use crate::cli::args::Global;
+use crate::cli::args::{CatalogArgs, Global, LiveArgs};
 use crate::cli::models;
 use crate::cli::setup::{self, EngineRequirements};
 use toolroute_rank::engine::SnapshotState;
@@ -38,19 +38,19 @@ fn works(files: &ModelFiles, args: &DoctorArgs) -> anyhow::Result<Finding> {
     Ok(Finding::warning(MODEL, found, "use another model; the built-in one is the default"))
 }
 
-/// Checks the stored vectors of the catalog, if one is named.
+/// Checks the stored vectors of the files of tools, if any are named. Starts no server.
 pub fn snapshot(args: &DoctorArgs, global: &Global) -> Vec<Finding> {
     if args.catalog.tools.is_empty() {
         return vec![Finding::ok(SNAPSHOT, "no catalog is named (--tools); nothing to check")];
     }
-    let engine =
-        match setup::build(&args.catalog, &args.engine, EngineRequirements::vectors(), global) {
-            Ok(engine) => engine,
-            Err(error) => {
-                let cure = "`toolroute tools validate` says what is wrong with a catalog";
-                return vec![Finding::error(SNAPSHOT, format!("{error:#}"), cure)];
-            }
-        };
+    let files = CatalogArgs { live: LiveArgs::default(), ..args.catalog.clone() };
+    let engine = match setup::build(&files, &args.engine, EngineRequirements::vectors(), global) {
+        Ok(engine) => engine,
+        Err(error) => {
+            let cure = "`toolroute tools validate` says what is wrong with a catalog";
+            return vec![Finding::error(SNAPSHOT, format!("{error:#}"), cure)];
+        }
+    };
     let tools = engine.catalog().len();
     vec![match &engine.index_report().snapshot {
         SnapshotState::Fresh => Finding::ok(SNAPSHOT, format!("{tools} tools, all kept")),
