@@ -132,7 +132,7 @@ impl<'a> CandidateScorer<'a> {
     /// prompt, are added to the candidates even if they were not retrieved.
     pub fn assess(&'a self, candidates: &mut Vec<Candidate>, rows: Rows<'_>) -> Assessment<'a> {
         if candidates.len() < self.tools.len() {
-            let mut more = self.signals.intended(self.situation.text, self.weights);
+            let mut more = self.signals.intended(self.situation, self.weights);
             more.extend(self.signals.in_mentioned_categories(
                 self.situation,
                 self.weights,
@@ -409,6 +409,7 @@ impl RequestRows {
         let urgent = context.and_then(|context| context.urgent);
         SignalInputs {
             text: &reading.text,
+            original: reading.original.as_deref(),
             features: self.features.as_ref(),
             observed: &observed.observed,
             follows: observed.after(self.last),

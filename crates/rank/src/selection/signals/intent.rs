@@ -1,6 +1,6 @@
 //! Matches a prompt against the intent patterns of all tools at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
@@ -57,10 +57,11 @@ impl Intents {
         Self { patterns: Patterns::Alone(alone), owners }
     }
 
-    /// Returns the intents that match a text, by row.
-    pub fn find(&self, text: &str) -> BTreeMap<u32, Intent> {
+    /// Returns the intents that match any of the texts of a prompt, by row.
+    pub fn find<'a>(&self, texts: impl Iterator<Item = &'a str>) -> BTreeMap<u32, Intent> {
         let mut found: BTreeMap<u32, Intent> = BTreeMap::new();
-        for at in self.matches(text) {
+        let matches: BTreeSet<usize> = texts.flat_map(|text| self.matches(text)).collect();
+        for at in matches {
             let (row, signal) = &self.owners[at];
             let intent = found.entry(*row).or_default();
             intent.value = (intent.value + signal.weight).clamp(-1.0, 1.0);

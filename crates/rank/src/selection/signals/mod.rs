@@ -41,6 +41,8 @@ pub struct Signals {
 #[derive(Clone, Copy, Default)]
 pub struct SignalInputs<'a> {
     pub text: &'a str,
+    /// The text in its own language, if `text` is a translation. Patterns match both.
+    pub original: Option<&'a str>,
     pub features: Option<&'a ContextFeatures>,
     /// The statistics of each row's runs. The slice may be shorter than the catalog; the remaining
     /// rows have no runs.
@@ -58,6 +60,10 @@ pub struct SignalInputs<'a> {
 }
 
 impl SignalInputs<'_> {
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.text).chain(self.original)
+    }
+
     /// Whether the request gives any signal an input, apart from its text.
     fn ask(&self) -> bool {
         let Self { features, follows, planned, urgent, needs_web, cost_aware, .. } = *self;
@@ -110,22 +116,22 @@ impl Signals {
         &self.facts.critical
     }
 
-    /// Returns the rows with a positive intent for a text, ascending.
-    pub fn intended(&self, text: &str, weights: SignalWeights) -> Vec<u32> {
+    /// Returns the rows with a positive intent, ascending.
+    pub fn intended(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> Vec<u32> {
         if !weights.is_on(Signal::Intent) && !weights.is_on(Signal::Exclusive) {
             return Vec::new();
         }
-        let found = self.intents.find(text).into_iter();
+        let found = self.intents.find(inputs.texts()).into_iter();
         found.filter(|(_, intent)| intent.value > 0.0).map(|(row, _)| row).collect()
     }
 
     /// Whether no signal changes a score or adds a tool for these inputs, whichever candidates are
     /// retrieved.
     pub fn are_silent(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> bool {
-        let SignalInputs { text, observed, unread, .. } = inputs;
+        let SignalInputs { observed, unread, .. } = inputs;
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
         let speaks = inputs.ask() || !observed.is_empty() || unread > 0.0 || self.facts.any_counts;
-        !speaks && (!wants_intents || self.intents.find(text).is_empty())
+        !speaks && (!wants_intents || self.intents.find(inputs.texts()).is_empty())
     }
 
     /// Whether two tools must not be in the same answer.
@@ -145,7 +151,11 @@ impl Signals {
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
         let assessed = Assessment {
             signals: self,
-            intents: if wants_intents { self.intents.find(inputs.text) } else { BTreeMap::new() },
+            intents: if wants_intents {
+                self.intents.find(inputs.texts())
+            } else {
+                BTreeMap::new()
+            },
             languages: self.languages(inputs.features),
             categories: self.categories(inputs, weights, candidates),
             history: self.history(&inputs, weights, candidates, history),
