@@ -77,13 +77,14 @@ impl State {
         (confidence, judge_fit(FitInputs { confidence, objection, least }))
     }
 
-    /// Why nothing was chosen; `None` if something was, or if the limit is 0.
+    /// Why nothing was chosen; `None` if something was.
     pub fn no_tools(&self, ranking: &Ranking, is_filtered: bool, limit: usize) -> Option<NoTools> {
         match ranking.chosen.is_empty() {
+            false => None,
             true if self.catalog.is_empty() => Some(NoTools::EmptyCatalog),
-            true if limit > 0 && is_filtered => Some(NoTools::Filtered),
-            true if limit > 0 => Some(NoTools::NothingFits),
-            _ => None,
+            true if limit == 0 => Some(NoTools::LimitIsZero),
+            true if is_filtered => Some(NoTools::Filtered),
+            true => Some(NoTools::NothingFits),
         }
     }
 }

@@ -211,6 +211,8 @@ impl fmt::Display for Degradation {
 pub enum NoTools {
     /// The catalog has no tool.
     EmptyCatalog,
+    /// The request asks for no tool: its limit is 0.
+    LimitIsZero,
     /// The policy, the profile, the server, the candidates or the minimum score exclude every tool.
     Filtered,
     /// No tool fits the prompt.
@@ -221,6 +223,7 @@ impl fmt::Display for NoTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::EmptyCatalog => "the catalog is empty: there is no tool to choose from",
+            Self::LimitIsZero => "the limit is 0: no tool is returned",
             Self::Filtered => "no tool is left: the filters of this request leave all of them out",
             Self::NothingFits => "no tool fits the prompt",
         })

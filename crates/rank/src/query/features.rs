@@ -98,7 +98,7 @@ pub struct CodeStructure {
 /// The features that are compared with the facets of tools. An unknown feature is `None` or empty
 /// and has no effect.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ContextFeatures {
     pub phase: Option<Phase>,
     /// Lower-case names of programming languages, the one with the most code first.
