@@ -266,7 +266,7 @@ pub struct SelectionDoc {
     confidence: Option<f32>,
     /// Whether nothing fits well enough.
     abstained: bool,
-    /// Why there is no tool, where there is none: `empty_catalog`, `filtered` (policy, profile, server,
+    /// Why there is no tool, where there is none: `empty_catalog`, `limit_is_zero`, `filtered` (policy, profile, server,
     /// candidates or least score leave none) or `nothing_fits`.
     #[schema(required = false, nullable = false)]
     no_tools: Option<String>,
