@@ -109,6 +109,27 @@ fn an_export_is_an_import() {
 }
 
 #[test]
+fn an_export_replaces_nothing_unasked_and_never_the_log() {
+    let sandbox = filled(2);
+    let log = fs::read(sandbox.path("log.db")).unwrap();
+    for name in ["log.db", "log.db-wal", "log.db-shm"] {
+        let output = sandbox.path(name);
+        let said = fails(&sandbox, 2, &["export", "--overwrite", "-o", output.to_str().unwrap()]);
+        assert!(said.contains("would overwrite the input"), "{name}: {said}");
+    }
+    assert_eq!(fs::read(sandbox.path("log.db")).unwrap(), log);
+    let output = sandbox.write("out.jsonl", "mine");
+    let export = ["export", "--output", output.to_str().unwrap()];
+    let said = fails(&sandbox, 2, &export);
+    assert!(said.contains("replace it with --overwrite"), "{said}");
+    assert_eq!(fs::read_to_string(&output).unwrap(), "mine");
+    feedback(&sandbox, &[&export[..], &["--overwrite"]].concat());
+    assert_eq!(lines(&output).len(), 4);
+    #[cfg(unix)]
+    assert_eq!(feedback(&sandbox, &["export", "-o", "/dev/null"])["executions"], 4);
+}
+
+#[test]
 fn bad_rows_are_told_and_cost_no_others() {
     let sandbox = Sandbox::new();
     let rows = "{\"tool\":\"a\",\"success\":true,\"prompt\":\"x\"}\n\nno json\n\

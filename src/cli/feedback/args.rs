@@ -55,6 +55,9 @@ pub enum FeedbackCommand {
         /// The file to write, atomically [default: stdout]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Replace an existing output
+        #[arg(long, requires = "output")]
+        overwrite: bool,
     },
     /// Delete executions, and overwrite their bytes on disk
     Forget(ForgetArgs),

@@ -3,10 +3,12 @@
 mod add;
 mod args;
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::json;
 
@@ -16,6 +18,7 @@ use super::args::{Global, HistoryArgs, weights as signal_weights};
 use super::exit::{self, Failure};
 use super::setup::EngineRequirements;
 use super::{paths, render, setup};
+use toolroute_batch::Output;
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::{Engine, EngineConfig, Signal};
 use toolroute_rank::feedback::{
@@ -31,7 +34,9 @@ pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
         FeedbackCommand::Stats { tool } => stats(&open(&path)?, tool.as_deref(), global)?,
         FeedbackCommand::Recommend(args) => recommendations(&open(&path)?, args, global)?,
         FeedbackCommand::Weights(args) => weights(&mut open(&path)?, args, global)?,
-        FeedbackCommand::Export { output } => export(&open(&path)?, output.as_deref(), global)?,
+        FeedbackCommand::Export { output, overwrite } => {
+            export(&open(&path)?, (output.as_deref(), *overwrite), global)?;
+        }
         FeedbackCommand::Forget(args) => forget(&mut open(&path)?, args, global)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -234,19 +239,32 @@ fn weight_table(old: &ScoreWeights, new: Option<&ScoreWeights>) -> anyhow::Resul
     render::print(table)
 }
 
-fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> anyhow::Result<()> {
+fn export(
+    store: &ExecutionStore,
+    (output, overwrite): (Option<&Path>, bool),
+    global: &Global,
+) -> anyhow::Result<()> {
     let Some(path) = output else {
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let written = lines(store, &mut out)?;
         return written.and_then(|_| out.flush()).map_err(render::failed);
     };
     let failed = || format!("cannot write {}", path.display());
-    let executions = durable::replace_with(path, Readers::Owner, |file| {
+    let fill = |file: &mut File| {
         let mut out = std::io::BufWriter::new(file);
         let executions = lines(store, &mut out)??;
         out.flush()?;
         anyhow::Ok(executions)
-    });
+    };
+    let target = export_target(store.path(), path)?;
+    if !overwrite {
+        target.check_new()?;
+    }
+    let executions = match &target {
+        Output::Special(path) => fill(&mut File::create(path).with_context(failed)?),
+        Output::File(path) if overwrite => durable::replace_with(path, Readers::Owner, fill),
+        Output::File(path) => durable::create_with(path, Readers::Owner, fill),
+    };
     // Errors of the log are not errors of the output file.
     let executions = executions.map_err(|error| match error.is::<std::io::Error>() {
         true => error.context(failed()),
@@ -256,6 +274,17 @@ fn export(store: &ExecutionStore, output: Option<&Path>, global: &Global) -> any
         return render::json(&json!({"executions": executions, "output": path}));
     }
     render::line(&format!("{executions} executions, {}", path.display()))
+}
+
+/// The place that an export is written to, which must be none of the log's own files.
+fn export_target(log: &Path, output: &Path) -> anyhow::Result<Output> {
+    let log = log.canonicalize().unwrap_or_else(|_| log.to_owned());
+    for suffix in ["-wal", "-shm"] {
+        let mut own = log.clone().into_os_string();
+        own.push(suffix);
+        Output::at(output, Some(Path::new(&own)))?;
+    }
+    Ok(Output::at(output, Some(&log))?)
 }
 
 /// Writes every execution. The outer error is the log's, the inner one the output's.
