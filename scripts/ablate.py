@@ -25,9 +25,7 @@ SHOWN = ("azure_mcp", "azure_mcp_2026", "bfcl_live", "toolret_apigen", "toolret_
 ARGUMENTS = {
     "the whole prompt only, no clauses": ["--whole"],
     "no tools that give ids to others": ["--no-complete"],
-    "after min-max a prompt": ["--normalization", "min-max"],
-    "after z-scores a prompt": ["--normalization", "z-score"],
-    "ranks instead of scores (RRF, k 60)": ["--fusion", "rrf"],
+    "plain 70/30 after min-max": ["--blend", "plain"],
     "50/50": ["--semantic-weight", "0.5"],
     "60/40": ["--semantic-weight", "0.6"],
     "80/20": ["--semantic-weight", "0.8"],

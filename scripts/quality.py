@@ -37,7 +37,7 @@ def reference_scores(path):
 
 
 def evaluate(binary, folder, model, precision):
-    command = [binary, "eval", "--all", "--model", model, "--precision", precision, "--json",
+    command = [binary, "eval", "--all", "--blend", "plain", "--model", model, "--precision", precision, "--json",
                "--quiet", "--tools", folder / "tools.jsonl", "--queries", folder / "queries.jsonl"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -146,8 +146,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadPolicyBand { .. }
         | engine::Error::BadNearBest { .. }
         | engine::Error::UnknownProfile { .. }
-        | engine::Error::BadModelRule { .. }
-        | engine::Error::BadRrfK { .. } => BAD_ARGUMENTS,
+        | engine::Error::BadModelRule { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Catalog(error) => of_catalog(error),
         engine::Error::Query(_) => BAD_DATA,
@@ -279,7 +278,6 @@ mod tests {
             (engine::Error::from(snapshot).into(), IO),
             (engine::Error::from(foreign).into(), BAD_DATA),
             (StdoutError { source: io() }.into(), IO),
-            (engine::Error::BadRrfK { found: -1.0 }.into(), BAD_ARGUMENTS),
         ] {
             assert_eq!(code(&error), wanted, "{error:?}");
             assert!(error_chain(&error).matches("no room").count() <= 1, "{}", error_chain(&error));

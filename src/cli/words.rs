@@ -21,23 +21,6 @@ pub enum Blend {
     Plain,
 }
 
-/// How the semantic and the keyword score are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FusionMethod {
-    Weighted,
-    Rrf,
-}
-
-/// How both scores of the weighted blend are normalised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NormalizationName {
-    Absolute,
-    MinMax,
-    ZScore,
-}
-
 /// Which implementation runs the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

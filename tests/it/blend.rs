@@ -95,8 +95,6 @@ fn what_would_change_the_plain_blend_is_refused_beside_it() {
     let route = ["route", "--tools", &tools, "--blend", "plain", "show me the keys"];
     for more in [
         &["--semantic-weight", "0.5"][..],
-        &["--normalization", "z-score"],
-        &["--fusion", "rrf"],
         &["--whole"],
         &["--signal", "intent=0.5"],
         &["--policy-band", "0.1"],

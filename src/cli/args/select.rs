@@ -7,10 +7,10 @@ use clap::builder::TypedValueParser as _;
 
 use crate::cli::exit::{self, Failure};
 use crate::cli::settings::{Configure, Settings, keys};
-use crate::cli::words::{Blend, FusionMethod, NormalizationName, joined, word};
+use crate::cli::words::{Blend, joined, word};
 use toolroute_catalog::{Cost, LatencyTier, Reliability};
 use toolroute_rank::engine::{
-    Fusion, Normalization, POLICY_BAND, Policy, Signal, SignalWeights, Strategy, Undeclared,
+    Fusion, POLICY_BAND, Policy, Signal, SignalWeights, Strategy, Undeclared,
 };
 
 #[derive(Args)]
@@ -22,18 +22,9 @@ pub struct SelectArgs {
     /// min-max(cosine) + 0.3 · min-max(BM25) over all tools
     #[arg(long, default_value = keys::BLEND.default, value_parser = word::<Blend>())]
     pub blend: Blend,
-    /// How hybrid combines the semantic and the keyword score
-    #[arg(long, default_value = keys::FUSION.default, value_parser = word::<FusionMethod>())]
-    pub fusion: FusionMethod,
-    /// Weight of the semantic score in the weighted blend, 0 to 1
+    /// Weight of the semantic score, 0 to 1; the keyword score has the rest
     #[arg(long, default_value = keys::SEMANTIC_WEIGHT.default, value_name = "W", allow_negative_numbers = true)]
     pub semantic_weight: f32,
-    /// How both scores of the weighted blend are normalised
-    #[arg(long, default_value = keys::NORMALIZATION.default, value_parser = word::<NormalizationName>())]
-    pub normalization: NormalizationName,
-    /// The k of reciprocal rank fusion
-    #[arg(long, default_value = keys::RRF_K.default, value_name = "K", allow_negative_numbers = true)]
-    pub rrf_k: f32,
     /// Do not split a prompt that asks for several things
     #[arg(long)]
     pub whole: bool,
@@ -100,10 +91,7 @@ impl Configure for SelectArgs {
     fn configure(&mut self, settings: &Settings) {
         settings.put(&keys::STRATEGY, &mut self.strategy);
         settings.put(&keys::BLEND, &mut self.blend);
-        settings.put(&keys::FUSION, &mut self.fusion);
         settings.put(&keys::SEMANTIC_WEIGHT, &mut self.semantic_weight);
-        settings.put(&keys::NORMALIZATION, &mut self.normalization);
-        settings.put(&keys::RRF_K, &mut self.rrf_k);
         settings.put(&keys::WHOLE, &mut self.whole);
         settings.put(&keys::COMPLETE, &mut self.complete);
         settings.put(&keys::MIN_CONFIDENCE, &mut self.min_confidence);
@@ -162,26 +150,13 @@ impl SelectArgs {
                 }
             };
         }
-        Ok(match self.fusion {
-            FusionMethod::Rrf => Fusion::Rrf { k: self.rrf_k },
-            FusionMethod::Weighted => Fusion::Weighted {
-                semantic_weight: self.semantic_weight,
-                normalization: match self.normalization {
-                    NormalizationName::Absolute => Normalization::Absolute,
-                    NormalizationName::MinMax => Normalization::MinMax,
-                    NormalizationName::ZScore => Normalization::ZScore,
-                },
-            },
-        })
+        Ok(Fusion::Weighted { semantic_weight: self.semantic_weight })
     }
 
     /// Returns the first flag that changes how scores are computed.
     fn changed(&self) -> Option<&'static str> {
         let flags = [
-            (self.fusion != FusionMethod::Weighted, "--fusion"),
             (self.semantic_weight != Fusion::SEMANTIC_WEIGHT, "--semantic-weight"),
-            (self.normalization != NormalizationName::Absolute, "--normalization"),
-            (self.rrf_k != Fusion::RRF_K, "--rrf-k"),
             (self.whole, "--whole"),
             (!self.signal.is_empty(), "--signal"),
             (self.policy_band != POLICY_BAND, "--policy-band"),

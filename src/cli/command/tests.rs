@@ -58,7 +58,7 @@ fn flags_win_over_variables_over_the_file_over_defaults() {
     assert_eq!(origin(&settings, "limit"), Origin::Variable { name: "TOOLROUTE_LIMIT" });
     let flag = Origin::Flag { name: "min-confidence".into() };
     assert_eq!(origin(&settings, "min_confidence"), flag);
-    assert_eq!(origin(&settings, "rrf_k"), Origin::Default);
+    assert_eq!(origin(&settings, "policy_band"), Origin::Default);
     assert_eq!(args.prompt, ["a prompt"]);
 }
 

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 
 use toml::Value;
 
-use super::profiles::Profiles;
+use super::profiles::{ProfileSettings, Profiles};
 use crate::cli::limit::Limit;
-use crate::cli::words::{
-    BackendName, Blend, FusionMethod, LogFormat, NormalizationName, device, words,
-};
+use crate::cli::words::{BackendName, Blend, LogFormat, device, words};
 use toolroute_catalog::{Cost, LatencyTier, Reliability};
 use toolroute_rank::engine::{
     CacheSettings, CategoryWords, IndexKind, MinShares, SignalWeights, SmallModels, Strategy,
@@ -137,21 +135,9 @@ keys! {
     )
     .unless(&["suite", "all"]);
     BLEND = key("blend", "blend", "TOOLROUTE_BLEND", Kind::Word(words::<Blend>), "tuned");
-    FUSION =
-        key("fusion", "fusion", "TOOLROUTE_FUSION", Kind::Word(words::<FusionMethod>), "weighted")
-            .fixed_by_plain();
     SEMANTIC_WEIGHT =
         key("semantic_weight", "semantic-weight", "TOOLROUTE_SEMANTIC_WEIGHT", SHARE, "0.7")
             .fixed_by_plain();
-    NORMALIZATION = key(
-        "normalization",
-        "normalization",
-        "TOOLROUTE_NORMALIZATION",
-        Kind::Word(words::<NormalizationName>),
-        "absolute",
-    )
-    .fixed_by_plain();
-    RRF_K = key("rrf_k", "rrf-k", "TOOLROUTE_RRF_K", Kind::Number(0.0, 1e9), "60").fixed_by_plain();
     WHOLE = key("whole", "whole", "TOOLROUTE_WHOLE", Kind::Flag, "false").fixed_by_plain();
     COMPLETE = key("complete", "no-complete", "TOOLROUTE_COMPLETE", Kind::Flag, "true");
     MIN_CONFIDENCE =
@@ -209,7 +195,7 @@ keys! {
     );
     MIN_SHARES = table("min_shares", "TOOLROUTE_MIN_SHARES", is_a::<MinShares>, "none");
     CACHE = table("cache", "TOOLROUTE_CACHE", is_a::<CacheSettings>, "30 s, 512 answers");
-    PROFILES = table("profiles", "TOOLROUTE_PROFILES", is_a::<Profiles>, "none");
+    PROFILES = table("profiles", "TOOLROUTE_PROFILES", profiles, "none");
     CONFIG = outside_files("config", "config", "TOOLROUTE_CONFIG", Kind::Path);
     SERVERS = outside_files("servers", "servers", "TOOLROUTE_SERVERS", Kind::Path);
     PINS = outside_files("pins", "pins", "TOOLROUTE_PINS", Kind::Path);
@@ -226,7 +212,24 @@ pub const RETIRED: &str = "use_semantic_tool_selection";
 pub const REPLACEMENT: &str = "tool_selection_strategy";
 
 fn is_a<T: serde::de::DeserializeOwned>(value: &Value) -> Result<(), String> {
-    value.clone().try_into::<T>().map(drop).map_err(|error| error.message().to_owned())
+    value.clone().try_into::<T>().map(drop).map_err(|error| {
+        let said = error.message().replace("expected f32", "expected a number");
+        ["u64", "usize"].iter().fold(said, |said, kind| {
+            said.replace(&format!("expected {kind}"), "expected a whole number from 0")
+        })
+    })
+}
+
+fn profiles(value: &Value) -> Result<(), String> {
+    for (name, profile) in value.as_table().into_iter().flatten() {
+        is_a::<ProfileSettings>(profile).map_err(|_| {
+            format!(
+                "profile `{name}`: expected a list of id patterns, or a table of `tools`, `servers`, \
+                 `pinned`, `limit` and `query`"
+            )
+        })?;
+    }
+    is_a::<Profiles>(value)
 }
 
 fn small_models(value: &Value) -> Result<(), String> {
@@ -267,8 +270,7 @@ impl Key {
                 is_path(value) || value.as_array().is_some_and(|all| all.iter().all(is_path))
             }
             Kind::Table(check) => {
-                return check(value)
-                    .map_err(|said| format!("expected a good table, found: {said}"));
+                return check(value).map_err(|said| format!("expected a valid table: {said}"));
             }
         };
         if good { Ok(()) } else { Err(format!("expected {}, found {value}", self.kind.expected())) }

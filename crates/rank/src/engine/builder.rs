@@ -177,11 +177,8 @@ fn check(config: &EngineConfig) -> Result<(), Error> {
         ToolFilter::new(Some(patterns), &[], None)?;
     }
     match config.fusion {
-        Fusion::Weighted { semantic_weight: found, .. } if !(0.0..=1.0).contains(&found) => {
+        Fusion::Weighted { semantic_weight: found } if !(0.0..=1.0).contains(&found) => {
             Err(Error::BadWeight { found })
-        }
-        Fusion::Rrf { k: found } if !(found.is_finite() && found >= 0.0) => {
-            Err(Error::BadRrfK { found })
         }
         _ => Ok(()),
     }
@@ -210,12 +207,8 @@ mod tests {
             Engine::builder(Catalog::default()).config(config).build().map(drop)
         };
         for found in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1.0] {
-            let rrf = build(Fusion::Rrf { k: found });
-            assert!(matches!(rrf, Err(Error::BadRrfK { .. })), "{found}: {rrf:?}");
-            let Fusion::Weighted { normalization, .. } = Fusion::default() else { panic!() };
-            let weighted = build(Fusion::Weighted { semantic_weight: found, normalization });
+            let weighted = build(Fusion::Weighted { semantic_weight: found });
             assert!(matches!(weighted, Err(Error::BadWeight { .. })), "{found}: {weighted:?}");
         }
-        build(Fusion::Rrf { k: 0.0 }).unwrap();
     }
 }

@@ -14,8 +14,8 @@ use crate::feedback::{self, Observations, RunStats};
 use crate::index::Rows;
 use crate::query::{ContextFeatures, Reading};
 use crate::selection::{
-    Assessment, Candidate, Exclusion, OpenBreakers, Policy, Signal, SignalInputs, SignalWeights,
-    Signals, Strategy, TAIL_FROM, ToolFilter, band_of,
+    Assessment, Candidate, Exclusion, Fusion, OpenBreakers, Policy, Signal, SignalInputs,
+    SignalWeights, Signals, Strategy, TAIL_FROM, ToolFilter, band_of,
 };
 
 /// The minimum score of another tool of the same server, as a share of the best tool's score, to
@@ -97,7 +97,7 @@ impl<'a> CandidateScorer<'a> {
             weights: if is_plain { SignalWeights::OFF } else { state.inputs.weights },
             shares: config.min_shares.filter(|_| !is_plain),
             order: Order { policy: &state.order, band: if is_plain { 0.0 } else { band } },
-            unit: config.fusion.unit(strategy),
+            unit: Fusion::unit(strategy),
             signals: &state.signals,
             tools: state.catalog.tools(),
             situation: SignalInputs {

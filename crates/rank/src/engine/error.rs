@@ -36,9 +36,6 @@ pub enum Error {
     )]
     BadNearBest { found: f32 },
 
-    #[error("the k of reciprocal rank fusion is {found}; expected a number from 0, such as 60")]
-    BadRrfK { found: f32 },
-
     #[error(
         "this engine has no log of executions; expected one: give the builder `feedback`, or the command --feedback FILE"
     )]

@@ -84,6 +84,5 @@ pub use crate::query::{
 };
 pub use crate::selection::{
     CacheSettings, Candidacies, Candidacy, Explanation, Fit, FitReason, Fusion, Level, NEAR_BEST,
-    Normalization, OpenBreakers, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers,
-    Undeclared,
+    OpenBreakers, POLICY_BAND, Part, Policy, Signal, SignalWeights, Strategy, Tiers, Undeclared,
 };

@@ -109,7 +109,7 @@ impl Engine {
                 let vectors = self.texts.vectors(model, texts)?;
                 let query_vector = model.embed(&[query], Role::Query)?.vectors;
                 let cosines: Vec<f32> = vectors.dot(&query_vector.row(0)).to_vec();
-                let blend = blend(state.config.fusion);
+                let blend = state.config.fusion;
                 let mut scores =
                     blend.apply(&cosines, &keyword, state.readable_share(latin_share(query)));
                 blend.lift_nearest(&mut scores);
@@ -153,14 +153,6 @@ impl TextCache {
             }
         }
         Ok(rows)
-    }
-}
-
-/// The fusion for texts. Callers compare scores, so fusion by rank is replaced.
-fn blend(configured: Fusion) -> Fusion {
-    match configured {
-        Fusion::Weighted { .. } | Fusion::Plain => configured,
-        Fusion::Rrf { .. } => Fusion::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use toolroute_vectors::embedding::Calibration;
 
-use super::fusion::{Fusion, Normalization};
+use super::fusion::Fusion;
 use super::hybrid::total_without_name;
 use super::retriever::{Candidate, Retrieval, Score};
 
@@ -35,7 +35,7 @@ pub(super) fn evidence_by_meaning(best: f32, mean_cosine: f32) -> f32 {
 /// Returns a candidate's score on the scale of the threshold, whichever fusion ranks the answer.
 /// `best` is the best cosine.
 pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
-    if matches!(fusion, Fusion::Weighted { normalization: Normalization::Absolute, .. }) {
+    if !fusion.is_plain() {
         return total_without_name(candidate);
     }
     let raw = |part: Option<Score>| part.map_or(0.0, |score| score.raw);
@@ -100,12 +100,7 @@ mod tests {
                 });
             evidence(&found(&candidates.collect::<Vec<_>>()), fusion).unwrap()
         };
-        let expected = of(Fusion::default());
-        for normalization in [Normalization::MinMax, Normalization::ZScore] {
-            let fusion = Fusion::Weighted { semantic_weight: 0.7, normalization };
-            assert!((of(fusion) - expected).abs() < 1e-5, "{normalization:?}");
-        }
-        assert!((of(Fusion::Rrf { k: 60.0 }) - expected).abs() < 1e-5);
+        assert!((of(Fusion::Plain) - of(Fusion::default())).abs() < 1e-5);
     }
 
     #[test]

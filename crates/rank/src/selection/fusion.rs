@@ -4,31 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::retriever::{Score, Strategy};
 
-/// How the raw scores of a part are normalised to a common scale.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Normalization {
-    /// The same scale for every prompt: the unmodified cosine, and BM25 divided by
-    /// [`Fusion::KEYWORD_SCALE`]. A part with little evidence adds little, so the part with more
-    /// evidence decides.
-    #[default]
-    Absolute,
-    /// The lowest score of the prompt's candidates becomes 0, the highest 1.
-    MinMax,
-    /// The mean score of the prompt's candidates becomes 0, one standard deviation above it 1.
-    ZScore,
-}
-
 /// How the semantic and the keyword score become one score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum Fusion {
-    /// `semantic_weight · semantic + (1 − semantic_weight) · keyword`, both normalised to one
-    /// scale.
-    Weighted { semantic_weight: f32, normalization: Normalization },
-    /// Reciprocal rank fusion: the sum of `1 / (k + rank)` over both parts. A part that did not
-    /// find a row adds nothing.
-    Rrf { k: f32 },
+    /// `semantic_weight · semantic + (1 − semantic_weight) · keyword`, on the same scale for every
+    /// prompt: the unmodified cosine, and BM25 divided by [`Fusion::KEYWORD_SCALE`]. A part with
+    /// little evidence adds little, so the part with more evidence decides.
+    Weighted { semantic_weight: f32 },
     /// `0.7 · semantic + 0.3 · keyword`, both min-max normalised, with unmodified BM25. Nothing
     /// else changes the score: no lead of the nearest tool, no bonus, no clauses, no corrections of
     /// the prompt and no signals. There is no confidence.
@@ -37,10 +20,7 @@ pub enum Fusion {
 
 impl Default for Fusion {
     fn default() -> Self {
-        Self::Weighted {
-            semantic_weight: Self::SEMANTIC_WEIGHT,
-            normalization: Normalization::Absolute,
-        }
+        Self::Weighted { semantic_weight: Self::SEMANTIC_WEIGHT }
     }
 }
 
@@ -48,9 +28,6 @@ impl Fusion {
     /// The default semantic weight: the 70/30 split of the source document. `toolroute eval`
     /// measures other weights.
     pub const SEMANTIC_WEIGHT: f32 = 0.7;
-
-    /// The constant `k` of reciprocal rank fusion, from Cormack, Clarke and Büttcher (SIGIR 2009).
-    pub const RRF_K: f32 = 60.0;
 
     /// The rarity-weighted BM25 score that counts as much as a cosine of 1. It was chosen together
     /// with [`Fusion::RARITY`] and the lead of the nearest tool, on the sets of `docs/quality.md`.
@@ -88,10 +65,9 @@ impl Fusion {
 
     /// Returns the score that corresponds to a cosine of 1 in a strategy. The width of the policy's
     /// band is relative to it.
-    pub fn unit(self, strategy: Strategy) -> f32 {
-        match (strategy, self) {
-            (Strategy::Keyword, _) => Self::PLAIN_KEYWORD_SCALE,
-            (Strategy::Hybrid | Strategy::Auto, Self::Rrf { k }) => 2.0 / (k + 1.0),
+    pub fn unit(strategy: Strategy) -> f32 {
+        match strategy {
+            Strategy::Keyword => Self::PLAIN_KEYWORD_SCALE,
             _ => 1.0,
         }
     }
@@ -100,9 +76,7 @@ impl Fusion {
     /// has such a weight.
     pub(super) fn sharing(self, semantic_share: Option<f32>) -> Self {
         match (self, semantic_share) {
-            (Self::Weighted { normalization, .. }, Some(semantic_weight)) => {
-                Self::Weighted { semantic_weight, normalization }
-            }
+            (Self::Weighted { .. }, Some(semantic_weight)) => Self::Weighted { semantic_weight },
             (own, _) => own,
         }
     }
@@ -119,30 +93,27 @@ impl Fusion {
         let trust = Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
             Self::Plain => {
-                let (w, scale) = (Self::SEMANTIC_WEIGHT, Normalization::MinMax);
-                (weighted(semantic, scale, 1.0, w), weighted(keyword, scale, 1.0, 1.0 - w))
+                let w = Self::SEMANTIC_WEIGHT;
+                (
+                    weighted(semantic, min_max(semantic), w),
+                    weighted(keyword, min_max(keyword), 1.0 - w),
+                )
             }
-            Self::Weighted { semantic_weight, normalization } => {
+            Self::Weighted { semantic_weight } => {
                 let w = semantic_weight * trust;
-                let semantic = weighted(semantic, normalization, 1.0, w);
-                (semantic, weighted(keyword, normalization, Self::KEYWORD_SCALE, 1.0 - w))
+                let keyword = weighted(keyword, (0.0, Self::KEYWORD_SCALE), 1.0 - w);
+                (weighted(semantic, (0.0, 1.0), w), keyword)
             }
-            Self::Rrf { k } => (
-                reciprocal_ranks(semantic, k, f32::NEG_INFINITY, trust),
-                reciprocal_ranks(keyword, k, 0.0, 1.0),
-            ),
         };
         semantic.into_iter().zip(keyword).collect()
     }
 
-    /// Adds the lead to the candidates near the best cosine, if scores are
-    /// [absolute](Normalization::Absolute). The other normalisations already separate the best
-    /// candidates, and ranks have no distance.
+    /// Adds the lead to the candidates near the best cosine. [`Fusion::Plain`] has none.
     ///
     /// Use it for a prompt with one request, or for one clause: a prompt with several requests has
     /// no single best tool.
     pub fn lift_nearest(self, scores: &mut [(Score, Score)]) {
-        if let Self::Weighted { normalization: Normalization::Absolute, .. } = self {
+        if let Self::Weighted { .. } = self {
             let best = scores.iter().map(|(semantic, _)| semantic.raw).fold(f32::MIN, f32::max);
             for (semantic, _) in scores {
                 semantic.normalized += Self::lead(semantic.raw, best);
@@ -163,10 +134,7 @@ impl Fusion {
         keyword: &[f32],
         (readable_share, is_lifted): (f32, bool),
     ) -> Option<Vec<f32>> {
-        let Self::Weighted { semantic_weight, normalization: Normalization::Absolute } = self
-        else {
-            return None;
-        };
+        let Self::Weighted { semantic_weight } = self else { return None };
         let weight = semantic_weight
             * (Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0));
         let best = cosines.iter().copied().fold(f32::MIN, f32::max);
@@ -185,16 +153,9 @@ impl Fusion {
     }
 }
 
-fn weighted(raw: &[f32], normalization: Normalization, scale: f32, weight: f32) -> Vec<Score> {
-    let (shift, spread) = match normalization {
-        Normalization::Absolute => (0.0, scale),
-        Normalization::MinMax => min_max(raw),
-        Normalization::ZScore => z_score(raw),
-    };
-    let score = |&raw: &f32| {
-        let normalized = (raw - shift) / spread;
-        Score { raw, normalized, weight }
-    };
+/// Subtracts the shift of a scale from each score and divides by its spread.
+fn weighted(raw: &[f32], (shift, spread): (f32, f32), weight: f32) -> Vec<Score> {
+    let score = |&raw: &f32| Score { raw, normalized: (raw - shift) / spread, weight };
     raw.iter().map(score).collect()
 }
 
@@ -209,29 +170,4 @@ fn min_max(raw: &[f32]) -> (f32, f32) {
         return if high > 0.0 { (high - 1.0, 1.0) } else { (low, 1.0) };
     }
     (low, high - low)
-}
-
-fn z_score(raw: &[f32]) -> (f32, f32) {
-    let count = raw.len().max(1) as f64;
-    let mean = raw.iter().map(|&x| f64::from(x)).sum::<f64>() / count;
-    let variance = raw.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / count;
-    let deviation = variance.sqrt() as f32;
-    (mean as f32, if deviation < NO_SPREAD { f32::INFINITY } else { deviation })
-}
-
-/// Returns `1 / (k + rank)` for the scores above `floor`, and 0 for the others. Equal scores share
-/// the better rank, so that the order of the catalog has no effect.
-fn reciprocal_ranks(raw: &[f32], k: f32, floor: f32, weight: f32) -> Vec<Score> {
-    let mut order: Vec<usize> = (0..raw.len()).filter(|&at| raw[at] > floor).collect();
-    order.sort_by(|&a, &b| raw[b].total_cmp(&raw[a]));
-    let mut scores: Vec<Score> =
-        raw.iter().map(|&raw| Score { raw, normalized: 0.0, weight }).collect();
-    let mut rank = 0;
-    for (position, &at) in order.iter().enumerate() {
-        if position == 0 || raw[at] < raw[order[position - 1]] {
-            rank = position + 1;
-        }
-        scores[at].normalized = 1.0 / (k + rank as f32);
-    }
-    scores
 }

@@ -47,7 +47,7 @@ pub use explanation::{
 };
 pub use factory::{resolve_strategy, retrievers};
 pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
-pub use fusion::{Fusion, Normalization};
+pub use fusion::Fusion;
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};

@@ -80,9 +80,7 @@ proptest! {
     #[test]
     fn min_max_stays_between_0_and_1(raw in prop::collection::vec(-1f32..1.0, 1..50)) {
         let keyword = vec![0.0; raw.len()];
-        let normalization = Normalization::MinMax;
-        let fusion = Fusion::Weighted { semantic_weight: 0.7, normalization };
-        for (semantic, keyword) in fusion.apply(&raw, &keyword, 1.0) {
+        for (semantic, keyword) in Fusion::Plain.apply(&raw, &keyword, 1.0) {
             prop_assert!((-1e-6..=1.0 + 1e-6).contains(&semantic.normalized));
             prop_assert_eq!(keyword.contribution(), 0.0);
         }
@@ -122,15 +120,6 @@ fn a_tool_without_tiers_counts_as_medium_unless_told_otherwise() {
 }
 
 #[test]
-fn rrf_gives_equal_scores_equal_ranks_and_nothing_for_no_match() {
-    let fused = Fusion::Rrf { k: 60.0 }.apply(&[0.9, 0.5, 0.5, 0.1], &[0.0, 2.0, 0.0, 0.0], 1.0);
-    let semantic: Vec<f32> = fused.iter().map(|(s, _)| s.contribution()).collect();
-    assert_eq!(semantic, [1.0 / 61.0, 1.0 / 62.0, 1.0 / 62.0, 1.0 / 64.0]);
-    let keyword: Vec<f32> = fused.iter().map(|(_, k)| k.contribution()).collect();
-    assert_eq!(keyword, [0.0, 1.0 / 61.0, 0.0, 0.0]);
-}
-
-#[test]
 fn a_part_with_little_evidence_decides_little() {
     let weak = Fusion::default().apply(&[0.6, 0.5], &[0.0, 0.5], 1.0);
     let strong = Fusion::default().apply(&[0.6, 0.5], &[0.0, 20.0], 1.0);
@@ -150,7 +139,7 @@ fn words_decide_where_the_encoder_cannot_read_the_prompt() {
 }
 
 #[test]
-fn the_nearest_by_far_is_lifted_most_where_scores_are_absolute() {
+fn the_nearest_by_far_is_lifted_most_unless_the_blend_is_plain() {
     let lift = |fusion: Fusion, cosines: &[f32]| {
         let before = fusion.apply(cosines, &[0.0; 3], 1.0);
         let mut after = before.clone();
@@ -161,9 +150,5 @@ fn the_nearest_by_far_is_lifted_most_where_scores_are_absolute() {
     let lifted = lift(Fusion::default(), &[0.7, 0.69, 0.3]);
     assert!(lifted[0] > lifted[1] && lifted[1] > 0.5 * lifted[0], "{lifted:?}");
     assert!(lifted[2] < 0.1 * lifted[0], "{lifted:?}");
-    for normalization in [Normalization::MinMax, Normalization::ZScore] {
-        let fusion = Fusion::Weighted { semantic_weight: 0.7, normalization };
-        assert_eq!(lift(fusion, &[0.7, 0.69, 0.3]), [0.0; 3], "{normalization:?}");
-    }
-    assert_eq!(lift(Fusion::Rrf { k: 60.0 }, &[0.7, 0.69, 0.3]), [0.0; 3]);
+    assert_eq!(lift(Fusion::Plain, &[0.7, 0.69, 0.3]), [0.0; 3]);
 }
