@@ -191,6 +191,8 @@ fn a_server_that_is_reached_by_what_we_do_not_read_stays_with_that_reason() {
         "login": {"url": "https://example.com/mcp", "oauth": {"clientId": "x"}},
         "auth": {"url": "https://example.com/other", "auth": {"CLIENT_ID": "x"}},
         "runs": {"command": "/bin/cat", "args": ["2"], "envFile": null, "sandboxEnabled": false},
+        "typo": {"comand": "/bin/cat"},
+        "": {"command": "/bin/cat"},
     }});
     std::fs::write(&cursor, servers.to_string()).unwrap();
     let report = import(&sandbox, &["--from", "cursor", "--into", "cursor", "--replace"]);
@@ -200,7 +202,11 @@ fn a_server_that_is_reached_by_what_we_do_not_read_stays_with_that_reason() {
     let left: Value = serde_json::from_str(&std::fs::read_to_string(&cursor).unwrap()).unwrap();
     let mut left: Vec<&String> = left["mcpServers"].as_object().unwrap().keys().collect();
     left.sort();
-    assert_eq!(left, ["auth", "box", "file", "login", "toolroute"]);
+    assert_eq!(left, ["", "auth", "box", "file", "login", "toolroute", "typo"]);
+    let notes = report["notes"].to_string();
+    for said in ["does not read `envFile`; write", "`typo` of ", "nor `url`", "has no name"] {
+        assert!(notes.contains(said), "{said}: {notes}");
+    }
     let stay = report["into"]["stay"].as_array().unwrap();
     let members = [("file", "envFile"), ("box", "sandbox"), ("login", "oauth"), ("auth", "auth")];
     for (name, member) in members {
@@ -269,9 +275,9 @@ fn what_import_wrote_is_what_doctor_and_the_gateway_read() {
     let gateway = run(&["mcp", "--model", "static"]);
     assert!(gateway.status.success(), "{}", told(&gateway));
     let path = file.to_str().unwrap();
-    let old = run(&["mcp", "--model", "static", "--config", path]);
-    assert!(old.status.success(), "{}", told(&old));
-    assert!(told(&old).contains(&format!("write --servers {path}")), "{}", told(&old));
+    let mistaken = run(&["mcp", "--model", "static", "--config", path]);
+    assert_eq!(mistaken.status.code(), Some(3));
+    assert!(told(&mistaken).contains(&format!("--servers {path}")), "{}", told(&mistaken));
     std::fs::remove_file(&file).unwrap();
     let none = run(&["mcp"]);
     assert_eq!(none.status.code(), Some(2));
@@ -462,6 +468,14 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
     assert!(!text.contains("toolroute::"), "a type of the program: {text}");
     let found = ill["findings"].as_array().unwrap();
     assert!(found.iter().all(|one| one["severity"] == "ok" || one["cure"].is_string()));
+    // A check of the stored vectors starts nothing.
+    let script = format!("echo started > {}", sandbox.path("started").display());
+    let touchy = json!({"mcpServers": {"touchy": {"command": "sh", "args": ["-c", script]}}});
+    let file = sandbox.write("touchy.json", touchy.to_string());
+    let (tools, servers) =
+        (["--tools", &tools, "--no-save"], ["--servers", file.to_str().unwrap()]);
+    doctor(&[&tools[..], &servers, &["--no-start", "--model", "static"]].concat(), 0);
+    assert!(!sandbox.path("started").exists());
     sandbox.write("toolroute.toml", "limit = \"many\"\n");
     let config = sandbox.path("toolroute.toml");
     let ill = doctor(&["--config", config.to_str().unwrap(), "--model", "static"], 1);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::clients::Place;
 use super::report::{Imported, Origin, Report, State};
-use super::server_entry::{is_ours, read as read_entry, same};
+use super::server_entry::{fault, is_ours, read as read_entry, same};
 use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
 use crate::cli::paths;
@@ -69,16 +69,18 @@ fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::R
             if value.as_object().is_some_and(is_ours) {
                 continue;
             }
-            match read_entry(name, value, project.as_deref(), allow_private) {
-                Some(read) => {
-                    report.notes.extend(read.notes);
-                    let place = place.clone();
-                    found.push(Found { name: name.clone(), entry: read.entry, place });
-                }
-                None => report.notes.push(format!(
-                    "server `{name}` of {} is no object and was left out",
+            let because = match value.as_object() {
+                Some(entry) => fault(name, entry),
+                None => Some("is no object"),
+            };
+            if let Some(because) = because {
+                report.notes.push(format!(
+                    "server `{name}` of {} {because} and was left out",
                     place.path.display()
-                )),
+                ));
+            } else if let Some(read) = read_entry(name, value, project.as_deref(), allow_private) {
+                report.notes.extend(read.notes);
+                found.push(Found { name: name.clone(), entry: read.entry, place: place.clone() });
             }
         }
     }

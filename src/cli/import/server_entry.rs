@@ -24,6 +24,18 @@ pub fn is_ours(entry: &Map<String, Value>) -> bool {
         && (stem.starts_with("toolroute") || is_this())
 }
 
+/// Why an entry cannot be a server, if it cannot.
+pub fn fault(name: &str, entry: &Map<String, Value>) -> Option<&'static str> {
+    const REACHED: [&str; 5] = ["command", "url", "serverUrl", "httpUrl", "type"];
+    match name.trim() {
+        "" => Some("has no name"),
+        _ if !REACHED.iter().any(|member| entry.contains_key(*member)) => {
+            Some("has neither `command` nor `url`")
+        }
+        _ => None,
+    }
+}
+
 /// Converts an entry. Unknown members are kept.
 pub fn read(
     name: &str,
@@ -41,6 +53,13 @@ pub fn read(
         notes.push(format!(
             "server `{name}`: type sse is not supported; write its Streamable HTTP address"
         ));
+    }
+    if let Some(member) = unread(&entry) {
+        let cure = match member {
+            "envFile" => "; write its variables into `env`",
+            _ => "",
+        };
+        notes.push(format!("server `{name}`: toolroute does not read `{member}`{cure}"));
     }
     if let (Some(project), None, true) = (project, entry.get("cwd"), entry.contains_key("command"))
     {
