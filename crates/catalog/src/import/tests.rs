@@ -246,6 +246,18 @@ fn a_web_of_references_stays_small() {
 }
 
 #[test]
+fn a_misspelt_list_beside_the_tools_is_reported() {
+    for text in [
+        "[[tools]]\nname = \"x\"\n[[tool]]\nname = \"y\"\n",
+        r#"{"tools": [{"name": "x"}], "tool": []}"#,
+    ] {
+        let import = read_text(text);
+        let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+        assert!(problem.to_string().contains("did you mean \"tools\""), "{problem}");
+    }
+}
+
+#[test]
 fn toml_tables() {
     let catalog = load_clean("formats/tools.toml");
     assert_eq!(ids(&catalog), ["shop__print_label", "shop | stock"]);
