@@ -26,7 +26,7 @@ pub enum ConfigCommand {
     Check,
 }
 
-/// The flags of `route`, to show their effect.
+/// The flags of `route` whose values are shown.
 #[derive(Args)]
 pub struct ShowArgs {
     #[command(flatten)]

@@ -43,7 +43,12 @@ fn read(path: &Path) -> Result<File, Failure> {
 pub fn parse(path: &Path, text: &str) -> Result<File, String> {
     let table: Table = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-        format!("{}:{line}: expected TOML: {}", path.display(), error.message())
+        let path = path.display();
+        let cure = match text.trim_start().starts_with('{') {
+            true => format!("; a file with `mcpServers` is named by --servers {path}"),
+            false => String::new(),
+        };
+        format!("{path}:{line}: expected TOML: {}{cure}", error.message())
     })?;
     let mut file = File { path: path.to_owned(), ..File::default() };
     for (name, value) in table {
@@ -59,6 +64,7 @@ pub fn parse(path: &Path, text: &str) -> Result<File, String> {
             }
         }
     }
+    file.check_plain_blend();
     Ok(file)
 }
 
@@ -78,6 +84,21 @@ impl File {
                 // An explicit value overrides the one that a retired key implies.
                 self.values.retain(|(name, _)| *name != key.name);
                 self.values.push((key.name, self.resolve(&key.kind, value)));
+            }
+        }
+    }
+
+    /// Reports the keys that have no effect because the file selects the plain blend.
+    fn check_plain_blend(&mut self) {
+        if self.get(keys::BLEND.name).and_then(Value::as_str) != Some("plain") {
+            return;
+        }
+        for key in keys::KEYS.iter().filter(|key| key.fixed_by_plain) {
+            if self.get(key.name).is_some_and(|value| value.to_string() != key.default) {
+                self.error(&format!(
+                    "key `{}`: expected none beside blend = \"plain\", which fixes it; remove one of the two",
+                    key.name
+                ));
             }
         }
     }
@@ -138,6 +159,7 @@ mod tests {
             ("[cache]\nttl = 3", "ttl_ms"),
             ("[small_models]\npatterns = [\"(\"]", "`(` is no regular expression"),
             ("zzz = 1", "config show"),
+            ("blend = \"plain\"\nwhole = true", "key `whole`: expected none beside"),
         ] {
             let file = parsed(text);
             let [error] = file.errors.as_slice() else { panic!("{text}: {:?}", file.errors) };

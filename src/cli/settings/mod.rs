@@ -21,7 +21,7 @@ mod profiles;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ArgMatches;
@@ -211,8 +211,7 @@ impl Settings {
     pub fn resolve(typed: Arc<Typed>, variables: Variables<'_>) -> Result<Self, Failure> {
         let named = typed.matches.get_one::<PathBuf>("config").cloned();
         let named = named.or_else(|| set(keys::CONFIG.variable, variables).map(PathBuf::from));
-        let servers = named.clone().filter(|path| is_servers_file(path, &typed));
-        let files = file::find(named.filter(|_| servers.is_none()).as_deref())?;
+        let files = file::find(named.as_deref())?;
         let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
         if let (false, Some(first)) = (typed.allows_errors, errors.first()) {
             let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };
@@ -229,9 +228,6 @@ impl Settings {
             typed,
         };
         settings.apply_plain_blend();
-        if let Some(path) = servers {
-            settings.take_servers(&path);
-        }
         Ok(settings)
     }
 
@@ -338,31 +334,11 @@ impl Settings {
             self.values.iter_mut().filter(fixed).for_each(|setting| setting.is_taken = false);
         }
     }
-
-    /// Treats the file of `--config` as that of `--servers`, and warns about it.
-    fn take_servers(&mut self, path: &Path) {
-        let shown = path.display();
-        self.warnings.push(format!(
-            "--config is for toolroute.toml; for the servers of {shown} write --servers {shown}"
-        ));
-        let mut values = self.values.iter_mut();
-        if let Some(setting) = values.find(|setting| setting.key.name == keys::SERVERS.name) {
-            setting.text = Some(path.into());
-            setting.is_taken = true;
-        }
-    }
 }
 
 /// Returns a variable; an empty one counts as unset.
 fn set(name: &str, variables: Variables<'_>) -> Option<OsString> {
     variables(name).filter(|value| !value.is_empty())
-}
-
-/// Whether the file of `--config` has `mcpServers`, a former meaning of that flag, and the command
-/// accepts a servers file.
-fn is_servers_file(path: &Path, typed: &Typed) -> bool {
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    is_json && typed.knows("servers") && !typed.has("servers")
 }
 
 /// Finds a key's value and origin.
