@@ -65,7 +65,7 @@ pub(super) fn weights(log: &[Execution]) -> Vec<f64> {
         let day = day(execution);
         let of_session = share(PER_SESSION_AND_DAY, by_session[&session(execution)]);
         let of_day = share(PER_DAY, by_day[&(execution.tool.clone(), day)]);
-        of_session * of_day * 0.5f64.powf((latest - day) as f64 / HALF_LIFE_DAYS)
+        of_session * of_day * libm::exp2((day - latest) as f64 / HALF_LIFE_DAYS)
     };
     log.iter().map(weight).collect()
 }

@@ -170,7 +170,7 @@ fn moved(
         prompts: history.prompts,
         share,
         moved: (1.0 - dot(&vector, own)).clamp(0.0, 2.0),
-        reach: length.clamp(LEAST_LENGTH, 1.0).powf(-REACH_EXPONENT),
+        reach: libm::powf(length.clamp(LEAST_LENGTH, 1.0), -REACH_EXPONENT),
     };
     Some(LearnedVector { row, vector, usage })
 }

@@ -60,7 +60,7 @@ fn descend(samples: &[Outcome], prior: &[f64], pull: f64) -> (f64, Vec<f64>) {
     let rate = 1.0 / (0.25 * squares + pull).max(f64::MIN_POSITIVE);
     let good: f64 = samples.iter().filter(|s| s.success).map(|s| s.weight).sum();
     let share = ((good + 0.5) / (runs + 1.0)).clamp(1e-6, 1.0 - 1e-6);
-    let (mut bias, mut weights) = ((share / (1.0 - share)).ln(), prior.to_vec());
+    let (mut bias, mut weights) = (libm::log(share / (1.0 - share)), prior.to_vec());
     // Nesterov's momentum, because plain descent would need many more steps.
     let (mut ahead_bias, mut ahead) = (bias, weights.clone());
     for step in 0..STEPS {
@@ -92,14 +92,14 @@ fn gradient(samples: &[Outcome], bias: f64, weights: &[f64]) -> (f64, Vec<f64>) 
 
 fn chance(sample: &Outcome, bias: f64, weights: &[f64]) -> f64 {
     let sum = sample.signals.iter().zip(weights).map(|(signal, weight)| signal * weight);
-    1.0 / (1.0 + (-(bias + sum.sum::<f64>())).exp())
+    1.0 / (1.0 + libm::exp(-(bias + sum.sum::<f64>())))
 }
 
 fn loss(samples: &[Outcome], bias: f64, weights: &[f64]) -> f64 {
     let (mut sum, mut runs) = (0.0, 0.0);
     for sample in samples {
         let chance = chance(sample, bias, weights).clamp(1e-12, 1.0 - 1e-12);
-        sum -= sample.weight * if sample.success { chance } else { 1.0 - chance }.ln();
+        sum -= sample.weight * libm::log(if sample.success { chance } else { 1.0 - chance });
         runs += sample.weight;
     }
     if runs > 0.0 { sum / runs } else { 0.0 }

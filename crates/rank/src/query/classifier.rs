@@ -79,7 +79,7 @@ impl<L: Copy + PartialEq> Classifier<L> {
         }
         let vector = from_middle(vector, &self.middle);
         let rows = self.directions.chunks_exact(vector.len());
-        let odds: Vec<f32> = rows.map(|row| (dot(row, &vector) * SHARPNESS).exp()).collect();
+        let odds: Vec<f32> = rows.map(|row| libm::expf(dot(row, &vector) * SHARPNESS)).collect();
         let all: f32 = odds.iter().sum();
         let best = odds.iter().zip(&self.classes).max_by(|a, b| a.0.total_cmp(b.0));
         let Some((odds, label)) = best else { return Guess { label: None, confidence: 0.0 } };

@@ -58,7 +58,7 @@ pub fn complexity(files: &[SourceFile]) -> Option<f32> {
         depth: a.depth.max(b.depth),
     })?;
     let share = |count: usize, (most, weight): (f32, f32)| {
-        weight * ((count as f32).ln_1p() / most.ln_1p()).min(1.0)
+        weight * (libm::log1pf(count as f32) / libm::log1pf(most)).min(1.0)
     };
     let sum = share(all.branches, MOST.branches)
         + share(all.lines, MOST.lines)

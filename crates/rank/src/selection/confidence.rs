@@ -50,9 +50,9 @@ pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
 /// The threshold rises with the number of tools, because a large catalog contains a tool near any
 /// prompt. It also rises with `background`, the evidence of ordinary prompts in this catalog.
 pub fn confidence(evidence: f32, (tools, background): (usize, f32), model: &Calibration) -> f32 {
-    let size = model.per_doubling * (tools.max(1) as f32).log2();
+    let size = model.per_doubling * libm::log2f(tools.max(1) as f32);
     let threshold = model.threshold + size + model.background * background;
-    1.0 / (1.0 + (-(evidence - threshold) / model.width).exp())
+    1.0 / (1.0 + libm::expf(-(evidence - threshold) / model.width))
 }
 
 #[cfg(test)]

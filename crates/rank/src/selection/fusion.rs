@@ -149,7 +149,7 @@ impl Fusion {
 
     /// Returns the lead of a cosine if the prompt's best cosine is `best`.
     pub(super) fn lead(cosine: f32, best: f32) -> f32 {
-        Self::LEAD * ((cosine - best) / Self::NEAR).exp()
+        Self::LEAD * libm::expf((cosine - best) / Self::NEAR)
     }
 }
 

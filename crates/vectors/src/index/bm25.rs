@@ -195,7 +195,7 @@ impl Bm25 {
     /// Returns a term's postings and the factor for their scores: 1 for a power of 0.
     fn weighed(&self, term: u32, power: f32) -> (&Postings, f32) {
         let postings = &self.postings[term as usize];
-        (postings, rarity(postings.rows.len(), self.rows).powf(power))
+        (postings, libm::powf(rarity(postings.rows.len(), self.rows), power))
     }
 }
 
@@ -258,7 +258,7 @@ impl Counts {
 /// The inverse document frequency of a term that occurs in `having` of `rows` rows.
 fn rarity(having: usize, rows: usize) -> f32 {
     let (having, rows) = (having as f32, rows as f32);
-    (1.0 + (rows - having + 0.5) / (having + 0.5)).ln()
+    libm::logf(1.0 + (rows - having + 0.5) / (having + 0.5))
 }
 
 /// The mean length. Added as integers, because the sum is then independent of the order.
