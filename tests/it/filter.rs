@@ -134,6 +134,11 @@ fn what_cannot_be_judged_stays_as_it_is() {
     untouched(
         json!({"tools": tools(flat), "input": [{"role": "user", "content": [{"type": "input_image"}]}]}),
     );
+    let both = json!({"tools": tools(flat), "functions": [flat("a", "b")], "input": "play music"});
+    assert_eq!(untouched(both), SkipReason::TwoLists);
+    let gemini = json!({"tools": [{"functionDeclarations": tools(flat)}],
+        "contents": [{"role": "user", "parts": [{"text": "play music"}]}]});
+    assert_eq!(untouched(gemini), SkipReason::Format);
     let body = json!({"tools": tools(flat), "input": "어제 들은 노래를 틀어 줘"}).to_string();
     let model = Arc::new(BertEmbedder::built_in().unwrap());
     let reader = Engine::builder(Catalog::default()).embedder(model).build().unwrap();
@@ -146,7 +151,8 @@ fn what_cannot_be_judged_stays_as_it_is() {
         let refused = filter(&engine(), wrong.as_bytes(), 1);
         assert!(matches!(refused, Err(FilterError::NotARequest(_))), "{wrong}");
     }
-    assert!(filter(&engine(), b"{\"a\": \"\xff\"}", 1).is_err());
+    let packed = filter(&engine(), b"\x1f\x8b\x08\x00", 1).unwrap_err().to_string();
+    assert!(packed.contains("compressed"), "{packed}");
 }
 
 #[test]

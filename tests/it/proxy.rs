@@ -174,6 +174,14 @@ fn requests_to_a_model_go_on_with_fewer_tools_and_all_others_as_they_are() {
     }
     send("POST /v1/chat/completions", &[("content-encoding", "gzip")], &body());
     assert_eq!(upstream.arrived().body, body().as_bytes());
+    let plain = [KEY, ("content-type", "text/plain")];
+    let plain = Sent::new(server.port, "POST /v1/responses", &plain, body().as_bytes()).reply();
+    assert!(plain.header("x-toolroute-untouched").unwrap().contains("content type"));
+    assert_eq!(upstream.arrived().body, body().as_bytes());
+    for limit in ["abc", "-3", "0"] {
+        let refused = send("POST /v1/responses", &[("x-toolroute-limit", limit)], &body());
+        assert_eq!(refused.error(), (400, "invalid_request".to_owned()), "{limit}");
+    }
     for path in ["/v1/%2e%2e/admin", "/v1/.%2E/admin", "/v1/x/..%2f..%2fadmin", "/%2e%2e%5cadmin"] {
         assert_eq!(send(&format!("GET {path}"), &[], "").status, 400, "{path}");
     }

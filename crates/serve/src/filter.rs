@@ -118,19 +118,26 @@ fn filtered<'a>(
     with_scores: bool,
 ) -> Result<FilteredBody<'a>, FilterError> {
     let text = std::str::from_utf8(body);
-    let text =
-        text.map_err(|_| FilterError::NotARequest("found bytes that are no UTF-8".into()))?;
+    let text = text.map_err(|_| {
+        let found = "found bytes that are no UTF-8, such as those of a compressed body";
+        FilterError::NotARequest(found.into())
+    })?;
     let outline = Outline::parse(text);
     let outline = outline.map_err(|error| FilterError::NotARequest(body::place_of(&error)))?;
     let prompt = own_prompt(&outline)?;
-    let Some(list) = LISTS.iter().find_map(|name| outline.list(name)) else {
-        return Ok(untouched(body, 0, SkipReason::NoTools));
+    let lists = outline.lists(&LISTS);
+    let list = match lists.as_slice() {
+        [] => return Ok(untouched(body, 0, SkipReason::NoTools)),
+        [list] => list,
+        more => {
+            return Ok(untouched(body, more.iter().map(Vec::len).sum(), SkipReason::TwoLists));
+        }
     };
     let wanted = CutRequest { prompt, keep: keep.max(1), with_scores };
-    match cut(engine, &outline, &list, wanted)? {
+    match cut(engine, &outline, list, wanted)? {
         Err(because) => Ok(untouched(body, list.len(), because)),
         Ok(Cut { rows, names, scores }) => {
-            let text = body::without(text, &list, &rows);
+            let text = body::without(text, list, &rows);
             let report = FilterReport {
                 tools: list.len(),
                 kept: list.len() - rows.len(),
@@ -178,6 +185,9 @@ fn cut(
     let keep = capped(engine, outline, keep);
     let listed: Vec<ListElement> = list.iter().map(|raw| ListElement::read(raw)).collect();
     let functions: BTreeSet<&str> = listed.iter().filter_map(ListElement::function).collect();
+    if functions.is_empty() && listed.contains(&ListElement::Unread) {
+        return Ok(Err(SkipReason::Format));
+    }
     if functions.len() <= keep {
         return Ok(Err(SkipReason::FewTools));
     }

@@ -61,7 +61,7 @@ pub use connections::Limits;
 pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, unknown_path, with_json};
-pub(super) use filter::{add_counts, add_reason};
+pub(super) use filter::{add_counts, add_reason, limit_of};
 pub(super) use log_limit::LogLimit;
 
 /// Answers requests until the shutdown begins, then finishes those that are in progress.

@@ -35,7 +35,6 @@ use super::http::{ApiError, Limits, accept};
 /// The header of the proxy's own token, because `Authorization` is for the upstream.
 const TOKEN_HEADER: &str = "x-toolroute-token";
 
-const LIMIT_HEADER: &str = "x-toolroute-limit";
 const REPORT_HEADER: &str = "x-toolroute-report";
 const OURS: &str = "x-toolroute-";
 
@@ -191,6 +190,7 @@ impl Proxy {
             BodyHandling::Uncut(because) => Some(FilterResult::Uncut(because)),
             BodyHandling::Filter => None,
         };
+        let keep = super::http::limit_of(&parts.headers)?.unwrap_or(self.options.keep);
         let mut rest = Box::pin(self.bodies.parts(body));
         if let Some(tools) = uncut {
             return Ok((reqwest::Body::wrap_stream(rest.map(passed_on)), tools));
@@ -210,7 +210,7 @@ impl Proxy {
             }
         }
         let bytes = Bytes::from(read);
-        match self.cut(&parts.headers, bytes.clone()).await {
+        match self.cut(bytes.clone(), keep).await {
             Ok((cut, report)) => Ok((cut.into(), FilterResult::Read(report))),
             Err(because) => Ok((bytes.into(), FilterResult::Uncut(because))),
         }
@@ -219,11 +219,9 @@ impl Proxy {
     /// The filtered body, or the reason why it keeps all tools.
     async fn cut(
         self: &Arc<Self>,
-        headers: &HeaderMap,
         body: Bytes,
+        keep: usize,
     ) -> Result<(Vec<u8>, FilterReport), SkipReason> {
-        let asked = headers.get(LIMIT_HEADER).and_then(|limit| limit.to_str().ok());
-        let keep = asked.and_then(|limit| limit.trim().parse().ok()).unwrap_or(self.options.keep);
         let permit = self.queue.enter().await.map_err(|_| SkipReason::Busy)?;
         let engine = Arc::clone(&self.engine);
         let cutting = tokio::task::spawn_blocking(move || {
@@ -345,7 +343,7 @@ fn body_handling(parts: &Parts, most: usize) -> BodyHandling {
     let is_to_a_model = parts.method == Method::POST && paths.iter().any(|end| path.ends_with(end));
     match is_to_a_model {
         false => BodyHandling::Elsewhere,
-        true if !is_json => BodyHandling::Uncut(SkipReason::NotJson),
+        true if !is_json => BodyHandling::Uncut(SkipReason::Unlabelled),
         true if !is_bare => BodyHandling::Uncut(SkipReason::Encoded),
         true if !fits => BodyHandling::Uncut(SkipReason::TooLarge),
         true => BodyHandling::Filter,

@@ -25,9 +25,10 @@ impl<'a> Outline<'a> {
         found.next().is_none().then_some(*first)
     }
 
-    /// The elements of a member, if it is a list.
-    pub fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
-        serde_json::from_str(self.get(name)?.get()).ok()
+    /// The elements of each member with one of these names that is a list.
+    pub fn lists(&self, names: &[&str]) -> Vec<Vec<&'a RawValue>> {
+        let named = self.members.iter().filter(|(key, _)| names.contains(&key.as_str()));
+        named.filter_map(|(_, raw)| serde_json::from_str(raw.get()).ok()).collect()
     }
 }
 
@@ -94,7 +95,7 @@ mod tests {
     fn elements_go_with_one_comma_each() {
         let text = "{\"tools\": [ 1 , 2,3 ,\n4 ]}";
         let outline = Outline::parse(text).unwrap();
-        let list = outline.list("tools").unwrap();
+        let list = outline.lists(&["tools"]).remove(0);
         let shortened = |rows: &[usize]| without(text, &list, &rows.iter().copied().collect());
         assert_eq!(shortened(&[]), text);
         assert_eq!(shortened(&[0]), "{\"tools\": [ 2,3 ,\n4 ]}");

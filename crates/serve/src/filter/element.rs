@@ -11,9 +11,10 @@ use serde_json::value::RawValue;
 pub enum ListElement {
     /// A function that the caller runs, with its name. It may be removed.
     Function(String),
-    /// A tool of the provider, one with a cache mark, one that is loaded on demand, or anything
-    /// else. It is kept.
+    /// A tool of the provider, one with a cache mark, or one that is loaded on demand. It is kept.
     Other,
+    /// Anything else, such as a tool in the format of another API. It is kept.
+    Unread,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +41,7 @@ struct FunctionName<'a> {
 
 impl ListElement {
     pub fn read(raw: &RawValue) -> Self {
-        let Ok(shape) = serde_json::from_str::<Shape<'_>>(raw.get()) else { return Self::Other };
+        let Ok(shape) = serde_json::from_str::<Shape<'_>>(raw.get()) else { return Self::Unread };
         if shape.cache_control.is_some() || shape.defer_loading == Some(true) {
             return Self::Other;
         }
@@ -50,6 +51,7 @@ impl ListElement {
             // Anthropic's type for functions. OpenAI's custom tools have no schema and take free
             // text.
             (Some("custom"), None, Some(name)) if shape.input_schema.is_some() => name,
+            (None, None, None) => return Self::Unread,
             _ => return Self::Other,
         };
         if name.trim().is_empty() { Self::Other } else { Self::Function(name.into_owned()) }
@@ -59,7 +61,7 @@ impl ListElement {
     pub fn function(&self) -> Option<&str> {
         match self {
             Self::Function(name) => Some(name),
-            Self::Other => None,
+            Self::Other | Self::Unread => None,
         }
     }
 }

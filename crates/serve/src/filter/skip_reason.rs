@@ -8,6 +8,10 @@ use serde::{Serialize, Serializer};
 pub enum SkipReason {
     /// The request has no list of tools.
     NoTools,
+    /// The request has more than one list of tools.
+    TwoLists,
+    /// No tool is in a format that is read.
+    Format,
     /// There are no more tools than may stay.
     FewTools,
     /// The list is longer than the longest that is ranked.
@@ -22,6 +26,8 @@ pub enum SkipReason {
     TooLarge,
     /// All bodies together exceed the budget.
     NoRoom,
+    /// The content type of the body is not JSON.
+    Unlabelled,
     /// The body is not a JSON object.
     NotJson,
     /// The queue is full.
@@ -35,6 +41,10 @@ impl SkipReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoTools => "there is no list of tools",
+            Self::TwoLists => "there are two lists of tools",
+            Self::Format => {
+                "the tools are in a format that is not read; it reads OpenAI's and Anthropic's"
+            }
             Self::FewTools => "there are no more tools than may stay",
             Self::ManyTools => "there are more tools than are looked at",
             Self::NoPrompt => "no message of the user says what is wanted",
@@ -42,6 +52,7 @@ impl SkipReason {
             Self::Encoded => "the body is compressed",
             Self::TooLarge => "the body is larger than --max-body",
             Self::NoRoom => "all bodies together are larger than what is kept of them",
+            Self::Unlabelled => "the content type of the body is not JSON",
             Self::NotJson => "the body is not a JSON object",
             Self::Busy => "too many requests wait for their turn; see --queue",
             Self::Failed => "the tools could not be ranked; the log says why",
@@ -52,6 +63,8 @@ impl SkipReason {
     pub fn label(self) -> &'static str {
         match self {
             Self::NoTools => "no_tools",
+            Self::TwoLists => "two_lists",
+            Self::Format => "format",
             Self::FewTools => "few_tools",
             Self::ManyTools => "many_tools",
             Self::NoPrompt => "no_prompt",
@@ -59,6 +72,7 @@ impl SkipReason {
             Self::Encoded => "encoded",
             Self::TooLarge => "too_large",
             Self::NoRoom => "no_room",
+            Self::Unlabelled => "unlabelled",
             Self::NotJson => "not_json",
             Self::Busy => "busy",
             Self::Failed => "failed",

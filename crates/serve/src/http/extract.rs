@@ -5,7 +5,7 @@ use std::future::Future;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::{DeserializeOwned, Error as _};
@@ -35,6 +35,10 @@ impl<S: Send + Sync> FromRequest<S> for RawJson {
         if !is_json(request.headers()) {
             let said = "expected a body of JSON, with `Content-Type: application/json`";
             return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", said));
+        }
+        if request.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+            let said = "expected a body that is not compressed, found one with `Content-Encoding`";
+            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoded", said));
         }
         let read = Bytes::from_request(request, state).await;
         read.map(Self).map_err(|rejection| match rejection.status() {

@@ -74,7 +74,8 @@ impl From<FilterError> for ApiError {
 
 /// Takes the body of an OpenAI (chat completions, responses) or Anthropic (messages) request and
 /// gives it back with those tools that the messages need. No other byte changes.
-#[utoipa::path(post, path = "/v1/tools/filter", tag = "drop-in", params(FilterParams),
+#[utoipa::path(post, path = "/v1/tools/filter", tag = "drop-in",
+    params(FilterParams, ("x-toolroute-limit" = Option<usize>, Header, description = "the same as `limit`", minimum = 1)),
     request_body(content = Object, description = "the body of a request to a language model; a text `prompt` (or \
         `query`) beside its messages is what the tools are ranked for, and the messages are the conversation before"),
     responses((status = 200, description = "the body, cut", body = Object), (status = 400, body = ErrorBody),
@@ -86,13 +87,10 @@ pub async fn filter(
     Params(params): Params<FilterParams>,
     RawJson(body): RawJson,
 ) -> Result<Response, ApiError> {
-    let keep = match (params.limit, limit_of(&headers)?) {
-        (Some(limit), _) | (None, Some(limit)) => limit,
-        (None, None) => app.options.keep,
-    };
-    if keep == 0 {
-        return Err(ApiError::bad_request("expected a limit of at least 1 tool"));
+    if params.limit == Some(0) {
+        return Err(ApiError::bad_request("expected a limit of at least 1 tool, found 0"));
     }
+    let keep = params.limit.or(limit_of(&headers)?).unwrap_or(app.options.keep);
     let (service, with_scores) = (app.service(), params.report == Some(ReportIn::Body));
     let filtering = app.work(move || {
         let filtered = match with_scores {
@@ -112,11 +110,12 @@ pub async fn filter(
     Ok(response)
 }
 
-fn limit_of(headers: &HeaderMap) -> Result<Option<usize>, ApiError> {
+/// The number of tools to keep that the header `x-toolroute-limit` names.
+pub fn limit_of(headers: &HeaderMap) -> Result<Option<usize>, ApiError> {
     let Some(limit) = headers.get("x-toolroute-limit") else { return Ok(None) };
     let limit = limit.to_str().ok().and_then(|limit| limit.trim().parse().ok());
-    let said = "expected `x-toolroute-limit` as a number";
-    limit.map(Some).ok_or_else(|| ApiError::bad_request(said))
+    let said = "expected the header `x-toolroute-limit` as a whole number of at least 1";
+    limit.filter(|limit| *limit > 0).map(Some).ok_or_else(|| ApiError::bad_request(said))
 }
 
 /// Adds the counts to the headers. Names are left out: there may be thousands, with any characters.
