@@ -49,6 +49,8 @@ fn it_listens_while_servers_are_asked_and_says_which_are_missing() {
     // What may never be called is not found, before and after the sources are read again.
     let denied = || get(port, "/v1/tools/notes__delete_note").status;
     assert_eq!(denied(), 404);
+    let refused = post(port, "/v1/call", &json!({"tool": "notes:delete_note"})).text();
+    assert!(refused.contains("`notes__delete_note` is not allowed here"), "{refused}");
     assert_eq!(post(port, "/v1/reload", &json!({})).ok()["changed"], 0);
     assert_eq!(denied(), 404);
     assert_eq!(post(port, "/v1/call", &json!({"tool": "notes__illustrate_note"})).status, 200);

@@ -20,6 +20,13 @@ pub enum Error {
     )]
     HeldBack { id: String, pins: Option<PathBuf> },
 
+    /// Permissions hide the tool from every client.
+    #[error(
+        "`{}` {because}; the user can allow it with the server's --read-only, --allow and --deny and its entry \
+         in the servers file", cut(.id)
+    )]
+    Forbidden { id: String, because: &'static str },
+
     /// The tool may belong to a server whose list is not known yet.
     #[error("no tool `{}` is known: the server `{server}` is not available: {because}", cut(.id))]
     NotListed { id: String, server: String, because: String },
@@ -83,7 +90,7 @@ pub enum Error {
 
 fn suggestion(near: &[String]) -> String {
     match near {
-        [] => "; find_tools finds the ids of tools".to_owned(),
+        [] => String::new(),
         near => format!("; did you mean {}?", near.join(" or ")),
     }
 }

@@ -11,7 +11,6 @@ use regex::RegexSet;
 use super::invoker::FaultKind;
 use super::loop_guard::Exceeded;
 use super::params::Clarification;
-use super::permission::Verdict;
 use super::report::{Attempt, Ending, Hint, Skip};
 use super::timing::display_name;
 use toolroute_catalog::Tool;
@@ -90,13 +89,7 @@ fn what(ending: &Ending) -> String {
 
 fn skipped(because: &Skip) -> String {
     match because {
-        Skip::Permission { verdict: Verdict::NotReadOnly } => {
-            "may write, and only reading is allowed".to_owned()
-        }
-        Skip::Permission { verdict: Verdict::NeedsConfirmation } => {
-            "needs your agreement".to_owned()
-        }
-        Skip::Permission { .. } => "is not allowed here".to_owned(),
+        Skip::Permission { verdict } => verdict.reason().to_owned(),
         Skip::BreakerOpen { for_ms } => {
             let seconds = Duration::from_millis(*for_ms).as_secs().max(1);
             format!("failed lately and is left alone for {seconds} s")
@@ -114,6 +107,7 @@ fn skipped(because: &Skip) -> String {
 fn advise(ending: &Ending) -> &'static str {
     match ending {
         Ending::Answered
+        | Ending::Failed { fault: FaultKind::Refused }
         | Ending::Skipped { because: Skip::Parameters | Skip::Unchecked { .. } } => "",
         Ending::Empty => "Ask more broadly, or with other words",
         Ending::ToolError { hint: Hint::NotFound } => "Check the name or path that was given",
@@ -128,7 +122,7 @@ fn advise(ending: &Ending) -> &'static str {
         }
         Ending::ToolError { hint: Hint::Other } => "Put the question in another way",
         Ending::Failed { fault: FaultKind::Timeout } => "Ask for less at once, or try again later",
-        Ending::Failed { fault: FaultKind::Broken } => {
+        Ending::Failed { fault: FaultKind::Broken | FaultKind::ServerError } => {
             "See whether anything was changed before you try again"
         }
         Ending::Failed { fault: FaultKind::Unreachable } => {
@@ -137,7 +131,14 @@ fn advise(ending: &Ending) -> &'static str {
         Ending::Failed { fault: FaultKind::Flooding } => {
             "Report it to the server's author, or take the server out of the servers file"
         }
-        Ending::Failed { .. } => "Load the list of tools anew",
+        Ending::Failed { fault: FaultKind::Unreadable } => {
+            "See whether anything was changed, and report it to the server's author"
+        }
+        Ending::Failed { fault: FaultKind::TooLong } => "Ask for less at once",
+        Ending::Failed { fault: FaultKind::Denied } => {
+            "Check `headers` of its entry in the servers file"
+        }
+        Ending::Failed { fault: FaultKind::Missing } => "Load the list of tools anew",
         Ending::Skipped { because: Skip::Permission { .. } } => {
             "Allow the tool, or ask for something else"
         }

@@ -120,6 +120,18 @@ pub enum Verdict {
     NotReadOnly,
 }
 
+impl Verdict {
+    /// What a message says of a tool that may not run.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Allowed => "is allowed",
+            Self::NeedsConfirmation => "needs your agreement",
+            Self::NotAllowed => "is not allowed here",
+            Self::NotReadOnly => "may write, and only reading is allowed",
+        }
+    }
+}
+
 impl Permissions {
     /// Whether the tool may run, possibly after a confirmation.
     pub fn may_ever_run(&self, tool: &Tool) -> bool {

@@ -107,8 +107,12 @@ impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         match error {
             Error::Engine(error) => error.into(),
+            Error::UnknownTool { ref near, .. } if near.is_empty() => Self::not_found(format!(
+                "{error}; GET /v1/tools lists the ids of tools, and POST /v1/select finds them"
+            )),
             Error::UnknownTool { .. }
             | Error::HeldBack { .. }
+            | Error::Forbidden { .. }
             | Error::NotListed { .. }
             | Error::UnknownHandle { .. }
             | Error::UnknownProfile { .. }

@@ -207,6 +207,9 @@ fn to_protocol(done: Result<CallToolResult, Error>) -> Result<CallToolResult, Er
     match done {
         Ok(result) => Ok(result),
         Err(error @ Error::Unfinished) => Err(internal(&error)),
+        Err(ref error @ Error::UnknownTool { ref near, .. }) if near.is_empty() => {
+            Ok(answer::error(format!("{error}; find_tools finds the ids of tools")))
+        }
         Err(error) => Ok(answer::error(error.to_string())),
     }
 }

@@ -3,7 +3,7 @@
 //! If profile, permissions or pins leave no tool of a server, its prompts and resources are hidden
 //! too, because they come from the same author.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -20,13 +20,13 @@ pub struct HiddenTools {
     pub held: BTreeSet<String>,
     /// Those of `held` that an approval would admit.
     pub tools: Vec<HeldTool>,
-    /// The number of tools that permissions forbid.
-    pub forbidden: usize,
+    /// Ids of the tools that permissions forbid, with the reason.
+    pub forbidden: BTreeMap<String, &'static str>,
 }
 
 impl HiddenTools {
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty() && self.forbidden == 0
+        self.held.is_empty() && self.forbidden.is_empty()
     }
 }
 
@@ -54,13 +54,14 @@ impl Service {
         tools: Vec<Tool>,
     ) -> Admission {
         let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
-        let mut hidden = HiddenTools::default();
-        let listed = tools.len();
+        let reason = |tool: &Tool| options.permissions.judge(tool, true).reason();
+        let forbidden = tools.iter().filter(|tool| !may_run(tool));
+        let forbidden = forbidden.map(|tool| (tool.id.to_string(), reason(tool))).collect();
+        let mut hidden = HiddenTools { forbidden, ..HiddenTools::default() };
         let mut tools = match &options.screening {
             Some(screening) => {
                 let runs = tools.iter().filter(|tool| may_run(tool));
                 let runs: Vec<ToolId> = runs.map(|tool| tool.id.clone()).collect();
-                hidden.forbidden = listed - runs.len();
                 let (accepted, mut tools) = screening.screen(server, tools);
                 let ids: HashSet<&ToolId> = accepted.iter().map(|tool| &tool.id).collect();
                 let held = runs.iter().filter(|id| !ids.contains(id));
@@ -72,9 +73,6 @@ impl Service {
             None => tools,
         };
         tools.retain(may_run);
-        if options.screening.is_none() {
-            hidden.forbidden = listed - tools.len();
-        }
         Admission { tools, hidden }
     }
 
@@ -147,7 +145,7 @@ impl Service {
     fn may_be_named(&self, view: &View, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         let hidden = hidden.get(server);
-        let is_forbidden = hidden.is_some_and(|of| of.held.is_empty() && of.forbidden > 0);
+        let is_forbidden = hidden.is_some_and(|of| of.held.is_empty() && !of.forbidden.is_empty());
         !is_forbidden
             && view.may_admit(server)
             && !self.options.permissions.deny.matches(&any_id(server))
@@ -162,10 +160,18 @@ impl Service {
     /// The error that states why a view has no tool with this id.
     pub(super) fn missing(&self, id: &str, view: &View) -> Error {
         let spelled = id.replacen(':', "__", 1);
-        if let Some(held) = self.held(&[id, &spelled], view) {
+        let ids = [id, &spelled];
+        if let Some(held) = self.hidden(&ids, view, |hidden, id| hidden.held.get(id).cloned()) {
             let pins = self.options.screening.as_ref();
             let pins = pins.and_then(|screening| screening.pins.file_in_commands());
             return Error::HeldBack { id: held, pins: pins.map(Path::to_owned) };
+        }
+        let reason = |hidden: &HiddenTools, id: &str| {
+            let because = *hidden.forbidden.get(id)?;
+            Some(Error::Forbidden { id: id.to_owned(), because })
+        };
+        if let Some(forbidden) = self.hidden(&ids, view, reason) {
+            return forbidden;
         }
         let named = self.named(view);
         let servers = self.servers().into_iter();
@@ -188,14 +194,19 @@ impl Service {
         Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() }
     }
 
-    /// The first of the ids whose tool pins hold back and the view admits.
-    fn held(&self, ids: &[&str], view: &View) -> Option<String> {
+    /// What `find` says of the first of the ids that a server hides and the view admits.
+    fn hidden<T>(
+        &self,
+        ids: &[&str],
+        view: &View,
+        find: impl Fn(&HiddenTools, &str) -> Option<T>,
+    ) -> Option<T> {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
-        let is_held = |id: &&&str| {
-            let mut servers = hidden.iter();
-            servers.any(|(name, known)| known.held.contains(**id) && view.admits_id(name, id))
+        let find = |id: &&str| {
+            let mut servers = hidden.iter().filter(|(name, _)| view.admits_id(name, id));
+            servers.find_map(|(_, hidden)| find(hidden, id))
         };
-        ids.iter().find(is_held).map(ToString::to_string)
+        ids.iter().find_map(find)
     }
 
     /// Whether the server's list is known, and whether the catalog contains a tool of it.
@@ -261,7 +272,7 @@ mod tests {
             ..ServiceOptions::default()
         };
         let all = Service::admit_tools(&options, "fs", tools.clone());
-        assert_eq!((all.tools.len(), all.hidden.held.len(), all.hidden.forbidden), (2, 0, 1));
+        assert_eq!((all.tools.len(), all.hidden.held.len(), all.hidden.forbidden.len()), (2, 0, 1));
         let folder = tempfile::tempdir().unwrap();
         let pins = Pins::new(folder.path().join("pins.json"), Mode::Strict);
         let (fingerprints, notes) = (Default::default(), Notes::new(|_| {}));
@@ -269,7 +280,7 @@ mod tests {
         Service::admit_tools(&options, "fs", tools.clone());
         pins.approve(&Approve::Tool { id: "fs__read".into(), sha256: None }).unwrap();
         let some = Service::admit_tools(&options, "fs", tools);
-        assert_eq!((some.tools.len(), some.hidden.forbidden), (1, 1));
+        assert_eq!((some.tools.len(), some.hidden.forbidden.len()), (1, 1));
         assert_eq!(some.hidden.held, ["fs__new".to_owned()].into());
         assert_eq!(some.hidden.tools.len(), 1);
     }
