@@ -15,6 +15,9 @@ use super::StoreError;
 const MOST_TEXT: usize = 64 << 10;
 const MOST_NAME: usize = 256;
 
+/// The earliest time of an execution, in March 1973. An earlier one is a time in seconds.
+const FIRST_AT: i64 = 100_000_000_000;
+
 /// The maximum length of a vector; the widest models have 4,096 numbers.
 const MOST_NUMBERS: usize = 8_192;
 
@@ -232,8 +235,9 @@ impl Execution {
         if self.prompt.is_none() && self.prompt_hash.is_none() {
             return invalid("prompt", "absent".to_owned(), "the prompt, or `prompt_hash`");
         }
-        if let Some(at) = self.at.filter(|at| *at < 0) {
-            return invalid("at", at.to_string(), "milliseconds since 1970");
+        if let Some(at) = self.at.filter(|at| *at < FIRST_AT) {
+            let expected = "milliseconds since 1970, so multiply seconds by 1,000";
+            return invalid("at", at.to_string(), expected);
         }
         self.check_texts()?;
         if let Some(rank) = self.choice.rank.filter(|rank| *rank == 0) {
@@ -348,6 +352,7 @@ mod tests {
             (with(|e| e.tool = "".into()), "`tool`"),
             (with(|e| e.prompt = None), "`prompt`"),
             (with(|e| e.at = Some(-1)), "`at`"),
+            (with(|e| e.at = Some(1_790_000_000)), "`at`"),
             (with(|e| e.prompt = Some("x".repeat(MOST_TEXT + 1))), "`prompt`"),
             (with(|e| e.session = Some("x".repeat(300))), "`session`"),
             (with(|e| e.choice.rank = Some(0)), "`choice.rank`"),

@@ -42,14 +42,23 @@ impl Sessions {
     /// # Errors
     /// [`Error::BadSession`] for a name that is empty, too long or not printable.
     pub fn named(&self, profile: Option<&str>, name: &str) -> Result<Arc<Session>, Error> {
-        let chars = name.chars().count();
-        if name.trim().is_empty() || chars > NAME_CHARS || name.chars().any(char::is_control) {
-            return Err(Error::BadSession { chars, most: NAME_CHARS });
-        }
+        Self::check_name(name)?;
         let mut by_name = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Arc::new(Session::new(name).with_limits(self.limits.clone()));
         let key = (profile.unwrap_or_default().to_owned(), name.to_owned());
         Ok(Arc::clone(by_name.get_or_insert(key, fresh)))
+    }
+
+    /// Checks the name of a session.
+    ///
+    /// # Errors
+    /// [`Error::BadSession`] for a name that is empty, too long or not printable.
+    pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+        let chars = name.chars().count();
+        if name.trim().is_empty() || chars > NAME_CHARS || name.chars().any(char::is_control) {
+            return Err(Error::BadSession { chars, most: NAME_CHARS });
+        }
+        Ok(())
     }
 
     /// A new session for one request.
