@@ -139,6 +139,40 @@ fn a_prompt_has_two_names_and_one_text() {
             schema["properties"]["query"].is_object() && schema["properties"]["prompt"].is_object()
         );
     }
+    check_document(&document);
+}
+
+/// Checks what the document says of bodies, parameters, answers and tokens.
+fn check_document(document: &Value) {
+    let schemas = &document["components"]["schemas"];
+    let execution = schemas["ExecutionDoc"]["properties"].as_object().unwrap();
+    for member in ["at", "query", "prompt_hash", "cost", "context", "choice", "vector", "called"] {
+        assert!(execution.contains_key(member), "{member}");
+    }
+    assert_eq!(schemas["ExecutionDoc"]["required"], json!(["tool", "success"]));
+    assert_eq!(schemas["FeedbackBody"]["oneOf"].as_array().unwrap().len(), 2);
+    assert_eq!(schemas["ToolBody"]["type"], json!(["object", "array"]));
+    assert_eq!(schemas["TurnDoc"]["required"], json!(["role"]));
+    for body in ["CallBody", "ArgumentsBody"] {
+        let kinds = &schemas[body]["properties"]["arguments"]["type"];
+        assert_eq!(kinds, &json!(["object", "string", "null"]));
+    }
+    for path in ["/v1/call", "/v1/run"] {
+        let answers = &document["paths"][path]["post"]["responses"]["200"]["content"];
+        assert!(answers.get("text/event-stream").is_some(), "{path}");
+    }
+    let parameters = |path: &str, method: &str| {
+        let all = document["paths"][path][method]["parameters"].as_array().unwrap().clone();
+        let all = all.iter().map(|one| format!("{} {}", one["in"].as_str().unwrap(), one["name"]));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    for path in ["/v1/select", "/v1/call", "/v1/run", "/v1/arguments", "/v1/feedback"] {
+        assert!(parameters(path, "post").contains("header \"x-toolroute-session\""), "{path}");
+    }
+    assert!(parameters("/v1/tools/filter", "post").contains("header \"x-toolroute-limit\""));
+    let page = parameters("/v1/outputs/{handle}", "get");
+    assert!(page.contains("query \"offset\", query \"chars\""), "{page}");
+    assert_eq!(document["security"], json!([{}, {"token": []}]));
 }
 
 #[test]
@@ -184,4 +218,22 @@ fn the_filter_ranks_for_a_prompt_beside_the_messages_and_says_the_scores() {
         &serde_json::from_str(&body.replace("MORE", "")).unwrap(),
     );
     assert_eq!(counts.header("x-toolroute-kept"), Some("2"));
+}
+
+#[test]
+fn executions_that_are_said_to_be_taken_are_in_the_log() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.path("log.db");
+    let log = log.to_str().unwrap();
+    let args = ["serve", "--tools", &samples(), "--strategy", "keyword", "--feedback", log];
+    let mut server = Server::start(&sandbox, &args);
+    // More than the queue holds.
+    let row = json!({"tool": "git__commit", "success": true, "prompt": "commit my work"});
+    let body = json!({"executions": vec![row; 25_000]});
+    let told = post(server.port, "/v1/feedback", &body).ok();
+    let (taken, dropped) = (told["taken"].as_u64().unwrap(), told["dropped"].as_u64().unwrap());
+    assert!(taken >= 16_384 && taken + dropped == 25_000, "{told}");
+    server.signal("TERM");
+    assert!(server.ended(std::time::Duration::from_secs(60)).success());
+    assert_eq!(sandbox.json(&["feedback", "stats", "--feedback", log])["executions"], taken);
 }

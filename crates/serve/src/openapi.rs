@@ -31,6 +31,7 @@ use super::http::{
     ),
     components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn, filter::CutReportDoc)),
     modifiers(&Token),
+    security((), ("token" = [])),
     tags(
         (name = "tools", description = "finding, changing and calling tools"),
         (name = "drop-in", description = "endpoints in the forms of other APIs"),
@@ -89,19 +90,29 @@ fn describe_names(schema: &mut Value, name: &str, other: &str) {
 }
 
 /// Schemas that the macros cannot express, by their place in the document.
-fn precise() -> [(&'static str, Value); 4] {
+fn precise() -> [(&'static str, Value); 7] {
     let text = json!({"type": "string", "minLength": 1});
     let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
     // The references of this schema are relative to the root of the document.
     let place = "#/components/schemas/Obligations/$defs/";
     let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
     let obligations = serde_json::from_str(&obligations).unwrap_or_default();
+    let arguments = json!({"type": ["object", "string", "null"], "description": "An object, or its text as models write it."});
+    let tools = json!({
+        "type": ["object", "array"],
+        "description": "A tool in any of the formats that `toolroute tools` reads (MCP, OpenAI, Anthropic, our own \
+            rows), a list of them, an object with a member `tools`, or an OpenAPI document.",
+        "examples": [{"name": "get_weather", "description": "The weather of a city"}],
+    });
     let limit = json!({"oneOf": [{"type": "integer", "minimum": 0}, {"const": "auto"}]});
     [
         ("/components/schemas/Limit", limit),
         ("/components/schemas/InputDoc", json!({"oneOf": [text, texts]})),
         ("/components/schemas/RerankBody/required", json!(["query"])),
         ("/components/schemas/Obligations", obligations),
+        ("/components/schemas/ToolBody", tools),
+        ("/components/schemas/CallBody/properties/arguments", arguments.clone()),
+        ("/components/schemas/ArgumentsBody/properties/arguments", arguments),
     ]
 }
 

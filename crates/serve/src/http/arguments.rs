@@ -72,7 +72,8 @@ pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
 }
 
 /// Reads a tool's arguments out of a prompt. Nothing is guessed, and nothing is called.
-#[utoipa::path(post, path = "/v1/arguments", tag = "tools", request_body = ArgumentsBody, responses(
+#[utoipa::path(post, path = "/v1/arguments", tag = "tools", request_body = ArgumentsBody,
+    params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
     (status = 200, body = ArgumentsDoc), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool or profile", body = ErrorBody),
     (status = 408, body = ErrorBody), (status = 409, description = "there is no catalog", body = ErrorBody),

@@ -63,8 +63,9 @@ pub struct ReportDoc {
 /// Calls a tool: its arguments are made to fit, and another tool answers where it is declared to. With
 /// `Accept: text/event-stream` what happens on the way is told as events (`working`, `progress`,
 /// `fell_back`), and the report is the last of them.
-#[utoipa::path(post, path = "/v1/call", tag = "tools", request_body = CallBody, responses(
-    (status = 200, body = ReportDoc), (status = 400, body = ErrorBody),
+#[utoipa::path(post, path = "/v1/call", tag = "tools", request_body = CallBody,
+    params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
+    (status = 200, content((ReportDoc = "application/json"), (String = "text/event-stream"))), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool or profile", body = ErrorBody),
     (status = 409, description = "no servers are configured", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]

@@ -12,11 +12,11 @@ use super::{ApiError, App, ErrorBody, json};
 use crate::PAGE_CHARS;
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct PageParams {
     /// Where to begin, in characters.
-    #[serde(default)]
-    offset: usize,
+    offset: Option<usize>,
     /// Characters at most.
     #[param(minimum = 1, maximum = 1_000_000)]
     chars: Option<usize>,
@@ -52,6 +52,6 @@ pub async fn output(
         let said = format!("expected `chars` of 1 to 1000000, found {most}");
         return Err(ApiError::bad_request(said));
     }
-    let page = app.service().read_more(&handle, params.offset, most)?;
+    let page = app.service().read_more(&handle, params.offset.unwrap_or_default(), most)?;
     Ok(json(page))
 }

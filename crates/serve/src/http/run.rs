@@ -62,8 +62,9 @@ pub struct PlanDoc {
 /// until one is not answered. Arguments are read out of the prompt, the conversation and the results
 /// before. With `Accept: text/event-stream` what happens on the way is told as events, and the report is
 /// the last of them.
-#[utoipa::path(post, path = "/v1/run", tag = "tools", request_body = RunBody, responses(
-    (status = 200, body = PlanDoc), (status = 400, body = ErrorBody),
+#[utoipa::path(post, path = "/v1/run", tag = "tools", request_body = RunBody,
+    params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
+    (status = 200, content((PlanDoc = "application/json"), (String = "text/event-stream"))), (status = 400, body = ErrorBody),
     (status = 404, description = "no such profile", body = ErrorBody),
     (status = 409, description = "no servers are configured", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]

@@ -206,7 +206,11 @@ struct FileDoc {
 #[allow(dead_code, reason = "documents `Turn`")]
 struct TurnDoc {
     role: SpeakerName,
-    text: String,
+    /// What was said; required, as `text` or as `content`.
+    #[schema(nullable = false)]
+    text: Option<String>,
+    #[schema(nullable = false)]
+    content: Option<String>,
 }
 
 #[derive(ToSchema)]
@@ -346,7 +350,8 @@ struct Answer {
 }
 
 /// The tools for a prompt, best first.
-#[utoipa::path(post, path = "/v1/select", tag = "tools", request_body = SelectBody, responses(
+#[utoipa::path(post, path = "/v1/select", tag = "tools", request_body = SelectBody,
+    params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
     (status = 200, body = SelectAnswerDoc),
     (status = 400, description = "the request is wrong", body = ErrorBody),
     (status = 404, description = "no such profile or server", body = ErrorBody),
