@@ -194,7 +194,8 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
     Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
 }
 
-/// Reads the changes of earlier runs; empty if the file does not exist.
+/// Reads the changes of earlier runs. A file that does not exist is created empty, because a path
+/// that cannot be written must be refused at the start.
 fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
     let Some(path) = path else { return Ok(Changes::default()) };
     match std::fs::read_to_string(path) {
@@ -202,7 +203,15 @@ fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
             let said = format!("{}: {said}", path.display());
             Failure { code: exit::BAD_DATA, said }.into()
         }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Changes::default()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let none = Changes::default();
+            persist(path)(&none.to_json()).map_err(|said| {
+                let cure =
+                    "expected --persist with a file in a folder that exists and may be written to";
+                Failure { code: exit::IO, said: format!("{said}; {cure}") }
+            })?;
+            Ok(none)
+        }
         Err(error) => {
             Err(error).with_context(|| format!("cannot read the changes at {}", path.display()))
         }
