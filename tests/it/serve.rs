@@ -65,7 +65,12 @@ fn what_is_wrong_is_told_as_json() {
     assert_eq!(bad(json!({"prompt": "x".repeat(3_000)})), (413, "too_large".to_owned()));
     let plain = [("content-type", "text/plain")];
     assert_eq!(send(port, "POST /v1/select", &plain, b"{}").error().0, 415);
+    let packed = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    let packed = send(port, "POST /v1/select", &packed, b"\x1f\x8b");
+    assert_eq!(packed.error(), (415, "encoded".to_owned()));
     assert_eq!(get(port, "/v1/none").error(), (404, "not_found".to_owned()));
+    let unknown = get(port, "/v1/tools/qqqq").text();
+    assert!(unknown.contains("GET /v1/tools") && !unknown.contains("find_tools"), "{unknown}");
     let wrong = get(port, "/v1/select");
     assert_eq!((wrong.error().0, wrong.header("allow")), (405, Some("POST")));
     assert_eq!(get(port, "/v1/recent?limit=few").error().0, 400);
@@ -101,6 +106,10 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
         let put =
             send(port, "PUT /v1/tools/water_orchids", &json_type, changed.to_string().as_bytes());
         assert_eq!(put.status, 200, "{}", put.text());
+        let other = json!({"name": "water_roses", "description": "Waters the roses"}).to_string();
+        let put = send(port, "PUT /v1/tools/water_orchids", &json_type, other.as_bytes());
+        assert_eq!(put.error().0, 400);
+        assert!(put.text().contains("`water_orchids`") && put.text().contains("`water_roses`"));
         let shown = get(port, "/v1/tools/water_orchids").ok();
         assert_eq!(shown["description"], "Waters the orchids of the hall");
         let gone = send(port, "DELETE /v1/tools/git__commit", &[], &[]);
@@ -115,6 +124,10 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
     let server = serve(&sandbox, &["--persist", kept]);
     assert_eq!(ask(server.port).as_deref(), Some("water_orchids"));
     assert_eq!(get(server.port, "/v1/tools/git__commit").status, 404);
+    let nowhere = sandbox.path("none/changes.json");
+    let refused =
+        sandbox.fails(5, &["serve", "--tools", &samples(), "--persist", nowhere.to_str().unwrap()]);
+    assert!(refused.contains("expected --persist with a file in a folder"), "{refused}");
 }
 
 /// A servers file with the one server of `tests/servers` that has this name.
@@ -502,14 +515,21 @@ fn tools_are_called_and_feedback_is_taken() {
     let taken = post(port, "/v1/feedback", &told);
     assert_eq!((taken.status, &taken.json()["taken"]), (202, &json!(1)));
     let many = json!({"executions": [told, told]});
-    assert_eq!(post(port, "/v1/feedback", &many).ok()["taken"], 2);
+    let taken = post(port, "/v1/feedback", &many).ok();
+    assert_eq!(taken, json!({"taken": 2, "dropped": 0}));
     for wrong in [
         json!({"tool": "faulty:fine"}),
         json!([]),
         json!({"tool": "faulty:fine", "success": true, "prompt": "x", "choice": {"rank": 0}}),
+        json!({"tool": "faulty:fine", "success": true, "prompt": "x", "at": 1_790_000_000}),
+        json!({"tool": "faulty:fine", "success": true, "prompt": "x", "session": ""}),
+        json!({"executions": [told], "session": "s"}),
     ] {
         assert_eq!(post(port, "/v1/feedback", &wrong).error().0, 400, "{wrong}");
     }
+    let second = json!({"executions": [told, {"tool": "faulty:fine"}]});
+    let second = post(port, "/v1/feedback", &second).text();
+    assert!(second.contains("executions[1]: "), "{second}");
     let unknown = json!({"tool": "none", "success": true, "prompt": "x"});
     assert_eq!(post(port, "/v1/feedback", &unknown).error().0, 404);
     server.signal("TERM");

@@ -41,16 +41,9 @@ pub struct ToolsDoc {
     tools: Vec<Value>,
 }
 
-/// A tool in any of the formats that `toolroute tools` reads: MCP, OpenAI, Anthropic, our own rows;
-/// or a list of them, or an object with a member `tools`.
+/// Names the request body: the OpenAPI document puts its own schema under this name.
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "documents what is read")]
-pub struct ToolBody {
-    #[schema(min_length = 1, pattern = r"\S")]
-    name: String,
-    description: Option<String>,
-    server: Option<String>,
-}
+pub struct ToolBody {}
 
 /// What a change took.
 #[derive(Serialize, ToSchema)]
@@ -127,10 +120,17 @@ pub async fn update(
     RawJson(body): RawJson,
 ) -> Result<Response, ApiError> {
     let (tools, problems) = read(&body)?;
-    let [mut tool] = <[Tool; 1]>::try_from(tools).map_err(|tools| {
+    let [tool] = <[Tool; 1]>::try_from(tools).map_err(|tools| {
         ApiError::bad_request(format!("expected one tool, found {}", tools.len()))
     })?;
-    tool.id = id.as_str().into();
+    if tool.id.as_str() != id {
+        let said = format!(
+            "expected a tool with the id `{id}` of the path, found one with the id `{}`; an id without a \
+             member `id` is `server__name`",
+            tool.id
+        );
+        return Err(ApiError::bad_request(said));
+    }
     let known = app.service().catalog();
     let is_there = known.get(&id).is_some_and(|known| known.id == tool.id);
     let (change, status) = match is_there {
