@@ -247,8 +247,9 @@ impl Context {
     /// Checks a prompt that is given in addition to the context.
     ///
     /// # Errors
-    /// [`Error::TwoPrompts`] if the context has a different prompt.
+    /// [`Error::TwoPrompts`] if the context has a different prompt; [`Error::TooLong`].
     pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
+        at_most("the prompt", prompt.len(), TEXT_BYTES)?;
         let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
         if is_other { Err(Error::TwoPrompts) } else { Ok(()) }
     }
@@ -320,6 +321,8 @@ mod tests {
         assert!(told(of(&"x".repeat(TEXT_BYTES + 1))).contains("shorten"));
         let files = vec![SourceFile::default(); FILES + 1];
         assert!(told(Context { files, ..Context::default() }).contains("20001 files"));
+        let long = Context::default().agrees_with(&"x".repeat(TEXT_BYTES + 1)).unwrap_err();
+        assert!(long.to_string().contains("shorten"));
         let none = Context { max_tools: Some(0), ..Context::default() };
         assert!(told(none).contains("0 tools"));
     }
