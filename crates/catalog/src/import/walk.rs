@@ -310,7 +310,10 @@ impl<'s, 't> Walker<'s, 't> {
         let (found, cure) = if has("swagger") {
             ("a Swagger 2 description".into(), "convert it to OpenAPI 3")
         } else if has("mcpServers") {
-            ("a list of servers to start".into(), "capture each server's tools/list result")
+            (
+                "a list of servers to start".into(),
+                "name the file with --servers, or give the tools/list results of its servers",
+            )
         } else if has("jsonrpc") && has("error") {
             ("an error response".into(), "capture the response again")
         } else if has("jsonrpc") && has("method") {
