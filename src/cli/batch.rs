@@ -150,6 +150,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         settings: settings(&engine),
         explain: args.explain,
         requires_tools,
+        strict: args.catalog.strict,
         shard: rows.shard,
         overwrite: rows.overwrite,
     };
@@ -188,15 +189,19 @@ fn report(
     let seconds = start.elapsed().as_secs_f64();
     let rate = (rows - resumed) as f64 / seconds.max(1e-9);
     let kept = if resumed > 0 { format!(", {resumed} kept from before") } else { String::new() };
-    let BatchCounts { answered, unsure, empty, unread, failed } = summary.counts;
+    let BatchCounts { answered, unsure, empty, unread, filtered, failed } = summary.counts;
     let doubted = if unsure > 0 { format!(" ({unsure} unsure)") } else { String::new() };
     let foreign = match unread {
         0 => String::new(),
         unread => format!(" ({unread} in a language that the model does not read)"),
     };
+    let filtered = match filtered {
+        0 => String::new(),
+        filtered => format!(", {filtered} left without tools by limit, filters or catalog"),
+    };
     let said = format!(
         "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}: {answered} answered{doubted}, \
-         {empty} for which no tool fits{foreign}, {failed} failed"
+         {empty} for which no tool fits{foreign}{filtered}, {failed} failed"
     );
     render::warn(global, &said);
     Ok(())

@@ -4,7 +4,6 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use serde::de::IgnoredAny;
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::Fit;
 use toolroute_vectors::durable::{self, Readers};
@@ -13,10 +12,18 @@ use crate::format::{Compression, FileFormat, Format};
 use crate::job::GROUP;
 use crate::output::same_metadata;
 use crate::record::{Layout, OutputRecord};
+use crate::summary::RowOutcome;
 use crate::{BatchCounts, Error, writer};
 
-/// The beginning and the end of the first line of every journal. The id of the job is between them.
-const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"\"}\n");
+/// The beginning and the end of the first line of every journal.
+const HEADER: (&[u8], &[u8]) = (b"{\"job\":\"", b"}\n");
+
+/// Returns the first line of a journal. `overwrite` says whether the job may replace an existing
+/// output, so that it may still do so when it is resumed.
+fn header(job: &str, overwrite: bool) -> Vec<u8> {
+    let overwrite = if overwrite { ",\"overwrite\":true" } else { "" };
+    format!("{{\"job\":\"{job}\"{overwrite}}}\n").into_bytes()
+}
 
 /// The number of bytes that are read to recognize the header; longer than any header of ours.
 const MAX_HEADER_BYTES: u64 = 1_024;
@@ -58,28 +65,28 @@ impl Journal {
     /// or [`Error::Exists`].
     pub fn open(output: &Path, job: &str, chunk: usize, overwrite: bool) -> Result<Self, Error> {
         let path = partial_path(output);
-        let header = [HEADER.0, job.as_bytes(), HEADER.1].concat();
         let file = open_locked(&path)?;
-        let existing = read_existing(&file, &header, chunk).map_err(Error::io("read", &path))?;
-        let (is_same, CompleteRows { rows, end, bad, counts }) = match existing {
+        let existing = read_existing(&file, job, chunk).map_err(Error::io("read", &path))?;
+        let CompleteRows { rows, end, bad, counts, replaces } = match existing {
             ExistingJournal::Foreign => return Err(Error::NotOurPartial { path }),
             ExistingJournal::OtherJob { rows } if rows > 0 && !overwrite => {
                 return Err(Error::OtherJob { path, rows });
             }
-            ExistingJournal::OtherJob { .. } => (false, CompleteRows::default()),
-            ExistingJournal::SameJob(complete) => (true, complete),
+            ExistingJournal::OtherJob { .. } => {
+                CompleteRows { replaces: overwrite, ..CompleteRows::default() }
+            }
+            ExistingJournal::SameJob(complete) => complete,
         };
+        let header = header(job, replaces);
+        let replaces = replaces || overwrite;
         // Checked while the lock is held, because a job that ended in the meantime has written its
         // output.
-        let is_there = output.exists();
-        if is_there && !is_same && !overwrite {
+        if output.exists() && !replaces {
             if file.metadata().is_ok_and(|found| found.len() == 0) {
                 std::fs::remove_file(&path).ok();
             }
             return Err(Error::Exists { path: output.to_owned() });
         }
-        // A run that was started with `overwrite` may be resumed without it.
-        let replaces = overwrite || is_there;
         let (output, header_len) = (output.to_owned(), header.len() as u64);
         let mut journal =
             Self { file, path, output, header: header_len, replaces, rows, bad, counts };
@@ -204,15 +211,19 @@ struct CompleteRows {
     end: u64,
     bad: Vec<BadRow>,
     counts: BatchCounts,
+    /// Whether the run that left them may replace an existing output.
+    replaces: bool,
 }
 
-fn read_existing(file: &File, header: &[u8], chunk: usize) -> std::io::Result<ExistingJournal> {
+fn read_existing(file: &File, job: &str, chunk: usize) -> std::io::Result<ExistingJournal> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     reader.by_ref().take(MAX_HEADER_BYTES).read_until(b'\n', &mut line)?;
-    if line == header {
-        return read_complete_rows(reader, header.len() as u64, chunk)
-            .map(ExistingJournal::SameJob);
+    for replaces in [false, true] {
+        if line == header(job, replaces) {
+            let complete = read_complete_rows(reader, line.len() as u64, chunk)?;
+            return Ok(ExistingJournal::SameJob(CompleteRows { replaces, ..complete }));
+        }
     }
     if !is_ours(&line) {
         return Ok(ExistingJournal::Foreign);
@@ -257,14 +268,20 @@ fn read_complete_rows(
 /// Counts a line of the journal. Returns `false` if it is not a row.
 fn count(line: &[u8], counts: &mut BatchCounts, bad: &mut Vec<BadRow>) -> bool {
     let Ok(Ok(row)) = std::str::from_utf8(line).map(OutputRecord::parse) else { return false };
-    let Ok(tools) = serde_json::from_str::<Vec<IgnoredAny>>(row.tools.get()) else { return false };
-    if row.error.is_some() {
-        let Ok(row) = serde_json::from_slice(line) else { return false };
-        bad.push(row);
-    }
-    let is_unread = row.degraded.as_deref() == Some("unread_language");
-    counts.add(tools.len(), is_unread, row.error.is_some());
-    counts.unsure += usize::from(row.fit.as_deref() == Some(Fit::Unsure.as_str()));
+    counts.add(match (&row.error, row.no_tools.as_deref()) {
+        (Some(_), _) => {
+            let Ok(row) = serde_json::from_slice(line) else { return false };
+            bad.push(row);
+            RowOutcome::Failed
+        }
+        (None, None) => {
+            RowOutcome::Answered { is_unsure: row.fit.as_deref() == Some(Fit::Unsure.as_str()) }
+        }
+        (None, Some("nothing_fits")) => {
+            RowOutcome::Empty { is_unread: row.degraded.as_deref() == Some("unread_language") }
+        }
+        (None, Some(_)) => RowOutcome::Filtered,
+    });
     true
 }
 

@@ -146,8 +146,9 @@ impl Engine {
         &self.report
     }
 
-    /// A hash of the catalog's tools, the model and the learned usage, in hexadecimal. Engines with
-    /// equal configurations and equal fingerprints give equal answers.
+    /// A hash of the catalog's tools, the model, the learned usage, the observations of the log, the
+    /// weights and the blocked tools, in hexadecimal. Engines with equal configurations and equal
+    /// fingerprints that hold back no tools give equal answers.
     ///
     /// ```
     /// # use toolroute_catalog::{Catalog, Tool};

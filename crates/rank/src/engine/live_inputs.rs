@@ -60,6 +60,12 @@ impl LiveInputs {
         Self { weights, configured: weights, weights_version, ..self.clone() }
     }
 
+    /// Returns a text that is equal for equal inputs.
+    pub fn identity(&self) -> String {
+        let Self { observations, weights, semantic_share, blocked, .. } = self;
+        format!("{} {weights:?} {semantic_share:?} {blocked:?}", observations.fingerprint())
+    }
+
     /// The versions of everything on which an answer depends.
     pub fn versions(&self, catalog: u64) -> Versions {
         Versions { catalog, weights: self.weights_version, usage: self.usage_version }

@@ -84,7 +84,8 @@ impl State {
         self.catalog.rows().for_each(|row| rows.update(row));
         let model = self.embedder.as_ref().map_or("", |model| &model.identity().fingerprint);
         let learned = self.learned.as_ref().map_or("", |learned| &learned.fingerprint);
-        fingerprint_of_hashes(&[rows.finalize().into(), text_hash(model), text_hash(learned)])
+        let texts = [model, learned, &self.inputs.identity()].map(text_hash);
+        fingerprint_of_hashes(&[&[rows.finalize().into()], &texts[..]].concat())
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {

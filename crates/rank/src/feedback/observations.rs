@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 use toolroute_catalog::ToolId;
+use toolroute_vectors::durable;
 
 use super::StoreError;
 use super::past_contexts::{self, CurrentContext, PastContexts};
@@ -91,6 +93,14 @@ impl Observations {
     /// computed from another version are out of date.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Returns a hash of everything that ranking uses, in hexadecimal.
+    pub(crate) fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update(format!("{:?} {:?} {:?}", self.tools, self.workflow, self.weights));
+        self.nearby.add_to(&mut hash);
+        durable::hex(&hash.finalize())
     }
 
     /// Returns the number of executions in the log.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use toolroute_catalog::ToolId;
 
 use super::Execution;
@@ -89,6 +90,18 @@ impl PastContexts {
     pub fn done(mut self) -> Self {
         self.sources = HashMap::new();
         self
+    }
+
+    /// Hashes the contexts.
+    pub fn add_to(&self, hash: &mut Sha256) {
+        for (tool, contexts) in &self.tools {
+            for PastContext { vector, phase, task_type, success } in contexts {
+                let model = vector.as_ref().map(|(model, _)| model);
+                hash.update(format!("{tool:?} {model:?} {phase:?} {task_type:?} {success}"));
+                let values = vector.iter().flat_map(|(_, values)| values);
+                values.for_each(|value| hash.update(value.to_le_bytes()));
+            }
+        }
     }
 
     /// Returns the expected success rate of a tool, or `None` if none of its past contexts is
