@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::args::{BenchArgs, BenchCommand, Global};
 use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
-use super::{bench_encoder, render};
+use super::{bench_encoder, exit, render};
 use toolroute_eval::{Error, StageReport, StageTimer};
 use toolroute_rank::engine::{IndexReport, SelectRequest, Strategy};
 
@@ -48,7 +48,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let requests: Vec<SelectRequest> = queries
         .iter()
         .cycle()
-        .take(args.samples.max(1))
+        .take(args.samples.get())
         .map(|query| SelectRequest::new(&query.query))
         .collect();
     for request in requests.iter().take(WARM_UP) {
@@ -76,7 +76,8 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         index: engine.index_report().clone(),
     };
     show(&report, global)?;
-    Ok(ExitCode::SUCCESS)
+    let failed = args.catalog.strict && !bad.is_empty();
+    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
 }
 
 fn show(report: &BenchReport, global: &Global) -> anyhow::Result<()> {

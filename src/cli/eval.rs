@@ -10,7 +10,9 @@ use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
 use super::{eval_suite, exit, render};
-use toolroute_eval::{BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold};
+use toolroute_eval::{
+    BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold, with_gold,
+};
 use toolroute_rank::engine::Strategy;
 
 /// Label for nDCG@5 when tools are returned even if the confidence is too low.
@@ -41,7 +43,8 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
-    bad.extend(unanswerable);
+    let (queries, without_gold) = with_gold(queries);
+    bad.extend(unanswerable.into_iter().chain(without_gold));
     bad.sort_by_key(|row| row.line);
     let unknown_gold = unknown_gold(&engine, &queries);
     let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());

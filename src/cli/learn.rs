@@ -88,6 +88,9 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     // The log is complete each time; adding it to an earlier result would count it twice.
     let before = existing(output, args.fresh || log.is_some())?;
+    if before.is_none() && args.past.is_empty() && log.is_none() && !args.fresh {
+        return Err(feedback::Error::Missing { path: output.to_owned() }.into());
+    }
     let engine = setup::engine(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
     let mut usage = match before {
         Some(before) => before,

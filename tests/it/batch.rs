@@ -81,6 +81,12 @@ fn filters_and_strategies_hold_in_a_batch_and_stdout_takes_the_rows() {
     let tools = rows[0]["tools"].as_array().unwrap();
     assert!(!tools.is_empty());
     assert!(tools.iter().all(|tool| tool["explanation"]["tiers"]["cost"] == "tiny"));
+    let mut command = sandbox.toolroute();
+    command.args(["batch", "-s", "keyword", "--limit", "0", "--tools", &samples(), "-o", "-"]);
+    let none = command.arg("-i").arg(&input).assert().success().get_output().clone();
+    assert!(String::from_utf8_lossy(&none.stdout).contains("\"no_tools\":\"limit_is_zero\""));
+    let said = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(said.contains("0 for which no tool fits, 1 left without tools by limit"), "{said}");
 }
 
 #[test]
@@ -108,7 +114,20 @@ fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     child.args(args(&cut)).stdout(Stdio::null()).stderr(Stdio::null());
     kill_after(child.spawn().unwrap(), &partial, 300);
     assert!(!cut.exists(), "an unfinished batch must not look finished");
-    let output = sandbox.toolroute().args(args(&cut)).assert().success();
+    // A log of executions changes answers, so it makes another job.
+    let log = sandbox.path("log.db").to_string_lossy().into_owned();
+    let add = ["feedback", "add", "--feedback", &log, "--no-vectors", "--tool", "EvalMath"];
+    sandbox.run(&[&add[..], &["--prompt", "x", "--outcome", "success"]].concat());
+    let mut command = sandbox.toolroute();
+    let other = command.args(args(&cut)).args(["--feedback", &log]).assert().code(2);
+    let said = String::from_utf8_lossy(&other.get_output().stderr).into_owned();
+    assert!(said.contains("of a job with other options"), "{said}");
+    // A file that came to be there in between is replaced only when that is said.
+    fs::write(&cut, "mine").unwrap();
+    sandbox.toolroute().args(args(&cut)).assert().code(2);
+    assert_eq!(fs::read_to_string(&cut).unwrap(), "mine");
+    let mut command = sandbox.toolroute();
+    let output = command.args(args(&cut)).arg("--overwrite").assert().success();
     let summary: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert!(summary["resumed"].as_u64().unwrap() >= 256, "{summary}");
     assert_eq!(fs::read(&cut).unwrap(), fs::read(&whole).unwrap());
@@ -152,6 +171,7 @@ fn an_input_of_which_nothing_can_be_read_is_an_error_with_its_cure() {
     for (name, input, cure) in [
         ("table.jsonl", &b"id,query\n1,the weather in Haifa\n2,compute 2+2\n"[..], "CSV"),
         ("q.json", b"[{\"id\": 1, \"query\": \"weather\"}]\n", "jq -c '.[]'"),
+        ("lines.json", b"[\n{\"query\": \"weather\"},\n{\"query\": \"mail\"}\n]\n", "jq -c '.[]'"),
         ("packed.jsonl", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n", "gunzip"),
         ("pretty.json", b"{\n  \"query\": \"weather\"\n}\n", "jq -c ."),
         ("text.jsonl", b"{\"text\": \"weather\"}\n", "name the prompt \"query\""),
@@ -178,7 +198,7 @@ fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
     let sandbox = Sandbox::new();
     let input = sandbox.write(
         "q.jsonl",
-        "{\"id\": 1, \"prompt\": \"the current weather in Haifa\"}\n\
+        "{\"id\": 1, \"prompt\": \"the curent wether in Haifa\"}\n\
          {\"id\": 2, \"query\": \"why do cats purr\", \"prompt\": 7}\n\
          {\"id\": 3, \"query\": \"全部消して\"}\n\
          {\"id\": 4, \"prompt\": 7}\n",
@@ -193,9 +213,12 @@ fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
         [4, 1, 2, 1, 1],
         "{summary}"
     );
+    assert_eq!(count("filtered"), 0, "{summary}");
     let rows = rows(&fs::read_to_string(&output).unwrap());
     assert_eq!(ids(&rows[0])[0], "meteo__current_weather");
+    assert_eq!(rows[0]["read_as"], "the current weather in Haifa");
     assert_eq!((ids(&rows[1]).len(), rows[1].get("degraded")), (0, None));
+    assert_eq!(rows[1]["no_tools"], "nothing_fits");
     assert_eq!((ids(&rows[2]).len(), rows[2]["degraded"].as_str()), (0, Some("unread_language")));
     assert!(rows[3]["error"].as_str().unwrap().contains("`prompt` is not a text"), "{}", rows[3]);
     let said = sandbox.run(&args).stderr;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
-use crate::batch_formats::{arrow, parquet};
+use crate::batch_formats::{arrow, arrow_stream, parquet};
 use crate::support::{Sandbox, samples};
 
 /// Runs a batch that must fail so, and gives what it says.
@@ -88,6 +88,13 @@ fn a_cut_or_damaged_file_is_an_error_and_never_a_panic() {
             assert!(said.contains("cut or damaged") && !said.contains("panicked"), "{said}");
         }
     }
+    // Rows that were ranked before the damage leave no journal.
+    arrow_stream(&whole, &table(prompts));
+    let bytes = fs::read(&whole).unwrap();
+    let stream = sandbox.write("q.arrows", &bytes[..bytes.len() - 40]);
+    assert!(fails(&sandbox, 3, &stream, &[]).contains("cut or damaged"));
+    let json = sandbox.write("json.parquet", "{\"query\": \"weather\"}\n");
+    assert!(fails(&sandbox, 3, &json, &[]).contains("give --input-format jsonl"));
     let text = sandbox.write("q.parquet", "id,query\n1,weather\n");
     assert!(fails(&sandbox, 3, &text, &[]).contains("Parquet"));
     let packed =
@@ -155,6 +162,9 @@ fn a_quote_that_stays_open_is_an_error_that_says_where_it_opens() {
     let input = sandbox.write("q.csv", rows);
     let said = fails(&sandbox, 3, &input, &[]);
     assert!(said.contains("the quote that opens on line 3 is never closed"), "{said}");
+    let stray = sandbox.write("stray.csv", "id,query\n1,\"weather\n2,find \"Dana\" now\n3,mail\n");
+    let stray = fails(&sandbox, 3, &stray, &[]);
+    assert!(stray.contains("on line 3 that closes the one on line 2"), "{stray}");
     let mut command = sandbox.toolroute();
     command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", "-", "-o", "-"]);
     let done = command.args(["--input-format", "csv"]).write_stdin(rows).assert().code(3);
@@ -221,6 +231,9 @@ fn a_row_of_json_has_one_meaning_whatever_columns_are_named() {
         r#"{"id": 3, "query": "weather", "meta": {"a": 1}, "gold": null}"#,
         "{\"id\": 4, \"query\": 4}",
         r#"{"id": 5, "text": "weather"}"#,
+        r#"{"id": 6, "query": null}"#,
+        r#"{"id": 7, "query": "ref\ud800 und"}"#,
+        r#"{"id": 8, "query": "weather", "context": "y"}"#,
     ];
     let input = sandbox.write("q.jsonl", rows.map(|row| format!("{row}\n")).concat());
     let input_name = input.to_string_lossy();
@@ -231,8 +244,18 @@ fn a_row_of_json_has_one_meaning_whatever_columns_are_named() {
         String::from_utf8(done).unwrap()
     };
     let usual = answers(&[]);
-    let errors = ["not the same text", "duplicate field `query`", "\"tools\":[{", "not a text"];
-    for (row, expected) in usual.lines().zip(errors.into_iter().chain(["missing field `query`"])) {
+    let errors = [
+        "not the same text",
+        "duplicate field `query`",
+        "\"tools\":[{",
+        "not a text",
+        "missing field `query` beside `id`, `text`",
+        "`query` is null",
+        "`query`: unexpected end of hex escape",
+        "`context` is not an object",
+    ];
+    assert_eq!(usual.lines().count(), errors.len());
+    for (row, expected) in usual.lines().zip(errors) {
         assert!(row.contains(expected), "{row}");
     }
     assert_eq!(answers(&["--id-column", "id", "--tools-column", ""]), usual);
@@ -241,7 +264,7 @@ fn a_row_of_json_has_one_meaning_whatever_columns_are_named() {
         assert!(said.contains("no column `nosuch`; its columns are `id`") && said.contains(flag));
     }
     // A column that a late row has is one that is there.
-    assert_eq!(answers(&["--candidates-column", "text", "--id-column", "id"]).lines().count(), 5);
+    assert_eq!(answers(&["--candidates-column", "text", "--id-column", "id"]).lines().count(), 8);
 }
 
 #[test]

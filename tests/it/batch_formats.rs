@@ -75,9 +75,11 @@ pub fn arrow(path: &Path, table: &RecordBatch) {
     to.finish().unwrap();
 }
 
-fn arrow_stream(path: &Path, table: &RecordBatch) {
+pub fn arrow_stream(path: &Path, table: &RecordBatch) {
     let mut to = StreamWriter::try_new(File::create(path).unwrap(), &table.schema()).unwrap();
-    to.write(table).unwrap();
+    for at in (0..table.num_rows()).step_by(1_000) {
+        to.write(&table.slice(at, (table.num_rows() - at).min(1_000))).unwrap();
+    }
     to.finish().unwrap();
 }
 
@@ -169,6 +171,8 @@ fn columns_have_the_same_names_and_types_in_parquet_and_arrow() {
         "fit_reason",
         "confidence",
         "degraded",
+        "no_tools",
+        "read_as",
         "unknown_candidates",
         "error",
     ];
@@ -186,10 +190,10 @@ fn columns_have_the_same_names_and_types_in_parquet_and_arrow() {
     let json = answers(&sandbox, &sandbox.path("q.parquet"), &[]);
     let row: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!(row["tools"][0]["score"].as_f64().unwrap() as f32, score);
-    let unknown = batch.column(6).as_list::<i32>();
+    let unknown = batch.column(8).as_list::<i32>();
     assert!(unknown.is_null(0) && unknown.is_valid(1));
     assert_eq!(unknown.value(1).as_string::<i32>().value(0), "nowhere");
-    assert_eq!(batch.column(7).null_count(), 3);
+    assert_eq!(batch.column(9).null_count(), 3);
 
     let file = File::open(written(&sandbox, "q.parquet", "r.arrow", &[])).unwrap();
     let arrow: Vec<RecordBatch> =
@@ -201,6 +205,12 @@ fn columns_have_the_same_names_and_types_in_parquet_and_arrow() {
     assert_eq!(stream, [batch]);
 
     let explained = read_parquet(&written(&sandbox, "q.parquet", "e.parquet", &["--explain"]));
+    let table =
+        fs::read_to_string(written(&sandbox, "q.parquet", "e.csv", &["--explain"])).unwrap();
+    let header: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let schema = explained.schema();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    assert_eq!((&names, &names[10..]), (&header, &["evidence", "background"][..]));
     let tools = explained.column(1).as_list::<i32>().value(0);
     assert_eq!(tools.as_struct().column_names(), ["id", "score", "explanation", "needs"]);
     let explanation = tools.as_struct().column(2).as_string::<i32>().value(0).to_owned();
@@ -219,7 +229,8 @@ fn a_table_of_text_has_lists_as_json_and_unpacks_to_the_same_rows() {
     let unpacked = std::io::read_to_string(flate2::read::GzDecoder::new(packed)).unwrap();
     assert_eq!(unpacked, table);
     let mut lines = table.lines();
-    let header = "id,tools,fit,fit_reason,confidence,degraded,unknown_candidates,error";
+    let header =
+        "id,tools,fit,fit_reason,confidence,degraded,no_tools,read_as,unknown_candidates,error";
     assert_eq!(lines.next(), Some(header));
     let rows: Vec<Value> = whole.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     for (line, row) in lines.zip(&rows) {
@@ -266,7 +277,7 @@ fn ids_keep_their_type_and_rows_of_a_table_without_them_have_their_number() {
     let batch = read_parquet(&path);
     assert_eq!(batch.column(0), &texts);
     assert!(
-        batch.column(2).is_null(2) && batch.column(7).is_valid(2) && batch.column(1).is_valid(2)
+        batch.column(2).is_null(2) && batch.column(9).is_valid(2) && batch.column(1).is_valid(2)
     );
 }
 
@@ -312,19 +323,29 @@ fn rows_bring_their_tools_in_any_format_and_need_no_catalog() {
         json!({"id": 3, "query": "paint a cat", "tools": [{"no": "name"}]}),
         json!({"id": 4, "query": "paint a cat", "tools": []}),
         json!({"id": 5, "query": "paint a cat", "tools": "paint"}),
+        json!({"id": 6, "query": "send a mail", "tools": [tool("post", "Sends a mail"), {"name": "x", "description": "y", "cost": "lo"}]}),
     ];
     let input = sandbox.write("q.jsonl", input.map(|row| format!("{row}\n")).concat());
     let mut command = sandbox.toolroute();
     command.args(["batch", "-s", "keyword", "--tools-column", "tools", "-o", "-", "-i"]);
-    let done = command.arg(input).assert().success().get_output().stdout.clone();
-    let rows: Vec<Value> = String::from_utf8_lossy(&done)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!((ids(&rows[0])[0], ids(&rows[1])[0]), ("post", "paint"));
-    for row in &rows[2..] {
+    let done = command.arg(&input).assert().success().get_output().clone();
+    let rows = |stdout: &[u8]| -> Vec<Value> {
+        String::from_utf8_lossy(stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let answers = rows(&done.stdout);
+    assert_eq!((ids(&answers[0])[0], ids(&answers[1])[0]), ("post", "paint"));
+    for row in &answers[2..5] {
         assert!(row["error"].is_string() && ids(row).is_empty(), "{row}");
     }
+    // One bad definition costs itself alone, as in a catalog, unless with --strict.
+    assert_eq!(ids(&answers[5]), ["post"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("left out of the `tools` of row 6") && said.contains("\"lo\""), "{said}");
+    let strict = command.arg("--strict").assert().code(3).get_output().stdout.clone();
+    assert!(rows(&strict)[5]["error"].as_str().unwrap().contains("\"lo\""));
     let said =
         sandbox.fails(2, &["batch", "-o", "-", "-i", &sandbox.path("q.jsonl").to_string_lossy()]);
     assert!(said.contains("--tools PATH"), "{said}");

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use toolroute_catalog::{Catalog, Error as CatalogError, Need, ToolId};
+use toolroute_catalog::{Catalog, Error as CatalogError, Need, Problem, Tool, ToolId};
 use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::{
-    Degradation, Engine, Error as EngineError, Explanation, Fit, FitReason, SelectRequest,
+    Degradation, Engine, Error as EngineError, Explanation, Fit, FitReason, NoTools, SelectRequest,
     Selection,
 };
 use toolroute_vectors::durable::sha256_hex;
 
 use crate::row::Row;
-use crate::summary::BatchCounts;
+use crate::summary::{BatchCounts, RowOutcome};
 
 /// The outcome of some rows.
 #[derive(Default)]
@@ -28,6 +28,8 @@ pub(crate) struct Ranker<'a> {
     pub explain: bool,
     /// Whether a row without its own tools is an error.
     pub requires_tools: bool,
+    /// Whether one invalid definition among a row's tools is an error of the row.
+    pub strict: bool,
 }
 
 /// The error of a row without tools if there is no catalog.
@@ -60,13 +62,11 @@ impl Ranker<'_> {
             };
             lines.push_str(&match answered {
                 Ok((selection, id)) => {
-                    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
-                    done.counts.add(selection.tools.len(), is_unread, false);
-                    done.counts.unsure += usize::from(selection.fit == Fit::Unsure);
+                    done.counts.add(outcome(&selection));
                     self.row(id, &selection)
                 }
                 Err(bad) => {
-                    done.counts.add(0, false, true);
+                    done.counts.add(RowOutcome::Failed);
                     let row = bad_row(&bad);
                     done.bad.push(bad);
                     row
@@ -100,7 +100,7 @@ impl Ranker<'_> {
                 prompts.iter().map(|(_, query)| request(query)).collect();
             let ranked = match tools {
                 None => Ok(self.engine.select_many(&requests)),
-                Some(tools) => self.rank_among(tools, &requests),
+                Some(tools) => self.rank_among((tools, prompts[0].1.line), &requests),
             };
             let ranked: Vec<Answer> = match ranked {
                 Ok(ranked) => ranked
@@ -116,15 +116,15 @@ impl Ranker<'_> {
         answers
     }
 
-    /// Ranks the tools in a row. The key is a hash of the list, so that the engine recognizes a
+    /// Ranks the tools in the row at a line. The key is a hash of the list, so that the engine recognizes a
     /// list that it ranked recently.
     fn rank_among(
         &self,
-        tools: &str,
+        (tools, line): (&str, usize),
         requests: &[SelectRequest],
     ) -> Result<Vec<Result<Selection, EngineError>>, String> {
         let key = format!("batch {}", sha256_hex(tools.as_bytes()));
-        let read = || Catalog::read_tools(tools).map(|(tools, _)| tools).map_err(ListError::Tools);
+        let read = || self.read_tools(tools, line).map_err(ListError::Tools);
         let ranked = self.engine.select_many_among(&key, read, requests);
         ranked.map_err(|error| match error {
             ListError::Tools(CatalogError::Unrecognised { problem }) => {
@@ -133,6 +133,18 @@ impl Ranker<'_> {
             ListError::Tools(error) => format!("`tools`: {error}"),
             ListError::Engine(error) => error.to_string(),
         })
+    }
+
+    /// Reads the tools in the row at a line. Invalid ones are left out, as from a catalog.
+    fn read_tools(&self, tools: &str, line: usize) -> Result<Vec<Tool>, CatalogError> {
+        if self.strict {
+            return Catalog::read_tools(tools).map(|(tools, _)| tools);
+        }
+        let (tools, problems) = Catalog::read_usable_tools(tools)?;
+        for problem in problems.iter().filter(|problem| Problem::is_error(problem)) {
+            tracing::warn!("left out of the `tools` of row {line}: {problem}");
+        }
+        Ok(tools)
     }
 
     fn row(&self, id: &RowId, selection: &Selection) -> String {
@@ -151,6 +163,8 @@ impl Ranker<'_> {
             evidence: selection.evidence.filter(|_| self.explain),
             background: selection.background.filter(|_| self.explain),
             degraded: selection.degraded,
+            no_tools: selection.no_tools,
+            read_as: selection.read_as.as_deref(),
             unknown_candidates: &selection.unknown_candidates,
             failed: None,
         })
@@ -160,21 +174,30 @@ impl Ranker<'_> {
 /// Returns the output line of a failed row. It has an empty `tools`, so that a reader of only this
 /// member finds no tools.
 fn bad_row(bad: &BadRow) -> String {
-    let failed = Some(Failed { line: bad.line, error: &bad.error });
-    let (confidence, evidence, background, degraded) = (None, None, None, None);
-    let unknown_candidates = &[];
     line(&OutputRow {
         id: &bad.id,
         tools: Vec::new(),
         fit: None,
         fit_reason: None,
-        confidence,
-        evidence,
-        background,
-        degraded,
-        unknown_candidates,
-        failed,
+        confidence: None,
+        evidence: None,
+        background: None,
+        degraded: None,
+        no_tools: None,
+        read_as: None,
+        unknown_candidates: &[],
+        failed: Some(Failed { line: bad.line, error: &bad.error }),
     })
+}
+
+fn outcome(selection: &Selection) -> RowOutcome {
+    match selection.no_tools {
+        None => RowOutcome::Answered { is_unsure: selection.fit == Fit::Unsure },
+        Some(NoTools::NothingFits) => {
+            RowOutcome::Empty { is_unread: selection.degraded == Some(Degradation::UnreadLanguage) }
+        }
+        Some(_) => RowOutcome::Filtered,
+    }
 }
 
 fn line(row: &OutputRow<'_>) -> String {
@@ -202,6 +225,12 @@ struct OutputRow<'a> {
     /// Why the answer is worse than it could be, with the same words as in `route --json`.
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<Degradation>,
+    /// Why `tools` is empty; absent if it is not, or if the row failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_tools: Option<NoTools>,
+    /// The text that was ranked, if it differs from the prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_as: Option<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unknown_candidates: &'a [String],
     #[serde(flatten, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,5 @@
-//! Detects errors that the CSV parser ignores: bytes that are not text, and a quote that is never
-//! closed.
+//! Detects errors that the CSV parser ignores: bytes that are not text, a quote that is never closed,
+//! and text after a closed one.
 
 use std::io::{self, Read};
 
@@ -10,6 +10,10 @@ use crate::input::no_text;
 pub(crate) enum CsvError {
     #[error("the quote that opens on line {line} is never closed")]
     OpenQuote { line: usize },
+    #[error(
+        "text follows the quote on line {end} that closes the one on line {line}; write a quote inside quotes twice"
+    )]
+    TextAfterQuote { line: usize, end: usize },
     #[error("{0}")]
     NoText(String),
 }
@@ -21,7 +25,7 @@ impl From<CsvError> for io::Error {
 }
 
 /// Passes the bytes of a table on and checks them. The end of the table inside quotes is an error,
-/// because all rows after the quote would be one value.
+/// because all rows after the quote would be one value; so is text after closed quotes.
 pub(crate) struct CsvBytes<R> {
     from: R,
     delimiter: u8,
@@ -40,6 +44,8 @@ enum Place {
     /// After a quote inside quotes, which either closes them or is the first half of an escaped
     /// quote.
     QuoteInQuotes,
+    /// After spaces that follow closed quotes.
+    Closed,
 }
 
 impl<R> CsvBytes<R> {
@@ -47,11 +53,11 @@ impl<R> CsvBytes<R> {
         Self { from, delimiter, place: Place::ValueStart, read: 0, line: 1, quote: 0 }
     }
 
-    fn pass(&mut self, byte: u8) {
+    fn pass(&mut self, byte: u8) -> Result<(), CsvError> {
         let is_mark = b"\xef\xbb\xbf".get(self.read) == Some(&byte);
         self.read += 1;
         if is_mark {
-            return;
+            return Ok(());
         }
         self.place = match (self.place, byte) {
             (Place::ValueStart, b'"') => {
@@ -62,9 +68,15 @@ impl<R> CsvBytes<R> {
             (Place::Quoted, _) | (Place::QuoteInQuotes, b'"') => Place::Quoted,
             (_, b'\r' | b'\n') => Place::ValueStart,
             (_, byte) if byte == self.delimiter => Place::ValueStart,
+            (Place::QuoteInQuotes | Place::Closed, b' ') => Place::Closed,
+            // The rows between the two quotes would be one value.
+            (Place::QuoteInQuotes | Place::Closed, _) => {
+                return Err(CsvError::TextAfterQuote { line: self.quote, end: self.line });
+            }
             _ => Place::Value,
         };
         self.line += usize::from(byte == b'\n');
+        Ok(())
     }
 }
 
@@ -77,7 +89,7 @@ impl<R: Read> Read for CsvBytes<R> {
         {
             return Err(CsvError::NoText(cure).into());
         }
-        bytes.iter().for_each(|byte| self.pass(*byte));
+        bytes.iter().try_for_each(|byte| self.pass(*byte))?;
         if read == 0 && !buffer.is_empty() && self.place == Place::Quoted {
             return Err(CsvError::OpenQuote { line: self.quote }.into());
         }
@@ -114,8 +126,11 @@ mod tests {
             let said = check(text).unwrap_err();
             assert!(said.contains(&format!("on line {line} ")), "{text}: {said}");
         }
-        for text in ["", "id,query\n1,\"a\"", "a,b\"\n\"\"\"c\",\"\"\n", "\"a\"b\",c\n"] {
+        for text in ["", "id,query\n1,\"a\"", "a,b\"\n\"\"\"c\",\"\"\n", "\"a\" ,a \"b\"\n\"c\" \n"]
+        {
             assert_eq!(check(text), Ok(text.len()), "{text}");
         }
+        let said = check("id,query\n1,\"a\n2,find \"Dana\" now\n3,b\n").unwrap_err();
+        assert!(said.contains("line 3 that closes the one on line 2"), "{said}");
     }
 }

@@ -32,6 +32,10 @@ pub(crate) struct OpenRows {
 /// The beginning of the input, for the error that describes an input without any readable row.
 type Head = Arc<Mutex<Vec<u8>>>;
 
+/// What JSON lines are, for errors.
+pub(crate) const JSON_LINES: &str =
+    "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}";
+
 /// The length of the beginning in bytes.
 const HEAD_BYTES: usize = 4_096;
 
@@ -152,7 +156,21 @@ impl Input {
                 };
                 Ok(OpenRows { rows, id, total: None })
             }
-            Format::Parquet | Format::Arrow | Format::ArrowStream => self.open_table(from),
+            Format::Parquet | Format::Arrow | Format::ArrowStream => {
+                self.open_table(from).map_err(|error| self.with_likely_format(error))
+            }
+        }
+    }
+
+    /// Names the likely format of a text that is no table.
+    fn with_likely_format(&self, error: Error) -> Error {
+        let head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+        match error {
+            Error::Damaged { path, format, .. } if head.starts_with(b"{") => {
+                let found = "it begins as JSON lines do: give --input-format jsonl".to_owned();
+                Error::Damaged { path, format, found }
+            }
+            error => error,
         }
     }
 
@@ -175,6 +193,8 @@ impl Input {
             std::io::copy(&mut from, &mut kept).map_err(Error::io("read", &self.path))?;
             kept
         } else {
+            // Only the beginning, for the error of a file in another format.
+            from.read(&mut [0]).map_err(Error::io("read", &self.path))?;
             self.file()?
         };
         crate::tables::open_parquet(file, &self.path, &self.columns)
@@ -232,9 +252,7 @@ impl Input {
     pub(crate) fn nothing_read(&self, first: Option<(usize, String)>) -> Error {
         let path = self.path.clone();
         let expected = match self.format.format {
-            Format::JsonLines => {
-                "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}"
-            }
+            Format::JsonLines => JSON_LINES,
             _ => "a row for each prompt",
         };
         let Some((line, found)) = first else { return Error::NoRows { path, expected } };

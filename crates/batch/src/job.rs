@@ -27,6 +27,9 @@ pub struct BatchJob<'a> {
     pub explain: bool,
     /// Whether a row without its own tools is an error, because the engine has none.
     pub requires_tools: bool,
+    /// Whether one invalid definition among a row's tools is an error of the row. Otherwise it is
+    /// left out with a warning.
+    pub strict: bool,
     /// The rows that are answered.
     pub shard: Shard,
     /// Whether an existing output is replaced and the rows of another job are discarded.
@@ -63,11 +66,13 @@ impl BatchJob<'_> {
         let (mut bad, counts) = (std::mem::take(&mut journal.bad), journal.counts);
         let answered = self.answer(&mut groups, on_progress, &mut |rows| journal.append(rows));
         let (rows, done) = match answered {
-            Err(error @ (Error::NoRows { .. } | Error::NothingRead { .. })) => {
+            Ok(done) => done,
+            // The same input may be readable later.
+            Err(error @ Error::Io { .. }) => return Err(error),
+            Err(error) => {
                 journal.remove()?;
                 return Err(error);
             }
-            answered => answered?,
         };
         journal.finish(self.output_format, self.layout(groups.id.clone()))?;
         bad.extend(done.bad);
@@ -122,6 +127,7 @@ impl BatchJob<'_> {
             &self.shard.to_string(),
             if self.explain { "explain" } else { "" },
             if self.requires_tools { "own tools" } else { "" },
+            if self.strict { "strict" } else { "" },
         ])
     }
 
@@ -136,6 +142,7 @@ impl BatchJob<'_> {
             engine: self.engine,
             explain: self.explain,
             requires_tools: self.requires_tools,
+            strict: self.strict,
         };
         let (mut all, mut answered) = (RowOutcomes::default(), 0);
         let mut unwritten = String::new();
@@ -191,6 +198,7 @@ mod tests {
             settings: String::new(),
             explain: false,
             requires_tools: false,
+            strict: false,
             shard: Shard::default(),
             overwrite: false,
         };

@@ -11,6 +11,7 @@ use toolroute_rank::engine::Context;
 
 use crate::Error;
 use crate::columns::{CANDIDATES_FLAG, Columns, ID_FLAG, TOOLS_FLAG};
+use crate::input::JSON_LINES;
 use crate::row::{self, Cells, Row};
 
 /// Converts an I/O error.
@@ -70,11 +71,20 @@ impl<R: Read> JsonRows<R> {
         let id = self.id(&members).map_err(|error| bad(&error))?;
         match cells(&members, &self.columns) {
             Ok(cells) if cells.prompt.is_none() => {
-                let found = members.names().join(", ");
-                Err((id, format!("missing field `{prompt}` beside {found}; {expected}")))
+                Err((id, format!("{}; {expected}", self.without_prompt(&members))))
             }
             Ok(cells) => Ok(Cells { id, ..cells }),
             Err(error) => Err((id, error)),
+        }
+    }
+
+    /// Says what a row without a prompt has instead.
+    fn without_prompt(&self, members: &Members<'_>) -> String {
+        let prompt = row::prompt_name(&self.columns);
+        let usual = if self.columns.prompt.is_none() { "prompt" } else { prompt };
+        match [prompt, usual].into_iter().find(|name| members.has(name)) {
+            Some(null) => format!("`{null}` is null"),
+            None => format!("missing field `{prompt}` beside {}", members.names().join(", ")),
         }
     }
 
@@ -89,6 +99,13 @@ impl<R: Read> JsonRows<R> {
         let id = members.and_then(|members| self.id(&members).ok()).unwrap_or_default();
         let json = serde_json::to_string(&id).unwrap_or_default();
         if json.contains(char::REPLACEMENT_CHARACTER) { RowId::default() } else { id }
+    }
+
+    /// Returns the error of a list over several lines, of which this is the first.
+    fn list(&self, line: &[u8]) -> Error {
+        let (path, cure) = (self.path.clone(), toolroute_eval::cure(line).to_owned());
+        let found = "found a list".to_owned();
+        Error::NothingRead { path, expected: JSON_LINES, cure, line: self.line, found }
     }
 
     /// Returns the error of a chosen column that no row has.
@@ -114,6 +131,9 @@ impl<R: Read> Iterator for JsonRows<R> {
             }
             let row = line.trim_ascii();
             let row = row.strip_prefix(b"\xef\xbb\xbf").unwrap_or(row).trim_ascii();
+            if self.number == 0 && toolroute_eval::begins_list(row) {
+                return Some(Err(self.list(row)));
+            }
             if !row.is_empty() {
                 let row = self.parse(row);
                 self.number += 1;
@@ -171,7 +191,10 @@ impl<'a> Members<'a> {
 
     fn text(&self, name: &str) -> Result<Option<String>, String> {
         let text = self.get(name)?.map(|raw| serde_json::from_str(raw.get()));
-        text.transpose().map_err(|_| format!("`{name}` is not a text"))
+        text.transpose().map_err(|error| match self.get(name) {
+            Ok(Some(raw)) if raw.get().starts_with('"') => format!("`{name}`: {error}"),
+            _ => format!("`{name}` is not a text"),
+        })
     }
 
     /// Returns the names in quotes and in alphabetical order, for a message.
@@ -211,6 +234,9 @@ fn usual_prompt(members: &Members<'_>) -> Result<Option<String>, String> {
 }
 
 fn context(members: &Members<'_>) -> Result<Option<Context>, String> {
-    let context = members.get("context")?.map(|raw| serde_json::from_str(raw.get()));
-    context.transpose().map_err(|error| format!("`context`: {error}"))
+    let Some(raw) = members.get("context")? else { return Ok(None) };
+    if !raw.get().starts_with('{') {
+        return Err("`context` is not an object; expected one such as {\"files\": []}".to_owned());
+    }
+    serde_json::from_str(raw.get()).map_err(|error| format!("`context`: {error}"))
 }

@@ -20,8 +20,8 @@
 //! let format = FileFormat::of_path(&path);
 //! let input = Input::open(&path, format, Columns::default())?;
 //! let job = BatchJob { engine: &engine, input: &input, output_format: "csv".parse()?,
-//!     settings: String::new(), explain: false, requires_tools: false, shard: Shard::default(),
-//!     overwrite: false };
+//!     settings: String::new(), explain: false, requires_tools: false, strict: false,
+//!     shard: Shard::default(), overwrite: false };
 //! let summary = job.run(&toolroute_batch::Output::at(&path.with_extension("out"), None)?, &|_, _| {})?;
 //! assert_eq!(summary.counts.answered, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -21,7 +21,7 @@ pub(crate) enum IdType {
 )]
 pub(crate) struct Layout {
     pub id: IdType,
-    /// Whether the output includes the explanation and the needs of each tool.
+    /// Whether the output includes the explanation and the needs of each tool, and the evidence.
     pub explain: bool,
 }
 
@@ -37,8 +37,12 @@ pub(crate) struct OutputRecord<'a> {
     fit_reason: Option<&'a RawValue>,
     pub confidence: Option<f32>,
     pub degraded: Option<String>,
+    pub no_tools: Option<String>,
+    pub read_as: Option<String>,
     #[serde(borrow)]
     pub unknown_candidates: Option<&'a RawValue>,
+    pub evidence: Option<f32>,
+    pub background: Option<f32>,
     pub error: Option<String>,
 }
 

@@ -30,19 +30,36 @@ pub struct BatchCounts {
     pub empty: usize,
     /// Empty rows in a language that the model does not read.
     pub unread: usize,
+    /// Rows without tools for another reason: the filters, the limit or an empty catalog.
+    pub filtered: usize,
     /// Rows that could not be read or answered.
     pub failed: usize,
 }
 
+/// The outcome of a row.
+#[derive(Clone, Copy)]
+pub(crate) enum RowOutcome {
+    Answered { is_unsure: bool },
+    Empty { is_unread: bool },
+    Filtered,
+    Failed,
+}
+
 impl BatchCounts {
     /// Counts one row of the output.
-    pub(crate) fn add(&mut self, tools: usize, is_unread: bool, has_failed: bool) {
-        match (has_failed, tools) {
-            (true, _) => self.failed += 1,
-            (false, 0) => self.empty += 1,
-            (false, _) => self.answered += 1,
+    pub(crate) fn add(&mut self, outcome: RowOutcome) {
+        match outcome {
+            RowOutcome::Answered { is_unsure } => {
+                self.answered += 1;
+                self.unsure += usize::from(is_unsure);
+            }
+            RowOutcome::Empty { is_unread } => {
+                self.empty += 1;
+                self.unread += usize::from(is_unread);
+            }
+            RowOutcome::Filtered => self.filtered += 1,
+            RowOutcome::Failed => self.failed += 1,
         }
-        self.unread += usize::from(is_unread && tools == 0 && !has_failed);
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
@@ -51,6 +68,7 @@ impl BatchCounts {
             unsure: self.unsure + other.unsure,
             empty: self.empty + other.empty,
             unread: self.unread + other.unread,
+            filtered: self.filtered + other.filtered,
             failed: self.failed + other.failed,
         }
     }

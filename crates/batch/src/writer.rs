@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::compression::Compressor;
 use crate::csv_rows::cause;
-use crate::format::{FileFormat, Format};
+use crate::format::{Compression, FileFormat, Format};
 use crate::record::{Layout, OutputRecord};
 
 /// Writes rows, which it receives as JSON lines.
@@ -25,12 +25,11 @@ pub(crate) type Sink = Box<dyn Write + Send>;
 /// # Errors
 /// Returns an error if the beginning of the output cannot be written, or if the program is built
 /// without the format.
-#[cfg_attr(not(feature = "arrow"), expect(unused_variables, reason = "text has one layout"))]
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
         Format::JsonLines => Box::new(JsonLines(Compressor::new(to, format.compression)?)),
-        Format::Csv => Box::new(CsvRows::new(Compressor::new(to, format.compression)?, b',')?),
-        Format::Tsv => Box::new(CsvRows::new(Compressor::new(to, format.compression)?, b'\t')?),
+        Format::Csv => Box::new(CsvRows::new(to, format.compression, (b',', &layout))?),
+        Format::Tsv => Box::new(CsvRows::new(to, format.compression, (b'\t', &layout))?),
         #[cfg(feature = "arrow")]
         Format::Parquet => Box::new(crate::tables::ParquetRows::new(to, layout)?),
         #[cfg(feature = "arrow")]
@@ -55,19 +54,43 @@ impl RowWriter for JsonLines {
     }
 }
 
-/// The columns of CSV. Arrow and Parquet use the same names.
-pub(crate) const COLUMNS: [&str; 8] =
-    ["id", "tools", "fit", "fit_reason", "confidence", "degraded", "unknown_candidates", "error"];
+/// The columns of a table. The last ones are present with `--explain`.
+const COLUMNS: [&str; 12] = [
+    "id",
+    "tools",
+    "fit",
+    "fit_reason",
+    "confidence",
+    "degraded",
+    "no_tools",
+    "read_as",
+    "unknown_candidates",
+    "error",
+    "evidence",
+    "background",
+];
+
+/// Returns the columns of a table.
+pub(crate) fn columns(layout: &Layout) -> &'static [&'static str] {
+    if layout.explain { &COLUMNS } else { &COLUMNS[..10] }
+}
 
 struct CsvRows {
     table: csv::Writer<Compressor<Sink>>,
+    columns: usize,
 }
 
 impl CsvRows {
-    fn new(to: Compressor<Sink>, delimiter: u8) -> io::Result<Self> {
+    fn new(
+        to: Sink,
+        compression: Compression,
+        (delimiter, layout): (u8, &Layout),
+    ) -> io::Result<Self> {
+        let to = Compressor::new(to, compression)?;
         let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(to);
-        table.write_record(COLUMNS).map_err(cause)?;
-        Ok(Self { table })
+        let columns = columns(layout);
+        table.write_record(columns).map_err(cause)?;
+        Ok(Self { table, columns: columns.len() })
     }
 }
 
@@ -75,18 +98,22 @@ impl RowWriter for CsvRows {
     fn write(&mut self, rows: &str) -> io::Result<()> {
         for line in rows.lines() {
             let row = OutputRecord::parse(line)?;
-            let confidence = row.confidence.map(|confidence| confidence.to_string());
-            let written = self.table.write_record([
-                row.id().as_deref().unwrap_or_default(),
-                row.tools.get(),
-                row.fit.as_deref().unwrap_or_default(),
-                row.fit_reason().as_deref().unwrap_or_default(),
-                confidence.as_deref().unwrap_or_default(),
-                row.degraded.as_deref().unwrap_or_default(),
-                row.unknown_candidates.map_or("", |ids| ids.get()),
-                row.error.as_deref().unwrap_or_default(),
-            ]);
-            written.map_err(cause)?;
+            let number = |value: Option<f32>| value.map_or(String::new(), |it| it.to_string());
+            let cells: [String; COLUMNS.len()] = [
+                row.id().unwrap_or_default(),
+                row.tools.get().to_owned(),
+                row.fit.clone().unwrap_or_default(),
+                row.fit_reason().unwrap_or_default(),
+                number(row.confidence),
+                row.degraded.unwrap_or_default(),
+                row.no_tools.unwrap_or_default(),
+                row.read_as.unwrap_or_default(),
+                row.unknown_candidates.map_or(String::new(), |ids| ids.get().to_owned()),
+                row.error.unwrap_or_default(),
+                number(row.evidence),
+                number(row.background),
+            ];
+            self.table.write_record(&cells[..self.columns]).map_err(cause)?;
         }
         self.table.flush()
     }

@@ -114,12 +114,28 @@ impl Catalog {
     /// Returns [`Error::Unrecognised`], [`Error::Refused`] for a tool that is not usable, and
     /// [`Error::NoTools`] if there is none.
     pub fn read_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
-        let loaded = Self::read(text)?;
-        if let Some(problem) = loaded.problems.iter().find(|problem| problem.is_error()) {
-            return Err(Error::Refused { problem: Box::new(problem.clone()) });
+        let (tools, problems) = Self::read_usable_tools(text)?;
+        match problems.iter().find(|problem| problem.is_error()) {
+            Some(problem) => Err(Error::Refused { problem: Box::new(problem.clone()) }),
+            None => Ok((tools, problems)),
         }
-        let tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
-        if tools.is_empty() { Err(Error::NoTools) } else { Ok((tools, loaded.problems)) }
+    }
+
+    /// Reads tools like [`Catalog::read_tools`], but leaves out those that are not usable.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unrecognised`], and [`Error::Refused`] or [`Error::NoTools`] if no tool is
+    /// left.
+    pub fn read_usable_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
+        let LoadedCatalog { catalog, problems } = Self::read(text)?;
+        let tools: Vec<Tool> = catalog.iter().cloned().collect();
+        match problems.iter().find(|problem| problem.is_error()) {
+            Some(problem) if tools.is_empty() => {
+                Err(Error::Refused { problem: Box::new(problem.clone()) })
+            }
+            None if tools.is_empty() => Err(Error::NoTools),
+            _ => Ok((tools, problems)),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Error;
-use super::unread::cure;
+use super::unread::{begins_list, cure};
 use toolroute_rank::engine::Context;
 
 /// The id of a row, kept as it was written: a number of thirty digits is not rounded.
@@ -211,9 +211,20 @@ impl RowFile {
             .map(|(number, row)| (number, trim(row)))
             .filter(|(_, row)| !row.is_empty())
             .collect();
-        if rows.is_empty() { Err(Error::NoRows { path: self.path.clone() }) } else { Ok(rows) }
+        match rows.first() {
+            None => Err(Error::NoRows { path: self.path.clone() }),
+            Some((line, row)) if begins_list(row) => Err(self.nothing_read(&BadRow {
+                id: RowId::default(),
+                line: *line,
+                error: LIST.into(),
+            })),
+            Some(_) => Ok(rows),
+        }
     }
 }
+
+/// The error of a row that is a list.
+const LIST: &str = "found a list; expected {\"id\": …, \"query\": \"…\"}";
 
 /// Removes the white space around a row, and the byte order mark before it.
 fn trim(row: &[u8]) -> &[u8] {
@@ -234,10 +245,7 @@ pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
     };
     // Serde would accept a list as the fields in their order.
     if row.starts_with(b"[") {
-        return Err(bad(
-            RowId::default(),
-            "found a list; expected {\"id\": …, \"query\": \"…\"}".to_owned(),
-        ));
+        return Err(bad(RowId::default(), LIST.to_owned()));
     }
     let text = std::str::from_utf8(row)
         .map_err(|error| unread(format!("not UTF-8 at byte {}", error.valid_up_to() + 1)))?;

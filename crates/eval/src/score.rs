@@ -46,6 +46,16 @@ pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadR
     (good, bad)
 }
 
+/// Separates the queries that name no right tool, because nothing is measured by them.
+pub fn with_gold(queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
+    let (good, bad): (Vec<_>, Vec<_>) =
+        queries.into_iter().partition(|query| !query.gold.is_empty());
+    let error = "no \"gold\"; expected {\"query\": \"…\", \"gold\": [ids of the right tools]}";
+    let bad =
+        bad.into_iter().map(|Query { id, line, .. }| BadRow { id, line, error: error.into() });
+    (good, bad.collect())
+}
+
 /// Returns the right tools that are not in the catalog, sorted by name. No ranking can find them.
 pub fn unknown_gold(engine: &Engine, queries: &[Query]) -> Vec<String> {
     let gold = queries.iter().flat_map(|query| &query.gold);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::dataset::{BadRow, Query, RowFile};
 use super::error::Error;
+use super::score::with_gold;
 
 /// The tools of a set: a file of rows, or a folder with any files that a catalog may be made from.
 const TOOLS: [&str; 2] = ["tools.jsonl", "tools"];
@@ -77,7 +78,8 @@ impl SetFiles {
     /// Returns an error if a file cannot be read or contains no prompts.
     pub fn prompts(&self, most: Option<usize>) -> Result<Prompts, Error> {
         let (queries, mut bad) = rows(&self.queries)?;
-        let on_topic = queries.into_iter().filter(|query| !query.gold.is_empty()).collect();
+        let (on_topic, without) = with_gold(queries);
+        bad.extend(without.into_iter().map(|row| (self.queries.clone(), row)));
         let mut off_topic = Vec::new();
         if let Some(path) = &self.off_topic {
             let (queries, more) = rows(path)?;
@@ -176,8 +178,11 @@ mod tests {
         let prompts = set.prompts(None).unwrap();
         assert_eq!((prompts.on_topic.len(), prompts.off_topic.len()), (1, 1));
         let bad: Vec<_> = prompts.bad.iter().map(|(path, row)| (path, row.line)).collect();
-        assert_eq!(bad, [(&set.queries, 3), (set.off_topic.as_ref().unwrap(), 2)]);
-        assert!(prompts.bad[1].1.error.contains("no tool serves"), "{:?}", prompts.bad[1]);
+        assert_eq!(
+            bad,
+            [(&set.queries, 3), (&set.queries, 2), (set.off_topic.as_ref().unwrap(), 2)]
+        );
+        assert!(prompts.bad[2].1.error.contains("no tool serves"), "{:?}", prompts.bad[2]);
         fs::write(&set.queries, "\n").unwrap();
         assert!(matches!(set.prompts(None), Err(Error::NoRows { .. })));
     }

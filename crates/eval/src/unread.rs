@@ -1,6 +1,8 @@
 //! Recognises the format of a file in which no row of prompts could be read, and names a way to
 //! convert it.
 
+use serde::de::IgnoredAny;
+
 /// Returns the likely format of a file that begins with these bytes, and how to convert it to JSON
 /// lines.
 pub fn cure(bytes: &[u8]) -> &'static str {
@@ -27,9 +29,24 @@ pub fn cure(bytes: &[u8]) -> &'static str {
     }
 }
 
+/// Whether a row is the beginning of a JSON list that goes over several lines, whose elements must
+/// not be taken for rows.
+pub fn begins_list(row: &[u8]) -> bool {
+    row.starts_with(b"[") && serde_json::from_slice::<IgnoredAny>(row).is_err()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_over_several_lines_is_told_from_a_row() {
+        for (row, expected) in
+            [("[", true), ("[{\"a\": 1},", true), ("[1, 2]", false), ("{", false)]
+        {
+            assert_eq!(begins_list(row.as_bytes()), expected, "{row}");
+        }
+    }
 
     #[test]
     fn what_a_file_looks_like_is_told() {

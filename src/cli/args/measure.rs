@@ -68,8 +68,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE", required = true)]
     pub queries: Option<PathBuf>,
     /// Number of prompts to time one by one; the file is repeated or truncated to this number
-    #[arg(short = 'n', long, default_value_t = 200, value_name = "N")]
-    pub samples: usize,
+    #[arg(short = 'n', long, default_value = "200", value_name = "N")]
+    pub samples: NonZeroUsize,
     /// Maximum number of tools in an answer, or `auto`
     #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
     pub limit: Limit,

@@ -7,9 +7,10 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::args::{AddArgs, Outcome};
+use crate::cli::exit::{self, Failure};
 use crate::cli::global::Global;
 use crate::cli::progress::Progress;
-use crate::cli::{exit, models, render, setup};
+use crate::cli::{models, render, setup};
 use toolroute_eval::BadRow;
 use toolroute_rank::feedback::{
     Choice, Execution, ExecutionStore, LoggedContext, PromptVector, Retention, StoreOptions,
@@ -24,6 +25,16 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
         Some(input) => read(input)?,
         None => (vec![typed(args)], Vec::new()),
     };
+    // Otherwise the valid rows would be logged twice when the corrected file is added.
+    if !bad.is_empty() {
+        render::bad_rows(global, "line", &bad);
+        let said = format!(
+            "nothing is logged, because {} of {} rows are invalid: correct or remove them",
+            bad.len(),
+            bad.len() + executions.len()
+        );
+        return Err(Failure { code: exit::BAD_DATA, said }.into());
+    }
     let options = StoreOptions {
         keep_prompts: args.keep_prompts,
         keep_vectors: !args.no_vectors,
@@ -42,10 +53,8 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
         (done, removed) = (done + written.added, removed + written.removed);
         progress.tell(done as usize, total);
     }
-    render::bad_rows(global, "line", &bad);
     if global.json {
-        let bad = bad.len();
-        render::json(&json!({"path": log, "added": done, "removed": removed, "bad": bad}))?;
+        render::json(&json!({"path": log, "added": done, "removed": removed}))?;
     } else {
         let beyond = match removed {
             0 => String::new(),
@@ -53,7 +62,7 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
         };
         render::line(&format!("{done} executions logged in {}{beyond}", log.display()))?;
     }
-    Ok(if bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::BAD_DATA) })
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The execution that the flags describe.

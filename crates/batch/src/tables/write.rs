@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::record::{IdType, Layout, OutputRecord};
-use crate::writer::{COLUMNS, RowWriter, Sink};
+use crate::writer::{self, RowWriter, Sink};
 
 /// The size, in bytes, from which the rows collected so far are written as a Parquet row group.
 const GROUP_BYTES: usize = 16 << 20;
@@ -69,10 +69,14 @@ impl Batches {
             (DataType::Utf8, true),
             (DataType::Float32, true),
             (DataType::Utf8, true),
+            (DataType::Utf8, true),
+            (DataType::Utf8, true),
             (DataType::List(item(DataType::Utf8, false)), true),
             (DataType::Utf8, true),
+            (DataType::Float32, true),
+            (DataType::Float32, true),
         ];
-        let fields = COLUMNS.iter().zip(types);
+        let fields = writer::columns(&layout).iter().zip(types);
         let fields: Vec<Field> =
             fields.map(|(name, (of, nullable))| Field::new(*name, of, nullable)).collect();
         Self { layout, schema: Arc::new(Schema::new(fields)), tools }
@@ -83,16 +87,22 @@ impl Batches {
         let records: Vec<OutputRecord<'_>> = records.collect::<io::Result<_>>()?;
         let rows = || records.iter();
         let ids = rows().map(OutputRecord::id);
-        let columns: Vec<ArrayRef> = vec![
+        let mut columns: Vec<ArrayRef> = vec![
             id_column(&self.layout.id, ids.collect())?,
             self.tools(rows())?,
             Arc::new(rows().map(|row| row.fit.as_deref()).collect::<StringArray>()),
             Arc::new(rows().map(OutputRecord::fit_reason).collect::<StringArray>()),
             Arc::new(rows().map(|row| row.confidence).collect::<Float32Array>()),
             Arc::new(rows().map(|row| row.degraded.as_deref()).collect::<StringArray>()),
+            Arc::new(rows().map(|row| row.no_tools.as_deref()).collect::<StringArray>()),
+            Arc::new(rows().map(|row| row.read_as.as_deref()).collect::<StringArray>()),
             self.unknown(rows())?,
             Arc::new(rows().map(|row| row.error.as_deref()).collect::<StringArray>()),
         ];
+        if self.layout.explain {
+            columns.push(Arc::new(rows().map(|row| row.evidence).collect::<Float32Array>()));
+            columns.push(Arc::new(rows().map(|row| row.background).collect::<Float32Array>()));
+        }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(of_arrow)
     }
 
@@ -136,7 +146,7 @@ impl Batches {
             ids.extend(of_row.into_iter().map(Some));
         }
         let ids: StringArray = ids.into_iter().collect();
-        self.list(6, (lengths, Arc::new(ids)), Some(NullBuffer::from(there)))
+        self.list(8, (lengths, Arc::new(ids)), Some(NullBuffer::from(there)))
     }
 
     /// Builds the column at `place` from lists of these lengths.
