@@ -147,6 +147,9 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     // What was learned is of one catalog.
     sandbox.fails(2, &["eval", "--suite", "/no/such/folder", "--usage", text(&usage)]);
     sandbox.fails(5, &[&learn[..], &["/no/such/folder/usage"]].concat());
+    let forget = ["learn", "--tools", &tools, "--forget", "EvalMath", "--output", text(&usage)];
+    let missing = sandbox.fails(5, &forget);
+    assert!(missing.contains("there is no usage file at") && !usage.exists(), "{missing}");
 
     // Written by an earlier version.
     std::fs::copy(repo("tests/data/usage-v1"), &usage).unwrap();
