@@ -1,7 +1,7 @@
 //! The servers of a router, which run its tools.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -48,7 +48,8 @@ impl Connection {
         let file =
             file.map_err(|error| CatalogError::new_err(format!("{}: {error}", path.display())))?;
         let mut problems = file.problems.clone();
-        let service = assembly(file, settings)?.build();
+        let told = Told::default();
+        let service = Assembly { notes: told.notes(), ..assembly(file, settings)? }.build();
         let service = service.map_err(|error| error::of_service(&error))?;
         let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
         let runtime = runtime.map_err(|error| {
@@ -59,6 +60,7 @@ impl Connection {
             service.start()
         };
         runtime.block_on(async { tokio::time::timeout(FIRST_LISTS, starting).await.ok() });
+        problems.extend(told.take());
         problems.extend(service.servers().into_iter().filter_map(|server| match server.status {
             Status::Unavailable { because } => {
                 Some(format!("the server `{}` cannot be had: {because}", server.name))
@@ -102,6 +104,32 @@ impl Drop for Connection {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(LAST_THREADS);
         }
+    }
+}
+
+/// What the service says while its servers start, such as which tools are held back.
+#[derive(Clone)]
+struct Told(Arc<Mutex<Option<Vec<String>>>>);
+
+impl Default for Told {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Some(Vec::new()))))
+    }
+}
+
+impl Told {
+    fn notes(&self) -> Notes {
+        let told = self.clone();
+        Notes::new(move |line| {
+            if let Some(lines) = &mut *told.0.lock().unwrap_or_else(PoisonError::into_inner) {
+                lines.push(line.to_owned());
+            }
+        })
+    }
+
+    /// Returns what was said. Later lines are dropped.
+    fn take(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
     }
 }
 
@@ -157,7 +185,6 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
         servers: Some(servers),
         executor: ExecutorOptions { permissions, ..ExecutorOptions::default() },
         pins: pins(settings)?,
-        notes: Notes::default(),
         ..Assembly::default()
     })
 }

@@ -31,6 +31,8 @@ fn _toolroute(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<router::NativeRouter>()?;
     module.add_class::<selection::NativeSelection>()?;
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::check_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::check_select, module)?)?;
     module.add_function(wrap_pyfunction!(texts::embed, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rerank, module)?)?;
     error::register(module)

@@ -1,15 +1,17 @@
 //! A router: an engine for tools from Python, files or servers.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use toolroute::catalog::LoadOptions;
+use toolroute::catalog::{Error, LoadOptions};
 use toolroute::engine::{History, PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
+use toolroute_rank::engine::SnapshotState;
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_serve::Assembly;
 use toolroute_serve::filter::Conversation;
@@ -30,30 +32,42 @@ pub struct NativeRouter {
     engine: Arc<Engine>,
     connection: Option<Connection>,
     problems: Vec<String>,
-    /// For each tool of the catalog, its position among the given tools; empty for catalogs of
+    /// For each given object, the ids of the tools that were read from it; empty for catalogs of
     /// files and servers.
-    places: Vec<usize>,
+    given_ids: Vec<Vec<String>>,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     usage: Mutex<Option<UsageVectors>>,
 }
 
 #[pymethods]
 impl NativeRouter {
-    /// A router over tools, each a JSON object in one of the formats that catalogs have.
+    /// A router over tools, each a JSON object in one of the formats that catalogs have. An empty
+    /// text stands for an object that could not be written as JSON; `problems` says why.
     #[staticmethod]
-    fn of_tools(py: Python<'_>, tools: Vec<String>, settings: &str) -> PyResult<Self> {
+    #[pyo3(signature = (tools, settings, problems=Vec::new()))]
+    fn of_tools(
+        py: Python<'_>,
+        tools: Vec<String>,
+        settings: &str,
+        mut problems: Vec<String>,
+    ) -> PyResult<Self> {
         let settings: Settings = settings::read(settings)?;
         py.detach(|| {
-            let (given, mut problems) = threads::run(|| read_tools(&tools));
+            let (given, unread) = threads::run(|| read_tools(&tools));
+            problems.extend(unread);
             if settings.strict && !problems.is_empty() {
                 return Err(CatalogError::new_err(problems.join("\n")));
             }
-            let tools = given.iter().map(|(_, tool)| tool.clone()).collect();
+            let tools = given.iter().flatten().cloned().collect();
             let loaded = Catalog::load_with(&[], tools, &load_options(&settings));
             let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
             problems.extend(loaded.problems.iter().map(ToString::to_string));
-            let places = places(&loaded.catalog, &given);
-            Ok(Self { places, ..Self::over(loaded.catalog, &settings, problems)? })
+            let ids = |tools: Vec<Tool>| -> Vec<String> {
+                let ids = tools.into_iter().map(|tool| tool.id.to_string());
+                ids.filter(|id| loaded.catalog.get(id).is_some()).collect()
+            };
+            let given_ids = given.into_iter().map(ids).collect();
+            Ok(Self { given_ids, ..Self::over(loaded.catalog, &settings, problems)? })
         })
     }
 
@@ -65,7 +79,13 @@ impl NativeRouter {
             let options = load_options(&settings);
             let loaded = threads::run(|| Catalog::load(&paths, &options));
             let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
-            let problems = loaded.problems.iter().map(ToString::to_string).collect();
+            let mut problems: Vec<String> =
+                loaded.problems.iter().map(ToString::to_string).collect();
+            if loaded.catalog.is_empty() {
+                let paths: Vec<String> =
+                    paths.iter().map(|path| path.display().to_string()).collect();
+                problems.push(format!("no usable tool in {}", paths.join(", ")));
+            }
             Self::over(loaded.catalog, &settings, problems)
         })
     }
@@ -108,9 +128,10 @@ impl NativeRouter {
         self.engine.catalog().iter().map(|tool| tool.id.to_string()).collect()
     }
 
-    /// For each tool in order, its position among the given tools.
-    fn places(&self) -> Vec<usize> {
-        self.places.clone()
+    /// For each given object, the ids of the tools that were read from it. Objects with the same id
+    /// have it all.
+    fn given_ids(&self) -> Vec<Vec<String>> {
+        self.given_ids.clone()
     }
 
     /// The id of the tool that is meant by an id, `server:tool` or a name.
@@ -173,6 +194,8 @@ impl NativeRouter {
             let requests = requests?;
             let mut answers = Vec::with_capacity(prompts.len());
             for chunk in requests.chunks(CHUNK) {
+                // Raises KeyboardInterrupt if the user has interrupted.
+                Python::attach(|py| py.check_signals())?;
                 answers.extend(threads::run(|| self.engine.select_many(chunk)));
             }
             let rows = prompts.into_iter().zip(answers).enumerate();
@@ -254,12 +277,14 @@ impl NativeRouter {
         })
     }
 
-    /// Saves what was learned to a file; returns false if nothing was learned.
+    /// Saves what was learned to a file; returns false if nothing was learned. A file that is not
+    /// of this kind is not overwritten.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
         py.detach(|| {
             let kept = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(usage) = &*kept else { return Ok(false) };
-            let saved = usage.save(&path);
+            let replaced = if path.exists() { UsageVectors::load(&path).map(drop) } else { Ok(()) };
+            let saved = replaced.and_then(|()| usage.save(&path));
             saved.map_err(|error| ToolrouteError::new_err(error.to_string()))?;
             Ok(true)
         })
@@ -319,7 +344,7 @@ impl NativeRouter {
 }
 
 impl NativeRouter {
-    fn over(catalog: Catalog, settings: &Settings, problems: Vec<String>) -> PyResult<Self> {
+    fn over(catalog: Catalog, settings: &Settings, mut problems: Vec<String>) -> PyResult<Self> {
         let assembly = Assembly {
             catalog,
             config: settings.config.clone(),
@@ -331,6 +356,9 @@ impl NativeRouter {
         };
         let engine = threads::run(|| assembly.engine());
         let engine = engine.map_err(|error| error::of_service(&error))?;
+        if let SnapshotState::NotSaved { because } = &engine.index_report().snapshot {
+            problems.push(format!("the vectors are not kept: {because}"));
+        }
         let router = Self::with(Arc::new(engine), None, problems);
         if let Some(path) = &settings.usage {
             let usage = UsageVectors::load(path);
@@ -342,7 +370,7 @@ impl NativeRouter {
 
     fn with(engine: Arc<Engine>, connection: Option<Connection>, problems: Vec<String>) -> Self {
         let (sessions, usage) = (Mutex::default(), Mutex::default());
-        Self { engine, connection, problems, places: Vec::new(), sessions, usage }
+        Self { engine, connection, problems, given_ids: Vec::new(), sessions, usage }
     }
 
     /// Returns the session with this name, which is created if necessary.
@@ -353,34 +381,27 @@ impl NativeRouter {
     }
 }
 
-/// Reads tools from JSON texts, each separately. Returns the tools with their positions, and the
-/// problems of the others.
-fn read_tools(texts: &[String]) -> (Vec<(usize, Tool)>, Vec<String>) {
-    let read = |text: &String| match Catalog::read(&format!("[{text}]")) {
-        Err(error) => (None, vec![error.to_string()]),
-        Ok(loaded) => {
-            let problems = loaded.problems.iter().filter(|problem| problem.is_error());
-            let problems = problems.map(ToString::to_string).collect();
-            (loaded.catalog.iter().next().cloned(), problems)
+/// Reads the tools of JSON texts, each separately. Returns those of each text, and the problems of
+/// the others.
+fn read_tools(texts: &[String]) -> (Vec<Vec<Tool>>, Vec<String>) {
+    let read = |(place, text): (usize, &String)| {
+        if text.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let at = |problem: &dyn Display| format!("tools[{place}]: {problem}");
+        match Catalog::read(&format!("[{text}]")) {
+            Err(Error::Unrecognised { problem }) => (Vec::new(), vec![at(&problem)]),
+            Err(error) => (Vec::new(), vec![at(&error)]),
+            Ok(loaded) => {
+                let problems = loaded.problems.iter().filter(|problem| problem.is_error());
+                let problems = problems.map(|problem| at(problem)).collect();
+                (loaded.catalog.iter().cloned().collect(), problems)
+            }
         }
     };
-    let read: Vec<(Option<Tool>, Vec<String>)> = texts.par_iter().map(read).collect();
-    let (mut tools, mut problems) = (Vec::with_capacity(read.len()), Vec::new());
-    for (place, (tool, found)) in read.into_iter().enumerate() {
-        tools.extend(tool.map(|tool| (place, tool)));
-        problems.extend(found);
-    }
-    (tools, problems)
-}
-
-/// Returns the position of each tool of a catalog among the given ones; for equal ids, the first.
-fn places(catalog: &Catalog, given: &[(usize, Tool)]) -> Vec<usize> {
-    let mut first: HashMap<&str, usize> = HashMap::new();
-    for (place, tool) in given {
-        first.entry(tool.id.as_str()).or_insert(*place);
-    }
-    let place = |tool: &Tool| first.get(tool.id.as_str()).copied().unwrap_or_default();
-    catalog.iter().map(place).collect()
+    let read: Vec<(Vec<Tool>, Vec<String>)> = texts.par_iter().enumerate().map(read).collect();
+    let (tools, problems): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    (tools, problems.into_iter().flatten().collect())
 }
 
 fn load_options(settings: &Settings) -> LoadOptions {

@@ -25,6 +25,8 @@ pub struct RankedRows {
     fit_reason: Vec<Option<String>>,
     confidence: Vec<Option<f32>>,
     degraded: Vec<Option<String>>,
+    no_tools: Vec<Option<String>>,
+    read_as: Vec<Option<String>>,
     unknown_candidates: Vec<Option<Vec<String>>>,
     error: Vec<Option<String>>,
 }
@@ -91,6 +93,8 @@ impl RankedRows {
         self.fit_reason.push(one.and_then(|one| one.fit_reason.as_ref()).map(ToString::to_string));
         self.confidence.push(one.and_then(|one| one.confidence));
         self.degraded.push(one.and_then(|one| one.degraded).and_then(|found| name(&found)));
+        self.no_tools.push(one.and_then(|one| one.no_tools).and_then(|found| name(&found)));
+        self.read_as.push(one.and_then(|one| one.read_as.clone()));
         let unknown = one.map(|one| one.unknown_candidates.clone());
         self.unknown_candidates.push(unknown.filter(|ids| !ids.is_empty()));
         self.error.push(error);

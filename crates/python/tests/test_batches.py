@@ -68,6 +68,9 @@ def test_a_batch_gives_a_batch_with_its_rows():
     assert rows[0]["tools"][0]["score"] == pytest.approx(own[0].score)
     assert rows[0]["fit"] == own.fit and rows[0]["confidence"] == pytest.approx(own.confidence)
     assert rows[0]["error"] is None and rows[0]["unknown_candidates"] is None
+    assert rows[0]["no_tools"] is None and rows[0]["read_as"] is None
+    none = ranked([batch(prompt=["send an emial"])], limit=0).to_pylist()[0]
+    assert (none["no_tools"], none["read_as"]) == ("limit_is_zero", "send an email")
 
 
 def test_the_columns_have_the_same_types_always():
@@ -79,7 +82,8 @@ def test_the_columns_have_the_same_types_always():
     ]:
         schema = ranked([pa.RecordBatch.from_arrays([ids, pa.array([None], pa.string())], ["id", "query"])]).schema
         assert schema.names == [
-            "id", "tools", "fit", "fit_reason", "confidence", "degraded", "unknown_candidates", "error"
+            "id", "tools", "fit", "fit_reason", "confidence", "degraded", "no_tools", "read_as",
+            "unknown_candidates", "error",
         ]  # fmt: skip
         assert schema.field("id").type == kept
         tool = pa.struct([("id", pa.string()), ("score", pa.float32())])

@@ -120,7 +120,7 @@ def test_methods_partials_and_callable_objects():
     found = definition(Adder())
     assert found["name"] == "Adder" and found["inputSchema"]["properties"]["a"] == {"type": "integer"}
     with pytest.raises(CatalogError, match="a lambda has no name"):
-        Router([lambda a: a])
+        Router([lambda a: a], strict=True)
 
 
 def test_an_object_with_a_schema_is_a_tool_of_mcp():
@@ -138,8 +138,8 @@ def test_an_object_with_a_schema_is_a_tool_of_mcp():
 
 
 def test_a_tool_that_is_no_json_is_named():
-    with pytest.raises(CatalogError, match="cannot be written as JSON"):
-        Router([{"name": "add", "description": object()}])
+    with pytest.raises(CatalogError, match="can be written as JSON"):
+        Router([{"name": "add", "description": object()}], strict=True)
 
 
 def test_messages_of_every_kind():

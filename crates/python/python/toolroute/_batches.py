@@ -76,6 +76,9 @@ def rank_batches(
         fit_reason          why the tools are not sure to fit
         confidence          the probability that any tool fits, 0 to 1, as a 32-bit float
         degraded            `no_model` or `unread_language`
+        no_tools            why `tools` is empty: `nothing_fits`, `filtered`, `limit_is_zero` or
+                            `empty_catalog`
+        read_as             the text that was ranked, if it is not the prompt
         unknown_candidates  list<string>: candidates that are no tool
         error               why the row has no answer; other rows have theirs all the same
 
@@ -153,6 +156,8 @@ def schema(id_type: DataType) -> Schema:
             ("fit_reason", pa.string()),
             ("confidence", pa.float32()),
             ("degraded", pa.string()),
+            ("no_tools", pa.string()),
+            ("read_as", pa.string()),
             ("unknown_candidates", pa.list_(pa.string())),
             ("error", pa.string()),
         ]

@@ -16,6 +16,8 @@ _MEMBERS = (
     "fit_reason",
     "confidence",
     "degraded",
+    "no_tools",
+    "read_as",
     "unknown_candidates",
     "line",
     "error",

@@ -6,42 +6,80 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
+from ._toolroute import RequestError
+from ._unicode import encodable
+
 #: LangChain's names of roles, in OpenAI's words.
 _ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system", "function": "tool"}
+
+#: One of these is a member of every message, and of every item of OpenAI's responses.
+_MEMBERS = ("content", "type", "tool_calls", "function_call")
 
 
 def body(messages: Union[str, Mapping[str, Any], Iterable[Any]]) -> str:
     """The body of a request with these messages, as JSON.
 
-    A text is one message of the user. A mapping is a whole request, of which the messages and the
-    forced tool are read.
+    A text is one message of the user. A mapping is a message, or a whole request, of which the
+    messages and the forced tool are read.
+
+    Raises:
+        RequestError: Something else is among the messages.
     """
-    if isinstance(messages, str):
-        request: dict[str, Any] = {"messages": [{"role": "user", "content": messages}]}
-    elif isinstance(messages, Mapping) and "role" not in messages:
-        kept = ("messages", "input", "tool_choice", "function_call")
-        request = {name: messages[name] for name in kept if name in messages}
-        if "messages" in request:
-            request["messages"] = [_message(one) for one in request["messages"]]
-    elif isinstance(messages, Mapping):
-        request = {"messages": [messages]}
-    else:
-        request = {"messages": [_message(one) for one in messages]}
-    return json.dumps(request, ensure_ascii=False, default=_plain)
+    try:
+        return encodable(json.dumps(_request(messages), ensure_ascii=False, default=_plain))
+    except (TypeError, ValueError) as error:
+        raise RequestError(f"expected messages that can be written as JSON: {error}") from error
+
+
+def _request(messages: Any) -> dict[str, Any]:
+    if callable(getattr(messages, "to_messages", None)):
+        # A prompt of LangChain.
+        messages = messages.to_messages()
+    if not isinstance(messages, Mapping) or not _is_request(messages):
+        return {"messages": _listed(messages)}
+    kept = ("messages", "input", "tool_choice", "function_call")
+    request = {name: messages[name] for name in kept if name in messages}
+    for name in ("messages", "input"):
+        if name in request:
+            request[name] = _listed(request[name])
+    return request
+
+
+def _is_request(mapping: Mapping[str, Any]) -> bool:
+    if "role" in mapping:
+        return False
+    if "messages" in mapping or "input" in mapping:
+        return True
+    members = ", ".join(map(str, mapping)) or "no member"
+    raise RequestError(f"expected a request with `messages` or `input`, found one with {members}")
+
+
+def _listed(messages: Any) -> list[Any]:
+    if isinstance(messages, (str, Mapping)) or hasattr(messages, "content"):
+        messages = [messages]
+    elif isinstance(messages, (bytes, bytearray)) or not isinstance(messages, Iterable):
+        raise RequestError(f"expected messages or a text, found {messages!r:.80}")
+    return [_message(one) for one in messages]
 
 
 def _message(message: Any) -> Any:
-    if isinstance(message, (str, Mapping)):
-        return {"role": "user", "content": message} if isinstance(message, str) else message
+    if isinstance(message, str):
+        return {"role": "user", "content": message}
+    if isinstance(message, Mapping):
+        if not any(name in message for name in _MEMBERS):
+            raise RequestError(f"expected a message with `role` and `content`, found {message!r:.80}")
+        return message
     if isinstance(message, tuple) and len(message) == 2:
         role, content = message
         return {"role": _ROLES.get(role, role), "content": content}
     kind = getattr(message, "type", None)
-    if isinstance(kind, str) and kind in _ROLES and hasattr(message, "content"):
+    # A part of a message that arrives piece by piece has the type `AIMessageChunk`.
+    role = _ROLES.get(kind.replace("MessageChunk", "").lower()) if isinstance(kind, str) else None
+    if role is not None and hasattr(message, "content"):
         calls = getattr(message, "tool_calls", None) or []
-        found: dict[str, Any] = {"role": _ROLES[kind], "content": message.content}
+        found: dict[str, Any] = {"role": role, "content": message.content}
         found["tool_calls"] = [{"function": {"name": call["name"]}} for call in calls]
-        if kind == "tool":
+        if role == "tool":
             found["name"] = getattr(message, "name", None)
         return found
     return _plain(message)
@@ -49,9 +87,21 @@ def _message(message: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """An object of a library as plain data."""
+    if isinstance(value, (bytes, bytearray)):
+        # Of an image.
+        return None
+    if isinstance(value, Mapping):
+        return dict(value)
     if callable(getattr(value, "model_dump", None)):
-        return value.model_dump(mode="json", exclude_none=True)
+        found = value.model_dump(mode="json", exclude_none=True)
+        blocks = found.get("blocks")
+        if isinstance(blocks, list) and "content" not in found:
+            # A message of LlamaIndex: its text, and the tools that it calls.
+            names = [block["tool_name"] for block in blocks if "tool_name" in block]
+            found["content"] = value.content
+            found["tool_calls"] = [{"function": {"name": name}} for name in names]
+        return found
     if hasattr(value, "role") and hasattr(value, "content"):
         role = getattr(value.role, "value", value.role)
         return {"role": str(role), "content": value.content}
-    raise TypeError(f"expected a message, a mapping with `role` and `content`; found {value!r:.80}")
+    raise RequestError(f"expected a message with `role` and `content`, found {value!r:.80}")

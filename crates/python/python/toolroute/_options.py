@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+
+from ._toolroute import RequestError, check_select, check_settings
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -73,7 +77,7 @@ class RouterOptions(PolicyOptions, total=False):
     precision: Literal["int8", "f32"]
     #: A tool that is left out is an error instead of a warning.
     strict: bool
-    overlay: Sequence[Path]
+    overlay: Union[Path, Sequence[Path]]
     author_signals: bool
     #: A file that keeps the vectors of the tools.
     index: Path
@@ -119,21 +123,36 @@ _MOST_BY_ITSELF = 10
 
 
 def settings_json(options: Mapping[str, Any], source: str = "tools") -> str:
-    """The options of a router as JSON; `source` says what its tools come from."""
+    """The options of a router as JSON; `source` says what its tools come from.
+
+    Raises:
+        RequestError: An option has a value that is not valid.
+        TypeError: There is no such option.
+    """
     known = {*_POLICY, *_PATHS, *_SETTINGS, *_CONFIG, "whole", "overlay"}
     if source == "servers":
         _check("Router.from_servers", options, known - _OF_CATALOGS)
     else:
         _check("Router", options, known - _OF_SERVERS)
+    return _checked(_settings, options, check_settings)
+
+
+def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
     config: dict[str, Any] = {name: options[name] for name in options if name in _CONFIG}
     if options.get("whole"):
         config["clauses"] = False
     config["policy"] = policy_of(options)
     settings: dict[str, Any] = {name: options[name] for name in _SETTINGS if name in options}
     settings.update({name: os.fspath(options[name]) for name in _PATHS if name in options})
-    settings["overlay"] = [os.fspath(path) for path in options.get("overlay", ())]
+    settings["overlay"] = paths_of(options.get("overlay", ()))
     settings["config"] = config
-    return json.dumps(settings)
+    return settings
+
+
+def paths_of(paths: Union[Path, Iterable[Path]]) -> list[str]:
+    """One path or several as texts."""
+    listed = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    return [os.fspath(path) for path in listed]
 
 
 def policy_of(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,32 +162,74 @@ def policy_of(options: Mapping[str, Any]) -> dict[str, Any]:
 def select_json(
     k: Union[int, str], options: Mapping[str, Any], policy: Mapping[str, Any], candidates: Optional[list[str]]
 ) -> str:
-    """The options of a selection as JSON; `policy` is that of the router."""
-    limit, adaptive = _limit(k)
-    asked: dict[str, Any] = {"limit": limit}
+    """The options of a selection as JSON; `policy` is that of the router.
+
+    Raises:
+        RequestError: An option has a value that is not valid.
+        TypeError: There is no such option.
+    """
+    most, adaptive = (_MOST_BY_ITSELF, True) if k == "auto" else (limit(k), False)
+    fixed: dict[str, Any] = {"limit": most}
     if adaptive:
-        asked["adaptive"] = True
-    if options:
-        _check("select", options, {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"})
-        asked.update({name: options[name] for name in _SELECT if name in options})
+        fixed["adaptive"] = True
+    if candidates is not None:
+        fixed["candidates"] = candidates
+    if not options:
+        return json.dumps(fixed)
+    _check("select", options, {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"})
+
+    def asked(options: Mapping[str, Any]) -> dict[str, Any]:
+        found = {**fixed, **{name: options[name] for name in _SELECT if name in options}}
         own = policy_of(options)
         if own:
-            asked["policy"] = {**policy, **own}
+            found["policy"] = {**policy, **own}
         context = dict(options.get("context") or {})
         context.update({_CONTEXT[name]: options[name] for name in _CONTEXT if name in options})
         if context:
-            asked["context"] = context
-    if candidates is not None:
-        asked["candidates"] = candidates
-    return json.dumps(asked)
+            found["context"] = context
+        return found
+
+    return _checked(asked, options, check_select)
 
 
-def _limit(k: Union[int, str]) -> tuple[int, bool]:
-    if k == "auto":
-        return _MOST_BY_ITSELF, True
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ValueError(f'the limit is {k!r}; expected a number of tools from 1, or "auto"')
-    return k, False
+def limit(k: Any) -> int:
+    """A number of tools.
+
+    Raises:
+        RequestError: It is less than 1, or not a whole number.
+    """
+    try:
+        number = 0 if isinstance(k, bool) else operator.index(k)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise RequestError(f'k={k!r}: expected a number from 1; `select` also takes "auto"')
+    # No catalog has more tools, and the engine's numbers end somewhere.
+    return min(number, sys.maxsize)
+
+
+def _checked(
+    write: Callable[[Mapping[str, Any]], dict[str, Any]],
+    options: Mapping[str, Any],
+    check: Callable[[str], None],
+) -> str:
+    """The options as JSON that the engine can read. An error names the option."""
+
+    def text(options: Mapping[str, Any]) -> str:
+        written = json.dumps(write(options), allow_nan=False)
+        check(written)
+        return written
+
+    wrong = (RequestError, TypeError, ValueError)
+    try:
+        return text(options)
+    except wrong as error:
+        for name, value in options.items():
+            try:
+                text({name: value})
+            except wrong as found:
+                raise RequestError(f"{name}={value!r:.80}: {found}") from found
+        raise RequestError(str(error)) from error
 
 
 def _check(function: str, options: Mapping[str, Any], known: set[str]) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union, cast
 
-from . import _messages, _options, _tools
+from . import _calls, _messages, _options, _tools
 from ._selection import Hit, Selection
 from ._toolroute import CallError, NativeRouter, NativeSelection, RequestError
+from ._unicode import encodable
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -32,8 +34,8 @@ class Router(Generic[T]):
 
     Tools may be mappings in the formats of OpenAI, Anthropic, MCP or toolroute, objects of MCP,
     LangChain, LlamaIndex and OpenAI Agents, and Python functions, of which signature and docstring
-    are read; all of them mixed. A `Router` may be used by several threads, and pickles as its tools
-    and options.
+    are read; all of them mixed. Of a mapping with several tools, such as an OpenAPI document, all are
+    taken. A `Router` may be used by several threads, and pickles as its tools and options.
 
     Args:
         tools: The tools to choose from. The objects themselves are kept.
@@ -41,7 +43,7 @@ class Router(Generic[T]):
             `model`, `usage`, `feedback` and others, named as on the command line.
 
     Raises:
-        CatalogError: An object is no tool, or, with `strict=True`, a tool is left out.
+        CatalogError: `tools` is no list, or, with `strict=True`, a tool is left out.
 
     >>> def send_email(to: str, text: str) -> None:
     ...     "Sends an email to a person"
@@ -53,13 +55,13 @@ class Router(Generic[T]):
     """
 
     def __init__(self, tools: Iterable[T], **options: Unpack[RouterOptions]) -> None:
-        given = list(tools)
-        texts = [_tools.to_json(tool) for tool in given]
-        native = NativeRouter.of_tools(texts, _options.settings_json(options))
+        given = _tools.listed(tools)
+        texts, problems = _tools.read(given)
+        native = NativeRouter.of_tools(texts, _options.settings_json(options), problems)
         self._begin(native, options, ("tools", given))
-        self._tools.update(zip(native.ids(), (given[place] for place in native.places())))
-        functions = (id for id, tool in self._tools.items() if not _tools.always_stays(tool))
-        self._functions.extend(functions)
+        for tool, ids in zip(given, native.given_ids()):
+            if ids and not _tools.is_document(tool):
+                self._tools.setdefault(ids[0], tool)
 
     @classmethod
     def from_path(
@@ -72,9 +74,9 @@ class Router(Generic[T]):
         Raises:
             CatalogError: A path cannot be read, or holds no tool.
         """
-        paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+        paths = _options.paths_of(path)
         native = NativeRouter.of_paths(paths, _options.settings_json(options))
-        return _over(native, options, ("path", [os.fspath(one) for one in paths]))
+        return _over(native, options, ("path", paths))
 
     @classmethod
     def from_servers(cls, path: Path, **options: Unpack[RouterOptions]) -> Router[dict[str, Any]]:
@@ -97,8 +99,6 @@ class Router(Generic[T]):
         self._source = source
         self._policy = _options.policy_of(options)
         self._tools: dict[str, T] = {}
-        #: The tools that `filter` may leave out, where they were given.
-        self._functions: list[str] = []
         problems = native.problems
         if problems:
             more = len(problems) - _SHOWN_PROBLEMS
@@ -153,7 +153,7 @@ class Router(Generic[T]):
         'cost high is above medium'
         """
         asked = self._asked(k, options)
-        return Selection(self._native.select(prompt, asked, session), self._tool)
+        return Selection(self._native.select(encodable(prompt), asked, session), self._tool)
 
     async def aselect(
         self,
@@ -165,7 +165,7 @@ class Router(Generic[T]):
     ) -> Selection[T]:
         """`select` on another thread, so that an event loop goes on meanwhile."""
         asked = self._asked(k, options)
-        answer = await asyncio.to_thread(self._native.select, prompt, asked, session)
+        answer = await asyncio.to_thread(self._native.select, encodable(prompt), asked, session)
         return Selection(answer, self._tool)
 
     def select_many(
@@ -181,7 +181,10 @@ class Router(Generic[T]):
         >>> [answer[0].id for answer in answers]
         ['read_file', 'send_email']
         """
-        answers = self._native.select_many(list(prompts), self._asked(k, options))
+        if isinstance(prompts, str):
+            raise TypeError("expected a list of prompts, found one prompt; write [prompt]")
+        texts = [encodable(prompt) for prompt in prompts]
+        answers = self._native.select_many(texts, self._asked(k, options))
         return [Selection(answer, self._tool) for answer in answers]
 
     def filter(
@@ -194,8 +197,12 @@ class Router(Generic[T]):
         where no message says what is wanted.
 
         Args:
-            messages: Messages of OpenAI, Anthropic or LangChain, a whole request, or a text.
+            messages: Messages of OpenAI, Anthropic, LangChain or LlamaIndex, a whole request, or a
+                text.
             k: How many tools to keep at most.
+
+        Raises:
+            RequestError: `messages` is something else, or `k` is out of range.
 
         >>> router = Router([
         ...     {"name": "read_file", "description": "Reads a file"},
@@ -204,25 +211,36 @@ class Router(Generic[T]):
         >>> router.filter([{"role": "user", "content": "mail this to Dana"}], k=1)
         [{'name': 'send_email', 'description': 'Sends an email'}]
         """
-        if isinstance(k, bool) or k < 1:
-            raise ValueError(f"k is {k!r}; expected a number of tools from 1")
         ids = self._native.ids()
-        among = self._functions if self._source[0] == "tools" else ids
-        needed = self._native.needed(_messages.body(messages), k, among)
         if self._source[0] == "tools":
-            gone = set() if needed is None else set(among).difference(needed)
-            left_out = {_key(self._tools[id]) for id in gone}
-            return [tool for tool in self._source[1] if _key(tool) not in left_out]
-        return [self._tool(id) for id in (ids if needed is None else needed)]
+            ids = [id for id in ids if not _tools.always_stays(self._tools.get(id, {}))]
+        needed = self._native.needed(_messages.body(messages), _options.limit(k), ids)
+        left_out = set() if needed is None else set(ids).difference(needed)
+        return list(self._listed(left_out))
 
-    def learn(self, past: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    def _listed(self, left_out: set[str]) -> Iterator[T]:
+        """The tools as they were given, without some of their ids."""
+        if self._source[0] != "tools":
+            yield from (self._tool(id) for id in self._native.ids() if id not in left_out)
+            return
+        for tool, ids in zip(self._source[1], self._native.given_ids()):
+            if _tools.is_document(tool):
+                yield from (self._tool(id) for id in ids if id not in left_out)
+            elif not ids or ids[0] not in left_out or _tools.always_stays(tool):
+                yield tool
+
+    def learn(self, past: Iterable[Union[tuple[str, Any], Mapping[str, Any]]]) -> dict[str, Any]:
         """Learns from past prompts: tools are moved towards the prompts that they served.
 
         Args:
-            past: Prompts, each with the tool that served it or a list of them: ids, tools or hits.
+            past: Prompts, each with the tool that served it or a list of them: ids, tools or hits; or
+                rows of `toolroute learn`, mappings with `query` and `tools`.
 
         Returns:
             `tools_learned`, `prompts_used`, `prompts_unused` and `unknown_ids`.
+
+        Raises:
+            RequestError: Something else is among them.
 
         >>> router = Router([
         ...     {"name": "deploy", "description": "Puts a build into production"},
@@ -231,15 +249,16 @@ class Router(Generic[T]):
         >>> router.learn([("ship it", "deploy"), ("ship this now", "deploy")])["tools_learned"]
         1
         """
-        rows = [(prompt, [self._id(tool) for tool in _listed(served)]) for prompt, served in past]
+        rows = [(prompt, [self._id(tool) for tool in served]) for prompt, served in map(_past, past)]
         return cast("dict[str, Any]", json.loads(self._native.learn(rows)))
 
     def save(self, path: Path) -> None:
         """Writes what was learned to a file, which `Router(tools, usage=path)` and the command line
-        (`--usage`) read.
+        (`--usage`) read. A file of another kind is not overwritten.
 
         Raises:
             RequestError: Nothing was learned.
+            ToolrouteError: There is a file of another kind, or the file cannot be written.
         """
         if not self._native.save(path):
             raise RequestError("nothing was learned; call `learn` first")
@@ -255,6 +274,10 @@ class Router(Generic[T]):
         Raises:
             RequestError: The router has no log, or the hit comes from another process.
         """
+        if not isinstance(hit, Hit):
+            raise RequestError(f"expected a hit of an answer, found {hit!r:.80}")
+        if duration_ms is not None and duration_ms < 0:
+            raise RequestError(f"duration_ms={duration_ms!r}: expected milliseconds from 0")
         answer = hit._answer
         if not isinstance(answer, NativeSelection):
             raise RequestError("the hit comes from another process; record it where it was selected")
@@ -291,23 +314,15 @@ class Router(Generic[T]):
         >>> router.call("add", {"a": 1, "b": 2})
         3
         """
-        id, answer = self._id(tool), getattr(tool, "_answer", None)
+        id, given = self._id(tool), _calls.checked(arguments)
         if self._source[0] == "servers":
-            prompt = answer.prompt if isinstance(tool, Hit) and answer else ""
-            given = json.dumps(dict(arguments or {}), ensure_ascii=False)
-            report = json.loads(self._native.call(id, given, prompt, confirmed, session))
+            answer = tool._answer if isinstance(tool, Hit) else None
+            prompt, text = answer.prompt if answer else "", _calls.to_json(given)
+            report = json.loads(self._native.call(id, text, prompt, confirmed, session))
             data = report.get("data")
             return report.get("text") if data is None else data
-        start = time.monotonic()
-        try:
-            result = _run(id, self._tool(id), dict(arguments or {}))
-        except CallError:
-            raise
-        except Exception:
-            self._note(tool, False, start)
-            raise
-        self._note(tool, True, start)
-        return result
+        with self._noted(tool):
+            return _calls.run(id, self._tool(id), given)
 
     async def acall(
         self,
@@ -317,10 +332,14 @@ class Router(Generic[T]):
         confirmed: bool = False,
         session: Optional[str] = None,
     ) -> Any:
-        """`call` in an event loop: coroutine functions are awaited, others run on another thread."""
-        found = None if self._source[0] == "servers" else self._tool(self._id(tool))
-        if inspect.iscoroutinefunction(found):
-            return await found(**dict(arguments or {}))
+        """`call` in an event loop: coroutine functions, and tools of frameworks that have a coroutine,
+        are awaited; others run on another thread.
+        """
+        if self._source[0] != "servers":
+            awaitable = _calls.awaited(self._tool(self._id(tool)), _calls.checked(arguments))
+            if awaitable is not None:
+                with self._noted(tool):
+                    return await awaitable
         return await asyncio.to_thread(
             self.call, tool, arguments, confirmed=confirmed, session=session
         )
@@ -340,6 +359,8 @@ class Router(Generic[T]):
 
     def _asked(self, k: Union[int, str], options: Mapping[str, Any]) -> str:
         candidates = options.get("candidates")
+        if isinstance(candidates, str):
+            candidates = [candidates]
         ids = None if candidates is None else [self._id(tool) for tool in candidates]
         return _options.select_json(k, options, self._policy, ids)
 
@@ -348,10 +369,10 @@ class Router(Generic[T]):
         if found is None:
             text = self._native.tool(id)
             if text is None:
-                raise RequestError(f"no tool `{id}` is there any more")
+                raise RequestError(f"expected a tool of this router, found {id!r:.80}")
             found = json.loads(text)
             # A server may change its tools.
-            if self._source[0] == "path":
+            if self._source[0] != "servers":
                 self._tools[id] = found
         return cast("T", found)
 
@@ -361,10 +382,28 @@ class Router(Generic[T]):
             return str(tool.id)
         if isinstance(tool, str):
             return self._native.resolve(tool) or tool
-        for id, known in self._tools.items():
-            if known is tool or (isinstance(tool, Mapping) and known == tool):
+        for same in (is_, eq):
+            for id, known in list(self._tools.items()):
+                if same(known, tool):
+                    return id
+        if isinstance(tool, Mapping) and self._source[0] == "servers":
+            id = tool.get("id")
+            if isinstance(id, str) and self._native.resolve(id) == id:
                 return id
         raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
+
+    @contextmanager
+    def _noted(self, tool: Any) -> Iterator[None]:
+        """Logs how the call of a hit goes."""
+        start = time.monotonic()
+        try:
+            yield
+        except CallError:
+            raise
+        except Exception:
+            self._note(tool, False, start)
+            raise
+        self._note(tool, True, start)
 
     def _note(self, tool: Any, ok: bool, start: float) -> None:
         if "feedback" in self._options and isinstance(getattr(tool, "_answer", None), NativeSelection):
@@ -411,25 +450,17 @@ def _restored(
     return router
 
 
-def _run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
-    """Calls a function or a tool of a framework."""
-    if inspect.iscoroutinefunction(tool):
-        raise CallError(f"`{id}` is a coroutine function; expected `await router.acall(...)`")
-    if callable(getattr(tool, "invoke", None)):
-        return tool.invoke(arguments)
-    if callable(getattr(tool, "call", None)) and hasattr(tool, "metadata"):
-        return tool.call(**arguments)
-    if callable(tool):
-        return tool(**arguments)
-    raise CallError(
-        f"`{id}` is a definition without a function; expected a function, a tool of LangChain or "
-        "LlamaIndex, or a router of servers (Router.from_servers)"
-    )
+def _past(row: Any) -> tuple[str, list[Any]]:
+    """A past prompt, and the tools that served it.
 
-
-def _listed(served: Any) -> Iterable[Any]:
-    return served if isinstance(served, (list, tuple, set, frozenset)) else [served]
-
-
-def _key(tool: Any) -> int:
-    return id(tool)
+    Raises:
+        RequestError: The row is something else.
+    """
+    pair = (row.get("query"), row.get("tools")) if isinstance(row, Mapping) else row
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
+        raise RequestError(f"expected pairs of a prompt and its tools, found {row!r:.80}")
+    prompt, served = pair
+    if not prompt.strip():
+        raise RequestError("a past prompt is empty; expected some words that say what is wanted")
+    several = isinstance(served, (list, tuple, set, frozenset, Iterator, Selection))
+    return encodable(prompt), list(served) if several else [served]

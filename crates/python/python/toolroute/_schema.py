@@ -8,9 +8,10 @@ import dataclasses
 import enum
 import functools
 import inspect
+import math
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional
 
 from ._toolroute import CatalogError
@@ -53,7 +54,7 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     >>> definition(add)["inputSchema"]["required"]
     ['a']
     """
-    described, words = _read_docstring(inspect.getdoc(_documented(function)) or "")
+    described, words = _documentation(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
     hints = _hints(function)
@@ -80,22 +81,27 @@ def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
     """
     if depth > _MAX_DEPTH:
         return {}
-    if hint in _PLAIN:
+    if isinstance(hint, type) and hint in _PLAIN:
         return {"type": _PLAIN[hint]}
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return _annotated(parts, depth)
     if origin is typing.Literal:
-        return {"enum": list(parts)}
+        return _one_of(part.value if isinstance(part, enum.Enum) else part for part in parts)
     if origin is typing.Union or type(hint).__name__ == "UnionType":
         return {"anyOf": [json_schema(part, depth + 1) for part in parts]}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return {"enum": [member.value for member in hint]}
+        return _one_of(member.value for member in hint)
     if callable(getattr(hint, "model_json_schema", None)):
         return typing.cast("dict[str, Any]", hint.model_json_schema())
     if dataclasses.is_dataclass(hint) or hasattr(hint, "__required_keys__"):
         return _fields(hint, depth)
     return _container(origin or hint, parts, depth)
+
+
+def _one_of(values: Iterable[Any]) -> dict[str, Any]:
+    listed = list(values)
+    return {"enum": listed} if all(map(_is_json, listed)) else {}
 
 
 def _annotated(parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
@@ -166,6 +172,25 @@ def _documented(function: Callable[..., Any]) -> Any:
     return function.func if isinstance(function, functools.partial) else function
 
 
+def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """What the docstrings of a function, or of an object's class and its `__call__`, say of it and of
+    its parameters.
+    """
+    subject = _documented(function)
+    subjects = [subject]
+    if not (inspect.isroutine(subject) or isinstance(subject, type)):
+        # Not that of a built-in class, whose docstring is the same for all of them.
+        called = type(subject).__call__
+        subjects.extend([called] if inspect.isfunction(called) else [])
+    described: list[str] = []
+    words: dict[str, str] = {}
+    for one in subjects:
+        said, of_parameters = _read_docstring(inspect.getdoc(one) or "")
+        described.extend([said] if said else [])
+        words.update(of_parameters)
+    return "\n\n".join(described), words
+
+
 def _name(function: Callable[..., Any]) -> str:
     subject = _documented(function)
     name: Optional[str] = getattr(subject, "__name__", None) or type(subject).__name__
@@ -178,7 +203,9 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _is_json(value: Any) -> bool:
-    return value is None or isinstance(value, (str, int, float, bool))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, (str, int))
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:

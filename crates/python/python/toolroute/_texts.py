@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional, Union
 
-from . import _toolroute
+from . import _options, _toolroute
+from ._unicode import encodable
 
 if TYPE_CHECKING:
     import numpy
 
 
-
 def embed(
-    texts: Sequence[str],
+    texts: Iterable[str],
     *,
     role: Literal["document", "query"] = "document",
     model: Optional[str] = None,
@@ -35,8 +35,9 @@ def embed(
         import numpy
     except ImportError as error:
         raise ImportError("embed needs numpy; install it with `pip install toolroute[numpy]`") from error
-    vectors, width = _toolroute.embed(_listed(texts), role, model)
-    return numpy.frombuffer(vectors, dtype=numpy.float32).reshape(len(texts), width)
+    listed = [encodable(text) for text in _listed("texts", texts)]
+    vectors, width = _toolroute.embed(listed, role, model)
+    return numpy.frombuffer(vectors, dtype=numpy.float32).reshape(len(listed), width)
 
 
 class Ranked(NamedTuple):
@@ -52,7 +53,7 @@ class Ranked(NamedTuple):
 
 def rerank(
     query: str,
-    documents: Sequence[Union[str, Mapping[str, Any]]],
+    documents: Iterable[Union[str, Mapping[str, Any]]],
     k: Optional[int] = None,
     *,
     model: Optional[str] = None,
@@ -66,19 +67,21 @@ def rerank(
     >>> rerank("trains to Paris", ["a boat trip", "the Paris train"], k=1)[0].document
     'the Paris train'
     """
-    texts = [_text(document) for document in documents]
-    ranked = _toolroute.rerank(query, texts, model)
-    return [Ranked(index, score, documents[index]) for index, score in ranked[:k]]
+    listed = _listed("documents", documents)
+    most = len(listed) if k is None else _options.limit(k)
+    texts = [encodable(_text(document)) for document in listed]
+    ranked = _toolroute.rerank(encodable(query), texts, model)
+    return [Ranked(index, score, listed[index]) for index, score in ranked[:most]]
 
 
-def _text(document: Union[str, Mapping[str, Any]]) -> str:
-    text = document if isinstance(document, str) else document.get("text")
+def _text(document: Any) -> str:
+    text = document.get("text") if isinstance(document, Mapping) else document
     if not isinstance(text, str):
         raise TypeError(f"expected a text or a mapping with `text`, found {document!r:.80}")
     return text
 
 
-def _listed(texts: Sequence[str]) -> Sequence[str]:
-    if isinstance(texts, str):
-        raise TypeError("expected a list of texts, found one text; write [text]")
+def _listed(name: str, texts: Iterable[Any]) -> list[Any]:
+    if isinstance(texts, (str, Mapping)):
+        raise TypeError(f"expected a list of {name}, found one; write [{name[:-1]}]")
     return list(texts)

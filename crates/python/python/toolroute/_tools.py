@@ -7,11 +7,41 @@ it as it is. Objects are described by what they have: no framework is imported.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ._schema import definition, json_schema
 from ._toolroute import CatalogError
+from ._unicode import encodable
+
+
+def listed(tools: Iterable[Any]) -> list[Any]:
+    """The tools of a router.
+
+    Raises:
+        CatalogError: They are not a list of tools.
+    """
+    if isinstance(tools, (str, bytes, Mapping)) or not hasattr(type(tools), "__iter__"):
+        raise CatalogError(
+            f"expected a list of tools, found {_shown(tools)}; write [tool], or "
+            "Router.from_path(path) for files"
+        )
+    return list(tools)
+
+
+def read(tools: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Tools as JSON, in their order, and the problems of those that cannot be read, whose text is
+    empty.
+    """
+    texts: list[str] = []
+    problems: list[str] = []
+    for place, tool in enumerate(tools):
+        try:
+            texts.append(to_json(tool))
+        except CatalogError as error:
+            texts.append("")
+            problems.append(f"tools[{place}]: error: {error}")
+    return texts, problems
 
 
 def to_json(tool: Any) -> str:
@@ -21,9 +51,15 @@ def to_json(tool: Any) -> str:
         CatalogError: The object has nothing by which a tool is known.
     """
     try:
-        return json.dumps(describe(tool), ensure_ascii=False)
-    except (TypeError, ValueError) as error:
-        raise CatalogError(f"the tool {_shown(tool)} cannot be written as JSON: {error}") from error
+        described = describe(tool)
+        text = json.dumps(described, ensure_ascii=False, allow_nan=False, default=_plain)
+    except CatalogError:
+        raise
+    except Exception as error:  # The object of a framework may raise anything.
+        raise CatalogError(
+            f"expected a tool that can be written as JSON, found {_shown(tool)}: {error}"
+        ) from error
+    return encodable(text)
 
 
 def describe(tool: Any) -> Mapping[str, Any]:
@@ -58,7 +94,8 @@ def always_stays(tool: Any) -> bool:
     with a cache mark, which other bytes depend on. The same as in the HTTP API.
     """
     if not isinstance(tool, Mapping):
-        return False
+        # OpenAI Agents describes a tool that OpenAI runs by its name alone.
+        return not callable(tool) and not _is_described(tool)
     if tool.get("cache_control") is not None or tool.get("defer_loading") is True:
         return True
     kind = tool.get("type")
@@ -67,8 +104,26 @@ def always_stays(tool: Any) -> bool:
     return kind is not None and kind != "function"
 
 
+def is_document(tool: Any) -> bool:
+    """Whether a mapping is not one tool but a document of tools, such as a `tools/list` result."""
+    members = ("tools", "functions", "result", "openapi")
+    return isinstance(tool, Mapping) and any(name in tool for name in members)
+
+
+def _is_described(tool: Any) -> bool:
+    return any(hasattr(tool, name) for name in ("description", "metadata"))
+
+
+def _plain(value: Any) -> Any:
+    """A value of a definition that is not JSON's own."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
 def _named(subject: Any, schema: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": subject.name, "description": subject.description or ""}
+    found: dict[str, Any] = {"name": subject.name}
+    found["description"] = getattr(subject, "description", None) or ""
     if schema is not None:
         found["inputSchema"] = schema
     return found

@@ -67,5 +67,6 @@ def rank(
 def _columns(id_type: str) -> str:
     return (
         f"id {id_type}, tools array<struct<id: string, score: float>>, fit string, fit_reason string, "
-        "confidence float, degraded string, unknown_candidates array<string>, error string"
+        "confidence float, degraded string, no_tools string, read_as string, "
+        "unknown_candidates array<string>, error string"
     )

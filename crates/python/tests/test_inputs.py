@@ -1,0 +1,157 @@
+"""Odd inputs, which users give all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import types
+from typing import Annotated
+
+import pytest
+
+import toolroute
+from toolroute import CatalogError, RequestError, Router, ToolrouteError
+
+MAIL = {"name": "send_email", "description": "Sends an email"}
+FILE = {"name": "read_file", "description": "Reads a file"}
+
+
+class Desk:
+    def tidy(self, room: str) -> str:
+        """Tidies the desk of a room"""
+        return f"tidied {room}"
+
+
+class Booker:
+    def __call__(self, city: str) -> str:
+        """Books a flight to a city"""
+        return f"booked {city}"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_cannot_be_read_is_left_out_and_named():
+    def wait(seconds: float = float("inf")) -> None:
+        "Waits a while"
+
+    def note(text: Annotated[str, {"k": 1}]) -> None:
+        "Writes a note"
+
+    router = Router([wait, note, None, lambda x: x, {"foo": 1}, types.MappingProxyType(MAIL)])
+    assert [router.select(prompt)[0].id for prompt in ("wait a while", "write a note", "send an email")] == [
+        "wait",
+        "note",
+        "send_email",
+    ]
+    assert len(router) == 3
+    assert [problem.split(":")[0] for problem in router.problems] == ["tools[2]", "tools[3]", "tools[4]"]
+    with pytest.raises(CatalogError, match="list of tools"):
+        Router("tools.json")
+
+
+def test_bound_methods_and_objects_that_can_be_called():
+    desk, booker = Desk(), Booker()
+    router = Router([desk.tidy, booker])
+    assert router.call(desk.tidy, {"room": "B12"}) == "tidied B12"
+    assert router.select("fly to Lisbon", candidates=[booker])[0].tool is booker
+    assert router.learn([("make my place neat", desk.tidy)])["tools_learned"] == 1
+
+
+def test_a_document_gives_all_of_its_tools():
+    router = Router([{"tools": [FILE, MAIL]}])
+    assert len(router) == 2
+    assert router.select("mail this to Dana")[0].id == "send_email"
+    kept = router.filter("mail this to Dana", k=1)
+    assert [tool["name"] for tool in kept] == ["send_email"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_filter_leaves_out_the_copies_of_what_it_leaves_out():
+    kept = Router([FILE, MAIL, dict(FILE)]).filter("mail this to Dana", k=1)
+    assert kept == [MAIL]
+
+
+class Piece:
+    """As LangChain's messages that arrive piece by piece."""
+
+    def __init__(self, type, content, tool_calls=()):
+        self.type, self.content, self.tool_calls = type, content, list(tool_calls)
+
+
+def test_messages_of_every_kind_are_read():
+    router = Router([FILE, MAIL, {"name": "play_music", "description": "Plays a song"}])
+    calls = [{"name": "read_file", "args": {}, "id": "1"}]
+    used = router.filter(
+        [
+            Piece("HumanMessageChunk", "open a.txt"),
+            Piece("AIMessageChunk", "", calls),
+            Piece("HumanMessageChunk", "now mail it to Dana"),
+        ],
+        k=1,
+    )
+    assert used == [FILE, MAIL]
+    assert router.filter(Piece("human", "mail it to Dana"), k=1) == [MAIL]
+    assert router.filter({"input": [Piece("human", "mail it to Dana")]}, k=1) == [MAIL]
+    for wrong in ({"message": []}, [{"text": "x"}], 3):
+        with pytest.raises(RequestError, match="expected"):
+            router.filter(wrong, k=1)
+
+
+def test_tools_that_only_await_are_awaited():
+    class Sender:
+        async def __call__(self, to: str, /) -> str:
+            """Sends an email"""
+            return f"sent to {to}"
+
+    router = Router([Sender()])
+    assert asyncio.run(router.acall("Sender", {"to": "Dana"})) == "sent to Dana"
+
+
+def test_one_text_is_not_taken_for_many():
+    router = Router([MAIL])
+    for call in (
+        lambda: router.select_many("mail"),
+        lambda: toolroute.rerank("q", "ab"),
+        lambda: toolroute.embed("a"),
+    ):
+        with pytest.raises(TypeError, match="found one"):
+            call()
+    assert len(toolroute.rerank("mail", (text for text in ["a", "b"]))) == 2
+    with pytest.raises(RequestError):
+        toolroute.rerank("q", ["a", "b"], k=-1)
+    assert router.learn([{"query": "write to Dana", "tools": ["send_email"]}])["tools_learned"] == 1
+    with pytest.raises(RequestError, match="empty"):
+        router.learn([("", "send_email")])
+
+
+@pytest.mark.parametrize(
+    "options", [{"exclude": None}, {"near_best": float("nan")}, {"max_cost": "cheap"}, {"k": 0}]
+)
+def test_an_error_names_its_option(options):
+    [name] = options
+    with pytest.raises(RequestError, match=name):
+        Router([MAIL]).select("mail", **options)
+
+
+def test_half_a_surrogate_pair_is_read():
+    assert Router([MAIL]).select("mail \ud83d Dana")[0].id == "send_email"
+
+
+def test_save_replaces_only_its_own_files(tmp_path):
+    router = Router([MAIL])
+    router.learn([("write to Dana", "send_email")])
+    notes = tmp_path / "notes.txt"
+    notes.write_text("important")
+    with pytest.raises(ToolrouteError):
+        router.save(notes)
+    assert notes.read_text() == "important"
+    router.save(tmp_path / "usage")
+    router.save(tmp_path / "usage")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_kept_and_what_is_empty_is_a_problem(tmp_path):
+    (tmp_path / "tools").mkdir()
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps([MAIL]))
+    assert "not kept" in Router.from_path(tools, index=tmp_path).problems[0]
+    assert "no usable tool" in Router.from_path(tmp_path / "tools").problems[0]
