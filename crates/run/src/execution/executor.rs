@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
 
 use serde::Serialize;
+use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
@@ -250,10 +251,14 @@ impl Executor {
             return (whole, None);
         }
         whole.blocks.clear();
-        let handle = self.options.kept.put(&whole.text);
         let whole_data = whole.data.take_if(|_| long_data);
+        // Of a long value beside a short text, the text says little.
+        let stored = whole_data.as_ref().filter(|_| of_chars <= most).map(Value::to_string);
+        let stored = stored.as_deref().unwrap_or(&whole.text);
+        let handle = self.options.kept.put(stored);
         if let Some(data) = &whole_data {
-            whole.data = Some(output::truncate_value(data, most, handle.as_deref()));
+            let room = if of_chars > most { most } else { most - of_chars };
+            whole.data = Some(output::truncate_value(data, room, stored, handle.as_deref()));
         }
         let shape = output::shape(&whole.text);
         let summarizer = self.summarizer.read().unwrap_or_else(PoisonError::into_inner).clone();

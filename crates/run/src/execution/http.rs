@@ -255,7 +255,7 @@ fn answer(status: StatusCode, body: &[u8]) -> Result<Output, Fault> {
     let shown: String = text.chars().take(2_000).collect();
     match status.as_u16() {
         429 | 502..=504 => return Err(Fault::after(FaultKind::Busy, format!("{status} {shown}"))),
-        500.. => return Err(Fault::after(FaultKind::Broken, format!("{status} {shown}"))),
+        500.. => return Err(Fault::after(FaultKind::ServerError, format!("{status} {shown}"))),
         _ => {}
     }
     let mut output = match serde_json::from_str::<Value>(&text) {

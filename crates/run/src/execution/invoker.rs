@@ -186,6 +186,14 @@ pub enum FaultKind {
     Missing,
     /// The server sent too many unsolicited messages and was dropped.
     Flooding,
+    /// The server answered with something that is no JSON, or no message of the protocol.
+    Unreadable,
+    /// The answer is longer than what is read.
+    TooLong,
+    /// The server answered HTTP 401 or 403.
+    Denied,
+    /// The server answered with an HTTP status of 500 to 599.
+    ServerError,
 }
 
 impl FaultKind {
@@ -194,7 +202,12 @@ impl FaultKind {
     pub fn is_transport(self) -> bool {
         matches!(
             self,
-            Self::Unreachable | Self::Broken | Self::Timeout | Self::Busy | Self::Flooding
+            Self::Unreachable
+                | Self::Broken
+                | Self::Timeout
+                | Self::Busy
+                | Self::Flooding
+                | Self::ServerError
         )
     }
 }
@@ -210,6 +223,10 @@ impl fmt::Display for FaultKind {
             Self::Refused => "refused the call",
             Self::Missing => "is no longer there",
             Self::Flooding => "was dropped: it sends more messages than are taken",
+            Self::Unreadable => "answered with something that is no valid JSON or no MCP message",
+            Self::TooLong => "gave an answer that is longer than 16 MiB, the most that is read",
+            Self::Denied => "refuses our credentials (HTTP 401 or 403)",
+            Self::ServerError => "failed inside (HTTP 500 or above)",
         })
     }
 }

@@ -158,7 +158,7 @@ impl Invoker for McpServer {
             let answered = connection.call(call).await;
             unfinished.done();
             match &answered {
-                Err(fault) if matches!(fault.kind, FaultKind::Broken | FaultKind::Flooding) => {
+                Err(fault) if is_loss(fault.kind) => {
                     self.shared.record_loss(&connection).await;
                 }
                 _ => self.shared.record_success().await,
@@ -370,6 +370,11 @@ impl ServerState {
         }
         is_there
     }
+}
+
+/// Whether a call that failed so says that the connection is gone.
+fn is_loss(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::Broken | FaultKind::Flooding | FaultKind::Unreachable)
 }
 
 /// Pauses the server for [`DROPPED_PAUSE`], because it would flood the connection again.

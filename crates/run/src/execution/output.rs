@@ -74,21 +74,29 @@ pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
         return text.to_owned();
     }
     match shape(text) {
-        Shape::Json => json::truncate(text, most, chars, handle),
+        Shape::Json => json::truncate(text, most, handle),
         Shape::Table => table::truncate(text, most, chars, handle),
         Shape::Text => text::truncate(text, most, chars, handle),
     }
 }
 
-/// Truncates a value to at most `most` characters of JSON.
-pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -> Value {
-    json::truncate_value(value, most.max(LEAST_CHARS), handle)
+/// Truncates a value to at most `most` characters of JSON. `whole` is the text that is stored under
+/// the handle.
+pub(super) fn truncate_value(
+    value: &Value,
+    most: usize,
+    whole: &str,
+    handle: Option<&str>,
+) -> Value {
+    json::truncate_value(value, most.max(LEAST_CHARS), whole, handle)
 }
 
-/// The marker that replaces missing text.
+/// The marker that replaces missing text. `shown` is the number of characters at the beginning of
+/// the stored text that are in the answer, which is the offset where the rest begins.
 fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
-    let rest =
-        handle.map_or(String::new(), |handle| format!("; the rest is under handle {handle}"));
+    let rest = handle.map_or(String::new(), |handle| {
+        format!("; the rest is under handle {handle} from offset {shown}")
+    });
     format!("[truncated: {shown} of {chars} characters{rest}]")
 }
 

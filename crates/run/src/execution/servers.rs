@@ -299,7 +299,10 @@ fn program(raw: &RawEntry, expand: &mut Expand<'_>) -> Result<Program, String> {
 fn remote(raw: &RawEntry, needs_url: bool, expand: &mut Expand<'_>) -> Result<Remote, String> {
     let url = raw.url.as_deref().map(|url| expand.text(url)).unwrap_or_default();
     let is_url = url.starts_with("http://") || url.starts_with("https://");
-    if !is_url && (needs_url || !url.is_empty()) {
+    if url.is_empty() && needs_url {
+        return Err("expected a `command` that starts the server, or its `url`".to_owned());
+    }
+    if !is_url && !url.is_empty() {
         return Err(format!("expected a `url` with http:// or https://, found `{url}`"));
     }
     let headers = raw.headers.iter();

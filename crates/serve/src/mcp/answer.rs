@@ -99,10 +99,10 @@ const LEFT_OUT: &str = "left out: it is too long";
 
 /// The texts that replace structured content.
 fn instead(answer: &Answer) -> impl Iterator<Item = String> {
-    let text = answer.output.text.trim_start();
-    // The text is usually the same value, truncated as well.
-    let is_there = text.starts_with(['{', '[']);
-    let beginning = answer.output.data.as_ref().filter(|_| !is_there).map(ToString::to_string);
+    // A long text is usually the same value, or the text in it, and fills the limit by itself.
+    let chars = answer.output.text.chars().count();
+    let is_short = answer.truncation.as_ref().is_some_and(|cut| cut.of_chars == chars);
+    let beginning = answer.output.data.as_ref().filter(|_| is_short).map(ToString::to_string);
     [format!("[the structured content is {LEFT_OUT}]")].into_iter().chain(beginning)
 }
 

@@ -209,8 +209,8 @@ impl GatewayState {
         Some(match nearest.is_empty() {
             _ if is_unread => unread.into(),
             _ if found.selection.no_tools == Some(NoTools::EmptyCatalog) => {
-                "There is no tool here to choose from: no server has listed any. Asking with other \
-                 words does not help."
+                "There is no tool here to choose from: no server has listed one that is allowed \
+                 (`--allow`, `--deny`, `--read-only`). Asking with other words does not help."
                     .into()
             }
             _ if found.selection.no_tools == Some(NoTools::Filtered) => {

@@ -3,7 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::{Router, middleware};
+use axum::Router;
+use axum::extract::{Path, Request};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::any;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -70,7 +75,22 @@ pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<
         let gateway = GatewayOptions { profile, ..options.gateway.clone() };
         router = router.route_service(&format!("/mcp/{name}"), endpoint(gateway)?);
     }
-    Ok(router)
+    let current = Arc::clone(current);
+    let unknown = async move |Path(name): Path<String>| {
+        let error = current().profile(Some(&name)).err();
+        (StatusCode::NOT_FOUND, error.map_or(String::new(), |error| error.to_string()))
+    };
+    Ok(router.route("/mcp/{name}", any(unknown)).layer(middleware::from_fn(end_without_content)))
+}
+
+/// Answers the end of a session with 204 instead of 202, which the SDK of Python takes for a failure.
+async fn end_without_content(request: Request, next: Next) -> Response {
+    let is_end = request.method() == Method::DELETE;
+    let mut response = next.run(request).await;
+    if is_end && response.status() == StatusCode::ACCEPTED {
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
 }
 
 /// Creates the gateways of one profile. Their shared state is created once for each service.

@@ -8,7 +8,7 @@ use toolroute_catalog::{Tool, ToolId};
 use super::definition::Definition;
 use super::meta::READ_MORE;
 use super::{Expose, Gateway, GatewayState};
-use crate::{Error, FindRequest, Service};
+use crate::{Error, FindRequest, Service, Status};
 
 /// The default number of tools of [`Expose::Selected`].
 pub const SELECTED: usize = 10;
@@ -75,7 +75,10 @@ impl GatewayState {
         for id in &profile.pinned {
             match self.service.describe(id, self.profile.as_deref()) {
                 Ok(tool) => tools.push(tool),
-                Err(error) => tracing::debug!(%error, "a pinned tool is not there"),
+                Err(error) if self.is_settled() => {
+                    tracing::warn!(%error, "a pinned tool is not listed");
+                }
+                Err(_) => {}
             }
         }
         if self.expose == Expose::Selected {
@@ -88,6 +91,11 @@ impl GatewayState {
             }
         }
         Ok(without_doubles(tools))
+    }
+
+    /// Whether no server can still list its tools.
+    fn is_settled(&self) -> bool {
+        self.service.servers().iter().all(|server| server.status != Status::Starting)
     }
 
     /// The best tools for the profile's query. Without a query, all tools in the order of the

@@ -171,10 +171,15 @@ fn retry_condition(result: &Result<Output, Fault>) -> Option<RetryOn> {
         Ok(output) => output.is_error.then_some(RetryOn::Error),
         Err(fault) => match fault.kind {
             FaultKind::Unreachable => Some(RetryOn::Unreachable),
-            FaultKind::Broken => Some(RetryOn::Broken),
+            FaultKind::Broken | FaultKind::ServerError => Some(RetryOn::Broken),
             FaultKind::Busy => Some(RetryOn::Busy),
             FaultKind::Timeout => Some(RetryOn::Timeout),
-            FaultKind::Refused | FaultKind::Missing | FaultKind::Flooding => None,
+            FaultKind::Refused
+            | FaultKind::Missing
+            | FaultKind::Flooding
+            | FaultKind::Unreadable
+            | FaultKind::TooLong
+            | FaultKind::Denied => None,
         },
     }
 }
@@ -184,7 +189,8 @@ fn retry_condition(result: &Result<Output, Fault>) -> Option<RetryOn> {
 /// would wait twice, nor is a call that has broken the connection twice, because that disturbs the
 /// server's other tools.
 fn may_retry(tool: &Tool, fault: &Fault, tries: u32) -> bool {
-    let breaks_it = fault.kind == FaultKind::Broken && fault.reached && tries > 1;
+    let is_broken = matches!(fault.kind, FaultKind::Broken | FaultKind::ServerError);
+    let breaks_it = is_broken && fault.reached && tries > 1;
     let is_worth_it = !matches!(fault.kind, FaultKind::Timeout | FaultKind::Flooding);
     let on_the_way = fault.kind.is_transport() && is_worth_it;
     on_the_way && !breaks_it && (!fault.reached || tool.effects().idempotent)

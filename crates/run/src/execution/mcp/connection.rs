@@ -1,6 +1,5 @@
 //! A connection to an MCP server, over the pipes of a process or over HTTP.
 
-use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,9 +15,7 @@ use rmcp::service::{
     RoleClient, RunningService, ServiceError,
 };
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransportConfig, StreamableHttpError,
-};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
@@ -181,18 +178,25 @@ impl Connection {
         let mut tools = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..MOST_PAGES {
-            let page = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let request = ListToolsRequest::with_param(page);
             let asked = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await;
             let listed = asked.map_err(|error| self.with_stderr_tail(translate::fault(&error)))?;
             let mut listed = value_of(listed);
-            if let Value::Array(page) = listed["tools"].take() {
-                tools.extend(page);
-            }
-            cursor = listed["nextCursor"].as_str().map(str::to_owned);
-            if cursor.is_none() || tools.len() > MOST_TOOLS {
+            let Value::Array(page) = listed["tools"].take() else {
+                let said = "its answer to tools/list has no list `tools`";
+                return Err(Fault::after(FaultKind::Unreadable, said));
+            };
+            tools.extend(page);
+            let next = listed["nextCursor"].as_str().map(str::to_owned);
+            if next.is_none() || tools.len() > MOST_TOOLS {
                 break;
             }
+            if next == cursor {
+                tracing::warn!("a server's list of tools repeats its cursor; it is ended there");
+                break;
+            }
+            cursor = next;
         }
         tools.truncate(MOST_TOOLS);
         Ok(tools)
@@ -327,28 +331,12 @@ fn connect_fault(
     }
     let said = match error {
         // The error's own text names internal types.
-        ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
+        ClientInitializeError::TransportError { error, .. } => {
+            translate::with_causes(error.error.as_ref())
+        }
         other => other.to_string(),
     };
     with_stderr(format!("no handshake: {said}"), words).into()
-}
-
-fn cause_of<'a>(error: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    (**error).source()
-}
-
-/// Returns the text of an error with its sources, without repetitions.
-fn with_causes(error: &(dyn Error + 'static)) -> String {
-    // The HTTP client's error is part of the text and not a source.
-    let first: Option<&(dyn Error + 'static)> = match error.downcast_ref() {
-        Some(StreamableHttpError::<client::HttpError>::Client(error)) => error.source(),
-        _ => error.source(),
-    };
-    let causes = std::iter::successors(first, cause_of);
-    causes.fold(error.to_string(), |said, cause| match cause.to_string() {
-        known if said.contains(&known) => said,
-        new => format!("{said}: {new}"),
-    })
 }
 
 fn with_stderr(said: String, words: &StderrTail) -> String {

@@ -1,14 +1,18 @@
-//! Reads a program's output by lines, and replaces an answer that is too long with an error.
+//! Reads the messages of a program, one on each line.
 //!
-//! rmcp drops a line beyond its limit, and the caller would wait until the timeout. Here such a
-//! line is cut off, and its request is answered with an error.
+//! rmcp ignores a line that is too long or that it cannot parse, and the caller would wait until the
+//! timeout. Here the request of such a line is answered with an error.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::LazyLock;
 
-use serde_json::{Value, json};
-use tokio::io::{AsyncRead, ReadBuf};
+use regex::bytes::{Captures, Regex};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::{RoleClient, RxJsonRpcMessage};
+use serde::Deserialize as _;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+
+type Message = RxJsonRpcMessage<RoleClient>;
 
 /// The longest line in bytes: the limit of rmcp's `AsyncRwTransport` (`DEFAULT_MAX_LINE_LENGTH`).
 const MOST: usize = 16 << 20;
@@ -17,153 +21,165 @@ const MOST: usize = 16 << 20;
 /// first or last member.
 const SEARCHED_BYTES: usize = 256;
 
-/// A reader that replaces lines that are too long.
+/// The codes of the errors that replace answers. JSON-RPC leaves them to applications.
+pub(super) const TOO_LONG: ErrorCode = ErrorCode(-39_001);
+pub(super) const UNREADABLE: ErrorCode = ErrorCode(-39_002);
+
+/// The messages of a program.
 pub(super) struct Lines<R> {
-    input: R,
+    input: BufReader<R>,
     most: usize,
-    /// The output, of which the first `passed` bytes were already returned to the reader.
-    ready: Vec<u8>,
-    passed: usize,
-    /// The length of the current line so far, in bytes.
-    length: usize,
-    first: Vec<u8>,
-    /// The latest bytes of a line that is being skipped.
-    last: Vec<u8>,
-    /// `Some` while a line is skipped: whether its request has already received an error.
-    dropped: Option<bool>,
-    /// Whether the request of a skipped answer is unknown, so that all pending requests must fail.
-    is_broken: bool,
+    line: Line,
 }
 
-impl<R> Lines<R> {
+impl<R: AsyncRead + Unpin> Lines<R> {
     pub fn new(input: R) -> Self {
         Self::within(input, MOST)
     }
 
     fn within(input: R, most: usize) -> Self {
-        Self {
-            input,
-            most,
-            ready: Vec::new(),
-            passed: 0,
-            length: 0,
-            first: Vec::new(),
-            last: Vec::new(),
-            dropped: None,
-            is_broken: false,
-        }
+        Self { input: BufReader::new(input), most, line: Line::default() }
     }
 
-    fn take_in(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            match self.dropped {
-                None => self.add(piece),
-                Some(_) => self.skip(piece),
-            }
-            if piece.ends_with(b"\n") {
-                self.end();
-            }
-        }
-    }
-
-    fn add(&mut self, piece: &[u8]) {
-        self.length += piece.len();
-        let room = SEARCHED_BYTES.saturating_sub(self.first.len()).min(piece.len());
-        self.first.extend_from_slice(&piece[..room]);
-        if self.length <= self.most {
-            self.ready.extend_from_slice(piece);
-            return;
-        }
-        // The part that was passed on is not valid JSON, so it is not taken for a message.
-        self.ready.push(b'\n');
-        let id = first_id(&self.first);
-        self.dropped = Some(id.is_some());
-        self.refuse(id);
-        self.skip(piece);
-    }
-
-    fn skip(&mut self, piece: &[u8]) {
-        self.last.extend_from_slice(&piece[piece.len().saturating_sub(SEARCHED_BYTES)..]);
-        let excess = self.last.len().saturating_sub(SEARCHED_BYTES);
-        self.last.drain(..excess);
-    }
-
-    fn end(&mut self) {
-        if self.dropped.take() == Some(false) {
-            let id = last_id(&self.last);
-            self.is_broken |= id.is_none();
-            self.refuse(id);
-        }
-        self.length = 0;
-        self.first.clear();
-        self.last.clear();
-    }
-
-    fn refuse(&mut self, id: Option<Value>) {
-        let Some(id) = id else { return };
-        let said = format!(
-            "the answer is longer than {} MiB, the most that is taken; ask for less at once",
-            self.most >> 20
-        );
-        let error =
-            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32_603, "message": said}});
-        self.ready.extend_from_slice(error.to_string().as_bytes());
-        self.ready.push(b'\n');
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        out: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        const CHUNK: usize = 16 << 10;
-        let lines = self.get_mut();
-        while lines.passed == lines.ready.len() {
-            if lines.is_broken {
+    /// The next message, or `None` at the end. A caller may stop waiting and lose nothing, because
+    /// no bytes are taken while this waits.
+    pub async fn next(&mut self) -> Option<Message> {
+        loop {
+            if self.line.is_broken {
                 tracing::warn!(
                     "a server's answer was too long, and did not say to what; it is ended"
                 );
-                return Poll::Ready(Ok(()));
+                return None;
             }
-            lines.ready.clear();
-            lines.passed = 0;
-            let mut chunk = [std::mem::MaybeUninit::uninit(); CHUNK];
-            let mut chunk = ReadBuf::uninit(&mut chunk);
-            ready!(Pin::new(&mut lines.input).poll_read(context, &mut chunk))?;
-            if chunk.filled().is_empty() {
-                return Poll::Ready(Ok(()));
+            let piece = self.input.fill_buf().await.ok().filter(|piece| !piece.is_empty())?;
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(piece.len(), |end| end + 1);
+            let message = self.line.add(&piece[..taken], self.most);
+            self.input.consume(taken);
+            if message.is_some() {
+                return message;
             }
-            lines.take_in(chunk.filled());
         }
-        let rest = &lines.ready[lines.passed..];
-        let part = &rest[..rest.len().min(out.remaining())];
-        out.put_slice(part);
-        lines.passed += part.len();
-        Poll::Ready(Ok(()))
     }
 }
 
-/// Returns the `id` at the beginning of a message, if only scalar members precede it.
-fn first_id(text: &[u8]) -> Option<Value> {
-    let text = String::from_utf8_lossy(text);
-    let mut rest = text.trim_start().strip_prefix('{')?;
-    loop {
-        let (key, after) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
-        let after = after.trim_start().strip_prefix(':')?.trim_start();
-        // A nested value may contain an `id` of its own.
-        let end =
-            after.find([',', '{', '[', '}']).filter(|end| after[*end..].starts_with([',', '}']))?;
-        if key == "id" {
-            return id_of(&after[..end]);
+/// The current line.
+#[derive(Default)]
+struct Line {
+    /// Its bytes so far; of a line that is too long, only the latest.
+    bytes: Vec<u8>,
+    /// `Some` while the rest of a line that is too long is skipped: whether its request has already
+    /// received an error.
+    refused: Option<bool>,
+    /// Whether the request of a skipped answer is unknown, so that all pending requests must fail.
+    is_broken: bool,
+}
+
+impl Line {
+    /// Adds a part of the line, of which only the last ends with a line feed.
+    fn add(&mut self, piece: &[u8], most: usize) -> Option<Message> {
+        self.bytes.extend_from_slice(piece);
+        let is_end = piece.ends_with(b"\n");
+        let mut id = None;
+        if self.refused.is_none() {
+            if self.bytes.len() <= most {
+                let message = if is_end { parse(&self.bytes) } else { return None };
+                self.bytes.clear();
+                return message;
+            }
+            id = first_id(&self.bytes);
+            self.refused = Some(id.is_some());
         }
-        rest = &after[end + 1..];
+        self.bytes = last_bytes(&self.bytes).to_vec();
+        if is_end {
+            if self.refused.take() == Some(false) {
+                id = last_id(&self.bytes);
+                self.is_broken = id.is_none();
+            }
+            self.bytes.clear();
+        }
+        let said =
+            || format!("the answer is longer than {} MiB, the most that is taken", most >> 20);
+        id.map(|id| error(id, TOO_LONG, said()))
     }
+}
+
+fn last_bytes(line: &[u8]) -> &[u8] {
+    &line[line.len().saturating_sub(SEARCHED_BYTES)..]
+}
+
+fn error(id: RequestId, code: ErrorCode, said: String) -> Message {
+    JsonRpcMessage::error(ErrorData::new(code, said, None), Some(id))
+}
+
+/// Reads a line; `None` if it is no message and answers no request, such as a line of a log.
+fn parse(line: &[u8]) -> Option<Message> {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return None;
+    }
+    let fault = match serde_json::from_slice(line) {
+        Ok(message) => return Some(message),
+        Err(fault) => fault,
+    };
+    if let Ok(message) = serde_json::from_slice(&without_lone_surrogates(line)) {
+        return Some(message);
+    }
+    tracing::debug!(%fault, "a line of a server is no message");
+    let id = match serde_json::from_slice::<Value>(line) {
+        Ok(value) if value.get("method").is_some() => None,
+        // A line of a log may be JSON too, and have an `id`.
+        Ok(value) if !["jsonrpc", "result"].iter().any(|key| value.get(key).is_some()) => None,
+        Ok(value) => RequestId::deserialize(value.get("id")?).ok(),
+        Err(_) => first_id(line).or_else(|| last_id(last_bytes(line))),
+    };
+    id.map(|id| error(id, UNREADABLE, fault.to_string()))
+}
+
+/// Replaces halves of surrogate pairs, which programs write that cut a text within a character. JSON
+/// allows them, and no text can hold them.
+fn without_lone_surrogates(line: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+    // Each escape is matched as a whole, so that `\\ud83d` is not taken for one.
+    static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i-u)(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|(\\ud[89a-f][0-9a-f]{2})|\\.",
+        )
+        .expect("the pattern is fixed and compiles. This is a bug.")
+    });
+    ESCAPES.replace_all(line, |found: &Captures<'_>| match found.get(2) {
+        Some(_) => br"\ufffd".to_vec(),
+        None => found[0].to_vec(),
+    })
+}
+
+/// Returns the `id` at the beginning of an answer, if only scalar members precede it.
+fn first_id(line: &[u8]) -> Option<RequestId> {
+    let text = String::from_utf8_lossy(&line[..line.len().min(SEARCHED_BYTES)]);
+    let mut rest = text.trim_start().strip_prefix('{')?;
+    let mut id = None;
+    // A nested value may contain an `id` of its own.
+    while let Some((name, value, after)) = scalar_member(rest) {
+        match name {
+            // A request of the server, whose id is another.
+            "method" => return None,
+            "id" => id = id_of(value),
+            _ => {}
+        }
+        rest = after;
+    }
+    id
+}
+
+/// Splits a first member with a scalar value off: its name, its value and what follows it.
+fn scalar_member(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, after) = text.trim_start().strip_prefix('"')?.split_once('"')?;
+    let after = after.trim_start().strip_prefix(':')?.trim_start();
+    let end = after.find([',', '{', '[', '}'])?;
+    after[end..].starts_with([',', '}']).then(|| (name, &after[..end], &after[end + 1..]))
 }
 
 /// Returns the `id` at the end of a message, if it is the last member or only `jsonrpc` follows it.
-fn last_id(text: &[u8]) -> Option<Value> {
+fn last_id(text: &[u8]) -> Option<RequestId> {
     let text = String::from_utf8_lossy(text);
     let rest = text.trim_end().strip_suffix('}')?;
     let (_, after) = rest.rsplit_once("\"id\"")?;
@@ -173,27 +189,30 @@ fn last_id(text: &[u8]) -> Option<Value> {
     if is_last && !others.contains(['{', '}']) { id_of(id) } else { None }
 }
 
-fn id_of(text: &str) -> Option<Value> {
-    let id: Value = serde_json::from_str(text.trim()).ok()?;
-    (id.is_number() || id.is_string()).then_some(id)
+fn id_of(text: &str) -> Option<RequestId> {
+    serde_json::from_str(text.trim()).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt as _;
+    use serde_json::json;
 
     use super::*;
 
     async fn read(text: &str) -> Vec<Value> {
-        let mut out = String::new();
-        Lines::within(text.as_bytes(), 1_000).read_to_string(&mut out).await.unwrap();
-        out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        let mut lines = Lines::within(text.as_bytes(), 1_000);
+        let mut read = Vec::new();
+        while let Some(message) = lines.next().await {
+            read.push(serde_json::to_value(message).unwrap());
+        }
+        read
     }
+
+    const AFTER: &str = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
 
     #[tokio::test]
     async fn an_answer_that_is_too_long_is_an_error_of_its_request() {
         let long = "x".repeat(5_000);
-        let after = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
         for line in [
             format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"id":1,"text":"{long}"}}}}"#),
             format!(r#"{{ "id" : 7, "result": "{long}"}}"#),
@@ -202,10 +221,10 @@ mod tests {
             ),
             format!(r#"{{"result":{{"text":"{long}"}}, "id": 7, "jsonrpc": "2.0"}} "#),
         ] {
-            let read = read(&format!("{line}\n{after}\n")).await;
+            let read = read(&format!("{line}\n{AFTER}\n")).await;
             assert_eq!(read.len(), 2, "{read:?}");
             assert_eq!((&read[0]["id"], &read[1]["id"]), (&json!(7), &json!(8)));
-            assert!(read[0]["error"]["message"].as_str().unwrap().contains("ask for less"));
+            assert_eq!(read[0]["error"]["code"], TOO_LONG.0);
         }
     }
 
@@ -213,11 +232,39 @@ mod tests {
     async fn where_nobody_knows_to_what_it_was_the_end_has_come() {
         let long = "x".repeat(5_000);
         let line = format!(r#"{{"result":{{"id":7}},"id":7,"more":{{"x":"{long}"}}}}"#);
-        let after = r#"{"jsonrpc":"2.0","id":8,"result":{}}"#;
-        assert_eq!(read(&format!("{after}\n")).await.len(), 1);
+        assert_eq!(read(&format!("{AFTER}\n")).await.len(), 1);
         let read =
-            read(&format!("{{\"result\":{line},\"x\":{line}}}\n{}{after}\n", " ".repeat(20_000)))
+            read(&format!("{{\"result\":{line},\"x\":{line}}}\n{}{AFTER}\n", " ".repeat(20_000)))
                 .await;
         assert_eq!(read, [] as [Value; 0]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_is_an_error_of_its_request() {
+        let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
+        for line in [
+            r#"{"jsonrpc":"2.0","id":7,"result":{"t":NaN}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"t":1e400}}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]"#,
+            r#"{"result":{"t":NaN},"jsonrpc":"2.0","id":7}"#,
+            r#"{"result":{"id":3},"id":7}"#,
+            &format!(r#"{{"jsonrpc":"2.0","id":7,"result":{deep}}}"#),
+        ] {
+            let read = read(&format!("{line}\nINFO ready\n{{\"id\":7}}\n[]\n\n{AFTER}\n")).await;
+            let ids: Vec<&Value> = read.iter().map(|message| &message["id"]).collect();
+            assert_eq!(ids, [7, 8], "{line}: {read:?}");
+            assert_eq!(read[0]["error"]["code"], UNREADABLE.0);
+        }
+        let asked =
+            r#"{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{"t":NaN}}"#;
+        assert_eq!(read(&format!("{asked}\n{AFTER}\n")).await.len(), 1, "its own request");
+    }
+
+    #[tokio::test]
+    async fn half_a_character_is_replaced_and_a_whole_one_stays() {
+        let line =
+            r#"{"jsonrpc":"2.0","id":7,"result":{"t":"\ud83d \ud83d\ude00 \\ud83d \ude00"}}"#;
+        let read = read(&format!("{line}\n")).await;
+        assert_eq!(read[0]["result"]["t"], "\u{fffd} \u{1f600} \\ud83d \u{fffd}");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::Empty;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::super::servers::Program;
@@ -19,7 +20,9 @@ const LONGEST_END: Duration = Duration::from_secs(3);
 /// A server's process and its pipes.
 pub(super) struct Pipes {
     child: Child,
-    lines: AsyncRwTransport<RoleClient, Lines<ChildStdout>, ChildStdin>,
+    output: Lines<ChildStdout>,
+    /// Only writes.
+    input: AsyncRwTransport<RoleClient, Empty, ChildStdin>,
 }
 
 impl Pipes {
@@ -32,8 +35,8 @@ impl Pipes {
         let pipes = child.stdout().take().zip(child.stdin().take());
         let (stdout, stdin) = pipes.ok_or_else(|| io::Error::other("it has no pipes"))?;
         let stderr = child.stderr().take();
-        let lines = AsyncRwTransport::new_client(Lines::new(stdout), stdin);
-        Ok((Self { child, lines }, stderr, lease))
+        let input = AsyncRwTransport::new_client(tokio::io::empty(), stdin);
+        Ok((Self { child, output: Lines::new(stdout), input }, stderr, lease))
     }
 }
 
@@ -44,16 +47,16 @@ impl Transport<RoleClient> for Pipes {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.lines.send(item)
+        self.input.send(item)
     }
 
     fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
-        self.lines.receive()
+        self.output.next()
     }
 
     /// Closes the server's input, which asks it to exit, and kills it after a grace period.
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.lines.close().await?;
+        self.input.close().await?;
         if tokio::time::timeout(LONGEST_END, self.child.wait()).await.is_err() {
             Box::into_pin(self.child.kill()).await?;
         }

@@ -1,11 +1,16 @@
 //! Conversion of MCP results.
 
+use std::error::Error;
+
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ResourceContents, ServerResult};
 use rmcp::service::ServiceError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use super::super::client;
 use super::super::invoker::{Attachment, Fault, FaultKind, Output};
+use super::lines;
 
 /// Converts the answer to `tools/call`.
 pub(super) fn output(answered: Result<ServerResult, ServiceError>) -> Result<Output, Fault> {
@@ -19,22 +24,83 @@ pub(super) fn output(answered: Result<ServerResult, ServiceError>) -> Result<Out
         }
         Ok(ServerResult::CustomResult(result)) => of_unknown(result.0),
         Ok(_) => Err(Fault::after(FaultKind::Broken, "an answer that is no tool result")),
+        Err(ServiceError::McpError(said)) if is_of_tool(said.code) => {
+            // Servers report bad arguments and failures either so or by `isError`.
+            let text = format!("MCP error {}: {}", said.code.0, said.message);
+            Ok(Output { is_error: true, ..Output::text(text) })
+        }
         Err(error) => Err(fault(&error)),
     }
 }
+
+/// Whether an error of the protocol is what a tool says: not of a tool that is missing, nor one of
+/// ours that replaces an answer.
+fn is_of_tool(code: ErrorCode) -> bool {
+    ![ErrorCode::METHOD_NOT_FOUND, lines::TOO_LONG, lines::UNREADABLE].contains(&code)
+}
+
+/// The most characters of a server's error message.
+const MOST_CHARS: usize = 1_000;
 
 pub(super) fn fault(error: &ServiceError) -> Fault {
     match error {
         ServiceError::McpError(said) => {
             let kind = match said.code {
                 ErrorCode::METHOD_NOT_FOUND => FaultKind::Missing,
+                lines::TOO_LONG => FaultKind::TooLong,
+                lines::UNREADABLE => FaultKind::Unreadable,
                 _ => FaultKind::Refused,
             };
-            Fault::after(kind, format!("{} {}", said.code.0, said.message))
+            Fault::after(kind, format!("{} {:.MOST_CHARS$}", said.code.0, said.message))
         }
         ServiceError::Timeout { .. } => Fault::after(FaultKind::Timeout, error),
+        ServiceError::TransportSend(error) => not_sent(error.error.as_ref()),
         error => Fault::after(FaultKind::Broken, error),
     }
+}
+
+/// The fault of a request that a transport could not send, or whose HTTP answer is no message.
+fn not_sent(error: &(dyn Error + Send + Sync + 'static)) -> Fault {
+    use StreamableHttpError as Http;
+    let after = |kind| Fault::after(kind, with_causes(error));
+    match error.downcast_ref::<Http<client::HttpError>>() {
+        Some(Http::AuthRequired(_) | Http::InsufficientScope(_)) => after(FaultKind::Denied),
+        Some(Http::HttpStatus(answer)) => match answer.status {
+            429 | 502..=504 => after(FaultKind::Busy),
+            _ => after(FaultKind::ServerError),
+        },
+        Some(Http::ResponseBodyTooLarge { .. }) => after(FaultKind::TooLong),
+        Some(Http::UnexpectedContentType(_) | Http::Deserialize(_)) => after(FaultKind::Unreadable),
+        Some(Http::UnexpectedServerResponse(said)) => after(match said.as_ref() {
+            said if said.starts_with("HTTP 401") || said.starts_with("HTTP 403") => {
+                FaultKind::Denied
+            }
+            said if said.starts_with("HTTP ") => FaultKind::Refused,
+            _ => FaultKind::Unreadable,
+        }),
+        Some(Http::Client(error)) if error.is_connect() => {
+            Fault::before(FaultKind::Unreachable, with_causes(error))
+        }
+        _ => after(FaultKind::Broken),
+    }
+}
+
+fn cause_of<'a>(error: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    (**error).source()
+}
+
+/// Returns the text of an error with its sources, without repetitions.
+pub(super) fn with_causes(error: &(dyn Error + 'static)) -> String {
+    // The HTTP client's error is part of the text and not a source.
+    let first: Option<&(dyn Error + 'static)> = match error.downcast_ref() {
+        Some(StreamableHttpError::<client::HttpError>::Client(error)) => error.source(),
+        _ => error.source(),
+    };
+    let causes = std::iter::successors(first, cause_of);
+    causes.fold(error.to_string(), |said, cause| match cause.to_string() {
+        known if said.contains(&known) => said,
+        new => format!("{said}: {new}"),
+    })
 }
 
 /// Converts a result that rmcp cannot parse, usually a tool result with a content block of a newer

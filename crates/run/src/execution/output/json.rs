@@ -7,25 +7,38 @@ use super::{first_chars, marker};
 /// The member, or the last item, that states what is missing.
 const MARK: &str = "_truncated";
 
-pub(super) fn truncate(text: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
+pub(super) fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
     // `shape` has parsed it, but without building the value.
     let value: Value = serde_json::from_str(text).unwrap_or_default();
-    truncate_to_fit(&value, most, chars, handle).to_string()
-}
-
-pub(super) fn truncate_value(value: &Value, most: usize, handle: Option<&str>) -> Value {
-    let chars = value.to_string().chars().count();
-    if chars <= most { value.clone() } else { truncate_to_fit(value, most, chars, handle) }
+    truncate_value(&value, most, text, handle).to_string()
 }
 
 /// Truncates a value by the largest cut that fits. Lists and texts are shortened from their ends
 /// first and nesting depth last, because the important parts of an answer are near its top.
-fn truncate_to_fit(value: &Value, most: usize, chars: usize, handle: Option<&str>) -> Value {
-    let said = json!(marker(most, chars, handle));
-    let fits = |cut: &Value| cut.to_string().chars().count() <= most;
-    let mut cuts = Cut::descending(most);
-    let shrunk = cuts.find_map(|cut| Some(cut.with_mark(value, &said)).filter(fits));
-    shrunk.unwrap_or_else(|| json!({ MARK: said }))
+pub(super) fn truncate_value(
+    value: &Value,
+    most: usize,
+    whole: &str,
+    handle: Option<&str>,
+) -> Value {
+    let chars = whole.chars().count();
+    // The longest marker.
+    let said = json!(marker(chars, chars, handle));
+    let fits = |cut: &Cut| cut.with_mark(value, &said).to_string().chars().count() <= most;
+    match Cut::descending(most).find(fits) {
+        Some(cut) => {
+            let shown = common_chars(whole, &cut.value(value, cut.depth).to_string());
+            cut.with_mark(value, &json!(marker(shown, chars, handle)))
+        }
+        None => json!({ MARK: marker(0, chars, handle) }),
+    }
+}
+
+/// The characters at the beginning of the whole text that a cut has too, so that no part is lost for
+/// who reads on after them. Spaces do not count, because the whole text may be indented.
+fn common_chars(whole: &str, cut: &str) -> usize {
+    let mut cut = cut.chars().filter(|c| !c.is_ascii_whitespace());
+    whole.chars().take_while(|c| c.is_ascii_whitespace() || cut.next() == Some(*c)).count()
 }
 
 /// How much of a value is kept.

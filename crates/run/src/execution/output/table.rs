@@ -27,16 +27,16 @@ pub(super) fn header_lines(text: &str) -> Option<usize> {
 pub(super) fn truncate(whole: &str, most: usize, chars: usize, handle: Option<&str>) -> String {
     let header = header_lines(whole).unwrap_or(1);
     let rows = whole.lines().count().saturating_sub(header);
-    let said = |kept: usize| format!("{} {} of {rows} rows", marker(most, chars, handle), kept);
-    let room = most.saturating_sub(said(rows).chars().count() + 1);
+    let said =
+        |used: usize, kept: usize| format!("{} {kept} of {rows} rows", marker(used, chars, handle));
+    let room = most.saturating_sub(said(chars, rows).chars().count());
     let (mut kept, mut used, mut lines) = (String::new(), 0, 0);
-    for line in whole.lines() {
-        let length = line.chars().count() + 1;
+    for line in whole.split_inclusive('\n') {
+        let length = line.chars().count();
         if used + length > room {
             break;
         }
         kept.push_str(line);
-        kept.push('\n');
         used += length;
         lines += 1;
     }
@@ -44,5 +44,5 @@ pub(super) fn truncate(whole: &str, most: usize, chars: usize, handle: Option<&s
         // If the header does not fit, the text is truncated like prose.
         return text::truncate(whole, most, chars, handle);
     }
-    kept + &said(lines - header)
+    kept + &said(used, lines - header)
 }

@@ -23,6 +23,31 @@ fn json_keeps_its_beginning_and_says_what_is_missing() {
     assert!(cut.chars().count() <= 2_000 && cut.len() > 900, "{}", cut.len());
 }
 
+/// Where a cut text says that its rest begins.
+fn rest_of(cut: &str) -> usize {
+    let (_, after) = cut.split_once(" from offset ").unwrap_or_else(|| panic!("{cut}"));
+    after.split(']').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn who_reads_on_from_the_marker_loses_no_row_and_gets_few_twice() {
+    let rows: Vec<Value> = (0..300).map(|id| json!({"id": id, "name": "ä name"})).collect();
+    let indented = serde_json::to_string_pretty(&rows).unwrap();
+    let table: String = (0..300).map(|row| format!("{row},value {row}\r\n")).collect();
+    for whole in [json!(rows).to_string(), indented, table] {
+        let cut = truncate(&whole, 1_000, Some("abc"));
+        let rest: String = whole.chars().skip(rest_of(&cut)).collect();
+        let has = |text: &str, row: usize| {
+            let rows =
+                [format!("\"id\":{row},"), format!("\"id\": {row},"), format!("\n{row},value")];
+            rows.iter().any(|row| format!("\n{text}").contains(row))
+        };
+        let next = (0..300).find(|row| has(&rest, *row));
+        let next = next.unwrap();
+        assert!(next > 10 && has(&cut, next - 1) && !has(&cut, next), "{next}: {cut}");
+    }
+}
+
 #[test]
 fn a_table_keeps_its_header_and_whole_rows() {
     let rows: String = (0..300).map(|row| format!("| {row} | value {row} |\n")).collect();
@@ -119,7 +144,7 @@ proptest! {
         if value.is_array() || value.is_object() {
             prop_assert!(serde_json::from_str::<Value>(&cut).is_ok(), "{cut}");
         }
-        let value = truncate_value(&value, most, None);
+        let value = truncate_value(&value, most, &value.to_string(), None);
         prop_assert!(value.to_string().chars().count() <= most.max(LEAST_CHARS));
     }
 
