@@ -234,6 +234,49 @@ fn an_answer_that_is_too_long_is_told_at_once() {
     }
 }
 
+#[test]
+fn an_answer_that_cannot_be_read_and_an_error_are_told_at_once_and_as_they_are() {
+    let call = |mode: &[&str]| {
+        let sandbox = Sandbox::new();
+        let servers = servers(&sandbox, mode);
+        let mut command = sandbox.toolroute();
+        command.args(["call", "hostile__greet_person", "--timeout", "3600", "--servers", &servers]);
+        let command = command.env("XDG_STATE_HOME", sandbox.path("state"));
+        let output = command.timeout(Duration::from_secs(60)).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.success(), said)
+    };
+    for text in ["NaN", "1e400", r#"{"content":"#] {
+        let (is_well, said) = call(&["raw", text]);
+        assert!(!is_well && said.contains("no valid JSON"), "{text}: {said}");
+    }
+    // Half of a character that was cut costs itself alone.
+    let (is_well, said) = call(&["raw", r#"{"content":[{"type":"text","text":"well \ud83d"}]}"#]);
+    assert!(is_well && said.contains("well \u{fffd}"), "{said}");
+    let (is_well, said) = call(&["error", "-32602"]);
+    assert!(
+        !is_well && said.contains("could not use the input") && !said.contains("anew"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_list_without_tools_is_no_sound_server() {
+    for list in [r#"{"tools": "nope"}"#, "{}"] {
+        let sandbox = Sandbox::new();
+        let servers = servers(&sandbox, &["list", list]);
+        let mut doctor = sandbox.toolroute();
+        doctor.args(["doctor", "--model", "static", "--wait", "30", "--servers", &servers]);
+        let output = doctor.env("XDG_DATA_HOME", sandbox.path("data")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("has no list `tools`") && said.contains("`honest` answers"),
+            "{said}"
+        );
+    }
+}
+
 /// A server that kills whoever starts it is there at the earliest moment at which that can happen.
 #[cfg(target_os = "linux")]
 #[test]

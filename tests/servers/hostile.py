@@ -2,7 +2,8 @@
 
 Lists: bomb (schemas that unfold without end), deep LEVELS (a schema so deep), rug FILE (what it lists is that file's list). Floods: changes, requests, log,
 each without end and beginning with a file named in ARGUMENT, if one is; progress N (words on one call). Answers: big MEBIBYTES, with its id last where
-the mode is bigafter. Else it behaves well.
+the mode is bigafter; raw TEXT, where the text stands in the answer as it is; error CODE. With list JSON it answers so to tools/list. Else it behaves
+well.
 """
 
 import json
@@ -83,6 +84,8 @@ def answer(number, method, params):
         schema = b'{"a":' * levels + b"1" + b"}" * levels
         write(b'{"jsonrpc":"2.0","id":%d,"result":{"tools":[{"name":"deep","inputSchema":%s},%s]}}'
               % (number, schema, json.dumps(tools()[0]).encode()))
+    elif method == "tools/list" and MODE == "list":
+        send(id=number, result=json.loads(ARGUMENT))
     elif method == "tools/list":
         send(id=number, result={"tools": tools()})
     elif method == "tools/call":
@@ -94,7 +97,11 @@ def answer(number, method, params):
             for step in range(int(ARGUMENT)):
                 send(method="notifications/progress", params={"progressToken": token, "progress": step, "message": "m" * 100})
         result = {"content": [{"type": "text", "text": text}]}
-        if MODE == "bigafter":
+        if MODE == "raw":
+            write(b'{"jsonrpc":"2.0","id":%d,"result":%s}' % (number, ARGUMENT.encode()))
+        elif MODE == "error":
+            send(id=number, error={"code": int(ARGUMENT), "message": "a must be a date"})
+        elif MODE == "bigafter":
             write(json.dumps({"result": result, "jsonrpc": "2.0", "id": number}).encode())
         else:
             send(id=number, result=result)
