@@ -17,9 +17,10 @@ use super::exit::{self, Failure};
 use super::session::KeptSession;
 use super::settings::{Configure, Settings};
 use super::setup::{self, EngineRequirements};
+use super::tools::find;
 use super::{paths, render, servers};
 use toolroute_catalog::{CallHints, Catalog, Tool};
-use toolroute_rank::engine::Engine;
+use toolroute_rank::engine::{Engine, HeldTool};
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
@@ -74,9 +75,12 @@ const KEPT_BYTES: usize = 256 << 20;
 const LOG_BYTES: u64 = 4 << 20;
 
 pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let catalog = setup::catalog(&args.catalog, global)?;
+    let (catalog, held) = setup::catalog_and_held(&args.catalog, global)?;
     let given = arguments(&args.execution.args)?;
-    let tool = find(&catalog, &args.tool)?;
+    let tool = find(&catalog, &args.tool).or_else(|error| match reason_held(held, &args.tool) {
+        Some(said) => Err(Failure { code: exit::BAD_DATA, said }.into()),
+        None => Err(error),
+    })?;
     let kept = KeptSession::open(&args.execution.session, global)?;
     let prepared = prepared(args, &tool, (&given, &kept.session))?;
     if let Some(prepared) = &prepared
@@ -297,18 +301,11 @@ pub fn chain(
     Ok(candidates(tool, &catalog, Fallbacks { named: &named?, by_meaning: &near }))
 }
 
-pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
-    if let Some(row) = catalog.row(id) {
-        return Ok(Arc::clone(&catalog.tools()[row as usize]));
-    }
-    let near: Vec<String> = catalog.near(id, 3).iter().map(ToString::to_string).collect();
-    let hint = match near[..] {
-        [] => "`toolroute tools list` shows them all".to_owned(),
-        _ => format!("did you mean {}?", near.join(", ")),
-    };
-    let id = render::cut(id, render::MAX_ID_CHARS);
-    let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
-    Err(Failure { code: exit::BAD_DATA, said }.into())
+/// Returns why pins hold a tool back, and how to approve it, if they do.
+fn reason_held(held: Vec<HeldTool>, id: &str) -> Option<String> {
+    let tools = held.iter().map(|held| Tool::clone(&held.tool)).collect();
+    let row = Catalog::from_tools(tools).catalog.row(id)?;
+    held.into_iter().nth(row as usize).map(|held| held.because)
 }
 
 /// Parses the typed arguments, or those from stdin.

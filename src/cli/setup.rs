@@ -32,8 +32,8 @@ pub fn catalog(args: &CatalogArgs, global: &Global) -> anyhow::Result<Catalog> {
     Ok(catalog_and_held(args, global)?.0)
 }
 
-/// Loads a catalog, and returns the tools that are held back separately.
-fn catalog_and_held(
+/// Loads a catalog as [`catalog`] does, and returns the tools that pins hold back beside it.
+pub fn catalog_and_held(
     args: &CatalogArgs,
     global: &Global,
 ) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {

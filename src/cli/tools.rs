@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -155,18 +156,26 @@ fn asked(facets: &FacetArgs) -> [(Facet, &[String]); 6] {
     ]
 }
 
-fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    let Some(tool) = catalog.get(id) else {
-        let near: Vec<_> = catalog.near(id, 3).into_iter().map(ToString::to_string).collect();
-        let hint = if near.is_empty() {
-            "`toolroute tools list` shows them all".to_owned()
-        } else {
-            format!("did you mean {}?", near.join(", "))
-        };
-        let id = render::cut(id, render::MAX_ID_CHARS);
-        let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
-        return Err(Failure { code: exit::BAD_DATA, said }.into());
+/// Returns the tool that an id, `server:tool` or a name means.
+///
+/// # Errors
+/// If there is none, or several of that name.
+pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
+    if let Some(row) = catalog.row(id) {
+        return Ok(Arc::clone(&catalog.tools()[row as usize]));
+    }
+    let near: Vec<String> = catalog.near(id, 3).iter().map(ToString::to_string).collect();
+    let hint = match near[..] {
+        [] => "`toolroute tools list` shows them all".to_owned(),
+        _ => format!("did you mean {}?", near.join(", ")),
     };
+    let id = render::cut(id, render::MAX_ID_CHARS);
+    let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
+    Err(Failure { code: exit::BAD_DATA, said }.into())
+}
+
+fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode> {
+    let tool = &*find(catalog, id)?;
     if global.json {
         render::json(tool)?;
         return Ok(ExitCode::SUCCESS);

@@ -400,6 +400,10 @@ fn a_changed_tool_of_a_server_is_found_again_once_it_is_approved() {
     assert_eq!(held(&sandbox, &pins)[0]["id"], "sums__add");
     let diff = sandbox.json(&["pins", "diff", "sums:add", "--pins", pins_path]);
     assert_eq!(diff["changes"][0]["before"], "Adds.", "{diff}");
+    let servers = sandbox.path("servers.json");
+    let call = ["call", "sums:add", "--pins", pins_path, "--servers", servers.to_str().unwrap()];
+    let said = sandbox.fails(3, &call);
+    assert!(said.contains("toolroute pins approve sums__add"), "{said}");
     let doctor = sandbox
         .toolroute()
         .args(["doctor", "--no-start", "--json", "--model", "static", "--pins", pins_path])
