@@ -69,8 +69,8 @@ def test_a_batch_gives_a_batch_with_its_rows():
     assert rows[0]["fit"] == own.fit and rows[0]["confidence"] == pytest.approx(own.confidence)
     assert rows[0]["error"] is None and rows[0]["unknown_candidates"] is None
     assert rows[0]["no_tools"] is None and rows[0]["read_as"] is None
-    none = ranked([batch(prompt=["send an emial"])], limit=0).to_pylist()[0]
-    assert (none["no_tools"], none["read_as"]) == ("limit_is_zero", "send an email")
+    none = ranked([batch(prompt=["send an emial"])], max_cost="tiny", undeclared="exclude").to_pylist()[0]
+    assert (none["no_tools"], none["read_as"]) == ("filtered", "send an email")
 
 
 def test_the_columns_have_the_same_types_always():
@@ -256,7 +256,7 @@ def test_mistakes_are_named():
         list(rank_batches([one], MIXED, prompt_column="number"))
     with pytest.raises(TypeError, match="no option 'cost'"):
         rank_batches([one], MIXED, cost="low")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="limit"):
+    with pytest.raises(RequestError, match="limit=0"):
         rank_batches([one], MIXED, limit=0)
     with pytest.raises(RequestError, match="magic"):
         rank_batches([one], MIXED, strategy="magic")  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
-from . import _cells
+from . import _cells, _options
 from ._arrow import Array, DataType, RecordBatch, Schema, import_pyarrow
 from ._router import Router
 from ._toolroute import CatalogError, NativeRouter
@@ -76,8 +76,7 @@ def rank_batches(
         fit_reason          why the tools are not sure to fit
         confidence          the probability that any tool fits, 0 to 1, as a 32-bit float
         degraded            `no_model` or `unread_language`
-        no_tools            why `tools` is empty: `nothing_fits`, `filtered`, `limit_is_zero` or
-                            `empty_catalog`
+        no_tools            why `tools` is empty: `nothing_fits`, `filtered` or `empty_catalog`
         read_as             the text that was ranked, if it is not the prompt
         unknown_candidates  list<string>: candidates that are no tool
         error               why the row has no answer; other rows have theirs all the same
@@ -129,7 +128,7 @@ def job_of(
     Raises:
         RequestError: An option is out of range.
     """
-    asked = router._asked(limit, options)
+    asked = router._asked(limit if limit == "auto" else _options.limit(limit, "limit"), options)
     router._native.rank_rows([], asked)
     return Job(asked, columns)
 

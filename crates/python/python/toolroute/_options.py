@@ -192,8 +192,8 @@ def select_json(
     return _checked(asked, options, check_select)
 
 
-def limit(k: Any) -> int:
-    """A number of tools.
+def limit(k: Any, name: str = "k") -> int:
+    """A number of tools, the value of the argument with this name.
 
     Raises:
         RequestError: It is less than 1, or not a whole number.
@@ -203,7 +203,7 @@ def limit(k: Any) -> int:
     except TypeError:
         number = 0
     if number < 1:
-        raise RequestError(f'k={k!r}: expected a number from 1; `select` also takes "auto"')
+        raise RequestError(f'{name}={k!r}: expected a number from 1; `select` also takes "auto"')
     # No catalog has more tools, and the engine's numbers end somewhere.
     return min(number, sys.maxsize)
 

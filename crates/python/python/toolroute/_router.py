@@ -387,9 +387,9 @@ class Router(Generic[T]):
                 if same(known, tool):
                     return id
         if isinstance(tool, Mapping) and self._source[0] == "servers":
-            id = tool.get("id")
-            if isinstance(id, str) and self._native.resolve(id) == id:
-                return id
+            own = tool.get("id")
+            if isinstance(own, str) and self._native.resolve(own) == own:
+                return own
         raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
 
     @contextmanager
