@@ -445,6 +445,12 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
     let listed = served.ask("/mcp/draw", &b, "tools/list", json!({}));
     assert_eq!(listed["tools"][4]["name"], "notes__count_notes");
     assert_eq!(post(served.port, "/mcp/none", &[], &initialize()).0, 404);
+    let unknown = crate::http::get(served.port, "/mcp/none").text();
+    assert!(unknown.contains("no profile `none`; expected one of draw, look"), "{unknown}");
+    let ending = served.session("/mcp/look");
+    let headers = [("mcp-session-id", ending.as_str())];
+    let ended = crate::http::Sent::new(served.port, "DELETE /mcp/look", &headers, &[]).reply();
+    assert_eq!(ended.status, 204, "the SDK of Python takes 202 for a failure");
     // One process for all sessions.
     for _ in 0..5 {
         served.session("/mcp/look");
