@@ -77,9 +77,9 @@ const LOG_BYTES: u64 = 4 << 20;
 pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (catalog, held) = setup::catalog_and_held(&args.catalog, global)?;
     let given = arguments(&args.execution.args)?;
-    let tool = find(&catalog, &args.tool).or_else(|error| match reason_held(held, &args.tool) {
-        Some(said) => Err(Failure { code: exit::BAD_DATA, said }.into()),
-        None => Err(error),
+    let tool = find(&catalog, &args.tool).map_err(|error| match reason_held(held, &args.tool) {
+        Some(said) => Failure { code: exit::BAD_DATA, said }.into(),
+        None => error,
     })?;
     let kept = KeptSession::open(&args.execution.session, global)?;
     let prepared = prepared(args, &tool, (&given, &kept.session))?;
