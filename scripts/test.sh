@@ -5,13 +5,17 @@
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Nothing is compiled twice here with other sources: incremental files only fill the disk (10 GB).
+export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed_steps=()
 skipped_steps=()
 step_times=()
 
-# Runs one step and records its failure.
+target_size() { du -sh "${CARGO_TARGET_DIR:-target}" 2>/dev/null | cut -f 1 || true; }
+
+# Runs one step and records its failure, its time and how much disk was used after it.
 step() {
     local name=$1 start=$SECONDS
     shift
@@ -20,7 +24,7 @@ step() {
         printf '!! FAILED: %s\n' "$name" >&2
         failed_steps+=("$name")
     fi
-    step_times+=("$((SECONDS - start)) s: $name")
+    step_times+=("$((SECONDS - start)) s, target folder $(target_size): $name")
 }
 
 # Runs a step if the program that it needs is installed.
