@@ -27,7 +27,7 @@ pub use rows::{
 };
 pub use write::{Change, NewAssertion, NewRun, ObligationEnd, RunEnd};
 
-use tables::{APPLICATION, INDEXES, TABLES, UNSUMMED, VERSION};
+use tables::{APPLICATION, TABLES, VERSION};
 
 /// How long a reader waits for a writer's transaction.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -76,12 +76,8 @@ impl Ledger {
         let connection = Connection::open_with_flags(path, flags).map_err(failed("open", path))?;
         connection.busy_timeout(PATIENCE).map_err(failed("open", path))?;
         let ledger = Self { connection, path: path.to_owned(), _lock: None };
-        // A reader has no lock and changes nothing, because a conductor of version 1 may be
-        // running.
-        match ledger.recognise()? {
-            UNSUMMED => {}
-            _ => ledger.check()?,
-        }
+        ledger.recognise()?;
+        ledger.check()?;
         Ok(ledger)
     }
 
@@ -110,13 +106,11 @@ impl Ledger {
             })?;
         }
         self.recognise()?;
-        self.bring_up()?;
         self.check()?;
         sums::watch(&self.connection).map_err(self.failed("open"))?;
         // FULL, not NORMAL, because a completed run must also survive a power failure.
         let settings = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON";
-        self.connection.execute_batch(settings).map_err(self.failed("open"))?;
-        self.connection.execute_batch(INDEXES).map_err(self.failed("open"))
+        self.connection.execute_batch(settings).map_err(self.failed("open"))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {
@@ -125,8 +119,8 @@ impl Ledger {
         ask().map_err(|error| self.not_ours(error))
     }
 
-    /// Returns the version of the file if this program supports it.
-    fn recognise(&self) -> Result<i64, Error> {
+    /// Returns an error unless the file is a ledger of this version.
+    fn recognise(&self) -> Result<(), Error> {
         let number = |pragma| self.connection.pragma_query_value(None, pragma, |row| row.get(0));
         let path = || self.path.clone();
         let application: i64 = number("application_id").map_err(|error| self.not_ours(error))?;
@@ -140,27 +134,10 @@ impl Ledger {
             });
         }
         let found = number("user_version").map_err(self.failed("open"))?;
-        if ![UNSUMMED, VERSION].contains(&found) {
+        if found != VERSION {
             return Err(Error::Version { path: path(), found, expected: VERSION });
         }
-        Ok(found)
-    }
-
-    /// Upgrades a ledger of version 1. The caller must hold the lock.
-    fn bring_up(&mut self) -> Result<(), Error> {
-        let version: i64 = self
-            .connection
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .map_err(self.failed("open"))?;
-        if version != UNSUMMED {
-            return Ok(());
-        }
-        self.write("take sums", |tx| {
-            tx.execute_batch(sums::TABLE)?;
-            sums::watch(tx)?;
-            sums::note_all(tx)?;
-            tx.pragma_update(None, "user_version", VERSION)
-        })
+        Ok(())
     }
 
     /// Verifies the rows of the ledger.
@@ -263,26 +240,6 @@ mod tests {
             assert!(said.contains(wanted), "{sql}: {said}");
         }
         assert!(ledger.obligations(Some(1)).unwrap()[0].note.is_none());
-    }
-
-    #[test]
-    fn looking_leaves_a_ledger_of_version_1_as_it_is_and_opening_brings_it_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger");
-        let version = |ledger: &Ledger| -> i64 {
-            ledger.connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
-        };
-        let older = Ledger::open(&path).unwrap();
-        older.connection.execute_batch("DROP TABLE sums; PRAGMA user_version = 1").unwrap();
-        // The conductor that holds the lock is still running.
-        let looked = Ledger::look(&path).unwrap();
-        assert_eq!((version(&looked), looked.id().unwrap()), (1, older.id().unwrap()));
-        let row = "INSERT INTO requests VALUES (1, 'd', '{}', 'u', 'planned', NULL, 0)";
-        older.connection.execute_batch(row).unwrap();
-        drop((older, looked));
-        let opened = Ledger::open(&path).unwrap();
-        assert_eq!(version(&opened), VERSION);
-        assert_eq!(Ledger::look(&path).unwrap().id().unwrap(), opened.id().unwrap());
     }
 
     #[test]

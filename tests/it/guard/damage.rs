@@ -1,4 +1,4 @@
-//! Files that were damaged, are of an older version, or were left by a killed process.
+//! Files that were damaged or were left by a killed process.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -100,29 +100,6 @@ fn a_damaged_ledger_never_answers_wrongly_without_a_word() {
     );
     // Most of so small a ledger is empty pages.
     assert!(told > 2, "{told} of 96 were found");
-}
-
-#[test]
-fn a_ledger_of_version_1_is_brought_up_to_date() {
-    let sandbox = Sandbox::new();
-    let ledger = sandbox.path("ledger.sqlite");
-    let path = ledger.to_str().unwrap();
-    conduct(&sandbox, path);
-    let shown = sandbox.run(&["ledger", "show", "--assertions", "--ledger", path, "--json"]).stdout;
-    let connection = rusqlite::Connection::open(&ledger).unwrap();
-    connection.execute_batch("DROP TABLE sums; PRAGMA user_version = 1").unwrap();
-    drop(connection);
-    assert_eq!(
-        sandbox.run(&["ledger", "show", "--assertions", "--ledger", path, "--json"]).stdout,
-        shown
-    );
-    // Looking leaves it as it is; working in it brings it up to date.
-    conduct(&sandbox, path);
-    let connection = rusqlite::Connection::open(&ledger).unwrap();
-    connection.execute_batch("UPDATE assertions SET value = '7' WHERE id = 1").unwrap();
-    drop(connection);
-    let said = sandbox.fails(3, &["ledger", "show", "--ledger", path]);
-    assert!(said.contains("is damaged: row 1 of assertions is not what was written"), "{said}");
 }
 
 #[test]

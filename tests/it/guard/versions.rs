@@ -1,29 +1,22 @@
-//! Pins by time and by version: newcomers, and files of an older version.
+//! Pins by time, and files of pins that cannot be read.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{PROMPT, Site, has_search, search, with};
+use super::{PROMPT, Site, search};
 
-/// The file of pins as version 1 had it: without a checksum, and with hashes without `_meta`.
-fn pins_of_version_1(pins: &Path) {
+/// Makes all pins 30 days older.
+fn age(pins: &Path) {
     let mut whole: Value = serde_json::from_slice(&std::fs::read(pins).unwrap()).unwrap();
-    whole["version"] = json!(1);
-    whole.as_object_mut().unwrap().remove("sha256").expect("version 2 has a checksum");
     for server in whole["servers"].as_object_mut().unwrap().values_mut() {
         for pin in server.as_object_mut().unwrap().values_mut() {
-            pin.as_object_mut().unwrap().remove("since");
-            let seen = pin["agreed"].as_object_mut().unwrap();
-            if let Some(mcp) = seen["definition"].get_mut("mcp") {
-                mcp.as_object_mut().unwrap().remove("_meta");
-            }
-            let hash =
-                toolroute_vectors::durable::sha256_hex(seen["definition"].to_string().as_bytes());
-            seen.insert("sha256".into(), hash.into());
-            seen.remove("tool_sha256");
+            let since = pin["since"].as_u64().unwrap();
+            pin["since"] = json!(since - 30 * 24 * 3600);
         }
     }
+    let servers = whole["servers"].to_string();
+    whole["sha256"] = toolroute_vectors::durable::sha256_hex(servers.as_bytes()).into();
     std::fs::write(pins, whole.to_string()).unwrap();
 }
 
@@ -42,7 +35,7 @@ fn a_tool_that_came_after_the_others_is_ranked_a_little_lower_until_it_is_approv
     let pins = site.sandbox.path("pins.json");
     let (before, _) = site.route(&["--explain"]);
     assert!(!newcomer(&before, "notes__search_notes"), "all are new: {before}");
-    pins_of_version_1(&pins);
+    age(&pins);
     site.list(&[search(), json!({"name": "find_notes", "description": "Finds notes by words."})]);
     let (after, _) = site.route(&["--explain"]);
     assert!(
@@ -65,32 +58,20 @@ fn a_tool_that_came_after_the_others_is_ranked_a_little_lower_until_it_is_approv
 }
 
 #[test]
-fn pins_of_an_older_version_are_taken_over_with_a_word() {
+fn a_file_of_pins_that_cannot_be_read_lets_nothing_in() {
     let site = Site::new();
     site.route(&[]);
     let pins = site.sandbox.path("pins.json");
-    pins_of_version_1(&pins);
-    let (answer, said) = site.route(&[]);
-    assert!(has_search(&answer) && answer.get("held_back").is_none(), "{answer} {said}");
-    assert!(said.contains("`_meta` and `icons` of 1 tools of `notes` are pinned"), "{said}");
-    let (_, said) = site.route(&[]);
-    assert!(!said.contains("are pinned"), "{said}");
-    site.list(&[with("_meta", json!({"example.org/build": 2}))]);
-    assert!(!has_search(&site.route(&[]).0));
-    // One that changed in other ways is held back, whoever pinned it.
-    site.list(&[search()]);
-    site.route(&[]);
-    pins_of_version_1(&pins);
-    site.list(&[with("inputSchema", json!({"type": "object"}))]);
-    assert!(!has_search(&site.route(&[]).0));
-    // Neither does a damaged file let anything in.
-    let text = std::fs::read_to_string(&pins).unwrap();
-    std::fs::write(&pins, text.replacen("first_use", "first-use", 1).replacen("a", "b", 1))
-        .unwrap();
-    let args = site.args(&["route", PROMPT], &["--refresh", "--model", "static"]);
-    let refused = site.sandbox.toolroute().args(args).assert().code(3).get_output().clone();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("expected pins of version 2"), "{said}");
-    let shown = String::from_utf8(refused.stdout).unwrap();
-    assert!(shown.contains("held back: notes__search_notes"), "{shown}");
+    let whole = std::fs::read_to_string(&pins).unwrap();
+    let older = whole.replacen("\"version\": 2", "\"version\": 1", 1);
+    for damaged in [older, whole.replacen("since", "sincE", 1)] {
+        assert_ne!(damaged, whole);
+        std::fs::write(&pins, damaged).unwrap();
+        let args = site.args(&["route", PROMPT], &["--refresh", "--model", "static"]);
+        let refused = site.sandbox.toolroute().args(args).assert().code(3).get_output().clone();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(said.contains("expected pins of version 2"), "{said}");
+        let shown = String::from_utf8(refused.stdout).unwrap();
+        assert!(shown.contains("held back: notes__search_notes"), "{shown}");
+    }
 }

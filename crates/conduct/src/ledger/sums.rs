@@ -2,15 +2,14 @@
 //! they are used. They detect damage but not forgery, because whoever can write the file can also
 //! write the checksums.
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction};
-use sha2::{Digest as _, Sha256};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
+use toolroute_rank::feedback::row_checksum;
 
 /// The tables whose rows have checksums.
 const TABLES: [&str; 7] =
     ["meta", "requests", "obligations", "runs", "sources", "assertions", "events"];
 
-/// The table of checksums, which the ledger has since version 2.
+/// The table of checksums.
 pub const TABLE: &str = "
 CREATE TABLE sums (
     tab TEXT NOT NULL,
@@ -40,16 +39,6 @@ pub fn watch(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&sql)
 }
 
-/// Records all rows as written, for a ledger without checksums.
-pub fn note_all(connection: &Connection) -> rusqlite::Result<()> {
-    for table in TABLES {
-        let sql =
-            format!("INSERT OR IGNORE INTO written_rows SELECT '{table}', rowid FROM {table}");
-        connection.execute(&sql, [])?;
-    }
-    Ok(())
-}
-
 /// Writes the checksums of the rows that this transaction has written.
 pub fn seal(tx: &Transaction<'_>) -> rusqlite::Result<()> {
     let is_watched = "SELECT count(*) > 0 FROM temp.sqlite_schema WHERE name = 'written_rows'";
@@ -64,7 +53,7 @@ pub fn seal(tx: &Transaction<'_>) -> rusqlite::Result<()> {
         let Some(table) = TABLES.into_iter().find(|known| known == table) else { continue };
         let found = tx
             .prepare_cached(&format!("SELECT * FROM {table} WHERE rowid = ?1"))?
-            .query_row([id], |row| sum_of(row, row.as_ref().column_count()))
+            .query_row([id], |row| row_checksum(row, 0..row.as_ref().column_count()))
             .optional()?;
         match found {
             Some(sum) => tx
@@ -103,7 +92,7 @@ pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
             let (id, written): (i64, Option<i64>) = (row.get(columns)?, row.get(columns + 1)?);
-            if written != Some(sum_of(row, columns)?) {
+            if written != Some(row_checksum(row, 0..columns)?) {
                 return Ok(Some(format!("row {id} of {table} is not what was written")));
             }
             rows += 1;
@@ -111,25 +100,4 @@ pub fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
     }
     let sums: i64 = reading.query_row("SELECT count(*) FROM sums", [], |row| row.get(0))?;
     Ok((sums != rows).then(|| format!("{sums} rows were written, and {rows} are there")))
-}
-
-/// Returns the checksum of the first columns of a row: eight bytes of a hash of their types and
-/// contents.
-fn sum_of(row: &Row<'_>, columns: usize) -> rusqlite::Result<i64> {
-    let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
-    let mut hash = Sha256::new();
-    for column in 0..columns {
-        let (kind, number, bytes): (u8, [u8; 8], &[u8]) = match row.get_ref(column)? {
-            ValueRef::Null => (0, [0; 8], &[]),
-            ValueRef::Integer(value) => (1, value.to_le_bytes(), &[]),
-            ValueRef::Real(value) => (2, value.to_le_bytes(), &[]),
-            ValueRef::Text(text) => (3, length(text), text),
-            ValueRef::Blob(blob) => (4, length(blob), blob),
-        };
-        hash.update([kind]);
-        hash.update(number);
-        hash.update(bytes);
-    }
-    let hash = hash.finalize();
-    Ok(i64::from_le_bytes(*hash.first_chunk().expect("a SHA-256 has 32 bytes. This is a bug.")))
 }

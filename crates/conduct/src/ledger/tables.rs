@@ -1,18 +1,10 @@
 //! The tables of the ledger, and the constraints that SQLite enforces.
 
-/// The version of the tables. Unknown versions are rejected. Version 1 had no checksums, and is
-/// upgraded when it is opened for writing.
+/// The version of the tables. Other versions are rejected.
 pub const VERSION: i64 = 2;
-
-/// The version without checksums.
-pub const UNSUMMED: i64 = 1;
 
 /// The application id that identifies our files: "tlrl" in ASCII.
 pub const APPLICATION: i64 = 0x746c_726c;
-
-/// Created whenever a ledger is opened, because a ledger of an earlier version lacks it.
-pub const INDEXES: &str =
-    "CREATE INDEX IF NOT EXISTS assertions_by_kind ON assertions (kind, subject)";
 
 /// The tables. The triggers prevent every writer from changing settled obligations and ended runs.
 pub const TABLES: &str = "
@@ -81,6 +73,7 @@ CREATE TABLE assertions (
 ) STRICT;
 CREATE INDEX assertions_by_subject ON assertions (request, kind, subject);
 CREATE INDEX assertions_by_obligation ON assertions (obligation);
+CREATE INDEX assertions_by_kind ON assertions (kind, subject);
 CREATE INDEX assertions_by_standing ON assertions (request, standing);
 
 CREATE TABLE events (

@@ -68,9 +68,9 @@ pub enum StoreError {
     Foreign { path: PathBuf, what: String },
 
     #[error(
-        "{path} has format {found}, expected at most {expected}: use the newer version of toolroute that wrote it, or name another file"
+        "{path} has format {found}, expected {expected}: use the version of toolroute that wrote it, or name another file"
     )]
-    Newer { path: PathBuf, found: i64, expected: i64 },
+    Version { path: PathBuf, found: i64, expected: i64 },
 
     #[error(
         "{path} is damaged: {what}: restore it from a copy, or move it away to begin a new log"

@@ -63,6 +63,8 @@ pub use recorder::{
     RefreshHook,
 };
 pub use run_stats::RunStats;
+#[doc(hidden)] // For the ledger.
+pub use store::row_checksum;
 pub use store::{
     ExecutionStore, ForgetReport, ForgetScope, InsertReport, Retention, StoreOptions, WeightRecord,
 };

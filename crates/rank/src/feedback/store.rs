@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 use toolroute_catalog::ToolId;
 
 use super::{Execution, StoreError};
+pub use checksums::row_checksum;
 use rows::Columns;
 pub use weight_log::WeightRecord;
 
@@ -94,7 +95,7 @@ impl ExecutionStore {
     ///
     /// # Errors
     /// [`StoreError::Foreign`] for a file of another program, which is left unchanged;
-    /// [`StoreError::Newer`], [`StoreError::Damaged`], [`StoreError::Busy`], [`StoreError::Io`].
+    /// [`StoreError::Version`], [`StoreError::Damaged`], [`StoreError::Busy`], [`StoreError::Io`].
     pub fn open(path: impl Into<PathBuf>, options: StoreOptions) -> Result<Self, StoreError> {
         let path = path.into();
         let connection = schema::open(&path)?;

@@ -12,9 +12,6 @@ use toolroute_vectors::durable::sha256_hex;
 const FIELDS: [&str; 7] =
     ["server", "name", "title", "description", "input_schema", "operation", "mcp"];
 
-/// Members of an MCP tool that pins of version 1 did not hash.
-const UNHASHED_BEFORE: [&str; 2] = ["_meta", "icons"];
-
 /// The members that only describe the tool, so that no call depends on them. Descriptions of
 /// parameters are part of the schema and do not belong here.
 const DESCRIPTIVE_FIELDS: [&str; 3] = ["title", "description", "mcp/annotations/title"];
@@ -34,18 +31,6 @@ impl Definition {
             .filter(|(name, _)| FIELDS.contains(&name.as_str()))
             .collect();
         Self::of_value(&Value::Object(members))
-    }
-
-    /// Returns the hash of this definition in pins of version 1, which omitted some members.
-    pub(super) fn sha256_before(&self) -> String {
-        let mut value: Value = serde_json::from_str(&self.canonical).unwrap_or_default();
-        if let Some(Value::Object(mcp)) = value.get_mut("mcp") {
-            mcp.retain(|name, _| !UNHASHED_BEFORE.contains(&name.as_str()));
-            if mcp.is_empty() {
-                value.as_object_mut().and_then(|members| members.remove("mcp"));
-            }
-        }
-        Self::of_value(&value).sha256
     }
 
     /// Returns a hash of the whole serialised tool, including overlays. Equal hashes imply equal

@@ -14,7 +14,6 @@ use serde_json::value::RawValue;
 use super::{Definition, Error};
 use toolroute_vectors::durable::{self, Readers, sha256_hex};
 
-/// Version 1 had no checksum, and its hashes left out `_meta` and `icons`.
 const VERSION: u32 = 2;
 
 /// Definitions up to this size in bytes are stored beside their hash, to show changes.
@@ -34,9 +33,7 @@ pub(super) type ByServer = BTreeMap<String, BTreeMap<String, Pin>>;
 #[derive(Debug, Serialize, Deserialize)]
 struct PinFile {
     version: u32,
-    /// The hash of the text of `servers`. It detects damage but not forgery, and is absent in files
-    /// of version 1.
-    #[serde(default)]
+    /// The hash of the text of `servers`. It detects damage but not forgery.
     sha256: String,
     servers: Box<RawValue>,
 }
@@ -51,8 +48,7 @@ pub(super) struct Pin {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<PinnedDefinition>,
     /// When the tool was first listed, or its descriptions last changed, in seconds since 1970.
-    /// Absent if it was never accepted without approval, or was pinned by a version that stored no
-    /// time.
+    /// Absent if it was never accepted without approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
 }
@@ -90,9 +86,6 @@ pub(super) struct PinnedDefinition {
     /// Whether it was accepted because only descriptions had changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reworded: bool,
-    /// Whether its hash was computed as in version 1.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hashed_before: bool,
 }
 
 impl PinnedDefinition {
@@ -104,22 +97,7 @@ impl PinnedDefinition {
             definition_text.expect("a canonical definition is JSON. This is a bug.");
         let sha256 = definition.sha256().to_owned();
         let tool_sha256 = Some(tool_sha256);
-        Self {
-            sha256,
-            tool_sha256,
-            definition: definition_text,
-            approved: false,
-            reworded: false,
-            hashed_before: false,
-        }
-    }
-
-    /// Whether it has the hash of `definition`.
-    pub fn is_of(&self, definition: &Definition) -> bool {
-        match self.hashed_before {
-            true => self.sha256 == definition.sha256_before(),
-            false => self.sha256 == definition.sha256(),
-        }
+        Self { sha256, tool_sha256, definition: definition_text, approved: false, reworded: false }
     }
 
     pub fn definition(&self) -> Value {
@@ -133,7 +111,6 @@ impl PartialEq for PinnedDefinition {
         self.sha256 == other.sha256
             && self.tool_sha256 == other.tool_sha256
             && (self.approved, self.reworded) == (other.approved, other.reworded)
-            && self.hashed_before == other.hashed_before
     }
 }
 
@@ -207,14 +184,6 @@ fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
             serde_json::from_str(servers).map_err(unread)
         }
         VERSION => Err(other("bytes that are not those that were written".to_owned())),
-        1 if whole.sha256.is_empty() => {
-            let mut pins: ByServer = serde_json::from_str(servers).map_err(unread)?;
-            for pin in pins.values_mut().flat_map(BTreeMap::values_mut) {
-                let seen = pin.agreed.iter_mut().chain(&mut pin.held);
-                seen.for_each(|seen| seen.hashed_before = true);
-            }
-            Ok(pins)
-        }
         version => Err(other(format!("version {version}"))),
     }
 }

@@ -15,8 +15,6 @@ pub(super) enum Verdict {
     Accepted,
     /// Only descriptions have changed.
     Reworded(Vec<FieldChange>),
-    /// It has members that older pins did not hash.
-    Repinned,
     Held(Reason),
 }
 
@@ -28,8 +26,6 @@ pub struct PinCheck {
     pub quarantined: Vec<QuarantinedTool>,
     /// The accepted tools whose descriptions have changed.
     pub reworded: Vec<Rewording>,
-    /// The accepted tools with members that older pins did not hash.
-    pub repinned: Vec<ToolId>,
 }
 
 /// A tool that was accepted although its descriptions have changed, because nothing else has
@@ -138,7 +134,6 @@ impl PinCheck {
                 return;
             }
             Verdict::Reworded(changes) => self.reworded.push(Rewording { id, server, changes }),
-            Verdict::Repinned => self.repinned.push(id),
             Verdict::Accepted => {}
         }
         self.accepted.push(tool);

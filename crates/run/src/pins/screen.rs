@@ -28,7 +28,7 @@ impl Pins {
         let listed = tools.clone();
         match self.check(&Self::key(server, fingerprint), tools) {
             Ok(checked) => {
-                let notes = notes(server, &checked);
+                let notes = notes(&checked);
                 // Of two tools with one name, the first is accepted. No approval lets in the
                 // second, so it is left out here.
                 let held =
@@ -48,18 +48,9 @@ impl Pins {
     }
 }
 
-fn notes(server: &str, PinCheck { quarantined, reworded, repinned, .. }: &PinCheck) -> Vec<String> {
-    let held = quarantined.iter().map(|held| format!("warning: {held}"));
-    let mut notes: Vec<String> =
-        held.chain(reworded.iter().map(|tool| format!("note: {tool}"))).collect();
-    if !repinned.is_empty() {
-        notes.push(format!(
-            "note: `_meta` and `icons` of {} tools of `{server}` are pinned as they are now; \
-             earlier versions did not watch them",
-            repinned.len()
-        ));
-    }
-    notes
+fn notes(checked: &PinCheck) -> Vec<String> {
+    let held = checked.quarantined.iter().map(|held| format!("warning: {held}"));
+    held.chain(checked.reworded.iter().map(|tool| format!("note: {tool}"))).collect()
 }
 
 /// Returns the catalog without the tools that `screen` does not return. `screen` gets the tools of

@@ -48,20 +48,12 @@ struct ListedTool {
 impl ListedTool {
     fn of(tool: &Tool, pin: Option<&Pin>) -> Self {
         let shortcut = Definition::shortcut(tool);
-        let agreed = pin.and_then(|pin| pin.agreed.as_ref()).filter(|seen| !seen.hashed_before);
+        let agreed = pin.and_then(|pin| pin.agreed.as_ref());
         if let Some(seen) = agreed.filter(|seen| seen.tool_sha256.as_ref() == Some(&shortcut)) {
             return Self { sha256: seen.sha256.clone(), shortcut, definition: None };
         }
         let definition = Definition::of(tool);
         Self { sha256: definition.sha256().to_owned(), shortcut, definition: Some(definition) }
-    }
-
-    /// Whether this is the accepted definition.
-    fn is_of(&self, agreed: &PinnedDefinition) -> bool {
-        match &self.definition {
-            Some(definition) => agreed.is_of(definition),
-            None => agreed.sha256 == self.sha256,
-        }
     }
 
     fn seen(self, tool: &Tool) -> PinnedDefinition {
@@ -262,20 +254,10 @@ impl Pins {
             }
             return hold(pin, Reason::New, (tool, listed));
         };
-        if listed.is_of(agreed) {
-            let is_whole = agreed.sha256 == listed.sha256;
-            if !is_whole && self.mode == Mode::Strict {
-                // The members that older pins did not hash are not approved.
-                return hold(pin, Reason::Changed, (tool, listed));
-            }
-            if agreed.hashed_before {
-                let PinnedDefinition { approved, reworded, .. } = *agreed;
-                *agreed = PinnedDefinition { approved, reworded, ..listed.seen(tool) };
-            } else {
-                agreed.tool_sha256 = Some(listed.shortcut);
-            }
+        if agreed.sha256 == listed.sha256 {
+            agreed.tool_sha256 = Some(listed.shortcut);
             pin.held = None;
-            return if is_whole { Verdict::Accepted } else { Verdict::Repinned };
+            return Verdict::Accepted;
         }
         let before = agreed.definition();
         let seen = listed.seen(tool);

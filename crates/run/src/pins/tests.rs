@@ -105,36 +105,6 @@ fn words_alone_are_taken_in_and_told_unless_strict() {
     }
 }
 
-/// Rewrites the pin file in the format of version 1.
-fn of_version_1(pins: &Pins) {
-    let text = std::fs::read_to_string(pins.path()).unwrap();
-    let mut whole: serde_json::Value = serde_json::from_str(&text).unwrap();
-    whole["version"] = 1.into();
-    whole.as_object_mut().unwrap().remove("sha256");
-    let pin = &mut whole["servers"]["files"]["read"]["agreed"];
-    let sha256 = Definition::of(&tool(SCHEMA)).sha256_before();
-    pin["definition"]["mcp"].as_object_mut().unwrap().remove("_meta");
-    pin["sha256"] = sha256.into();
-    std::fs::write(pins.path(), whole.to_string()).unwrap();
-}
-
-#[test]
-fn pins_of_version_1_hold_nothing_back_that_they_knew() {
-    let (folder, pins) = pins(Mode::FirstUse);
-    assert!(accepts(&pins, &tool(SCHEMA)));
-    of_version_1(&pins);
-    let strict = Pins::new(folder.path().join("deep/pins.json"), Mode::Strict);
-    let checked = strict.check("files", vec![tool(SCHEMA)]).unwrap();
-    assert_eq!(checked.quarantined.len(), 1, "nobody has agreed to its `_meta`");
-    let changed = Tool { input_schema: None, ..tool(SCHEMA) };
-    assert!(!accepts(&pins, &changed));
-    let checked = pins.check("files", vec![tool(SCHEMA)]).unwrap();
-    assert_eq!((checked.accepted.len(), checked.repinned.len()), (1, 1));
-    let checked = pins.check("files", vec![tool(SCHEMA)]).unwrap();
-    assert_eq!((checked.accepted.len(), checked.repinned.len()), (1, 0));
-    assert!(accepts(&strict, &tool(SCHEMA)));
-}
-
 #[test]
 fn no_byte_of_the_file_can_change_unnoticed() {
     let (_folder, pins) = pins(Mode::FirstUse);

@@ -8,22 +8,6 @@ use sha2::{Digest as _, Sha256};
 use super::rows::Columns;
 use super::weight_log;
 
-/// The migration to version 4. A process of an older version that has the file open would continue
-/// to write rows without checksums, and the log would then count as damaged; so triggers reject
-/// such rows. This version writes rows with checksums of 0 (`NULL` if `offered` changes) and sets
-/// the checksums in the same transaction.
-pub(super) const COLUMNS: &str = "ALTER TABLE executions ADD COLUMN facts_sum INTEGER;
-    ALTER TABLE executions ADD COLUMN rest_sum INTEGER;
-    ALTER TABLE weights ADD COLUMN sum INTEGER;
-    CREATE TRIGGER executions_have_sums BEFORE INSERT ON executions
-    WHEN NEW.facts_sum IS NULL OR NEW.rest_sum IS NULL
-    BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;
-    CREATE TRIGGER changed_executions_have_sums BEFORE UPDATE OF offered ON executions
-    WHEN NEW.facts_sum IS NOT NULL
-    BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;
-    CREATE TRIGGER weights_have_sums BEFORE INSERT ON weights WHEN NEW.sum IS NULL
-    BEGIN SELECT RAISE(ABORT, 'a newer toolroute uses this log; end this process and start the newer one'); END;";
-
 /// The range of the long columns in a row of [`Columns::select`].
 const LONG: std::ops::Range<usize> = 4..8;
 
@@ -39,23 +23,9 @@ pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
 /// Sets the checksum of a record of weights.
 pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let sql = format!("SELECT {} FROM weights WHERE id = ?1", weight_log::COLUMNS);
-    let sum =
-        connection.query_row(&sql, [id], |row| of(row, 0..row.as_ref().column_count() - 1))?;
+    let sum = connection
+        .query_row(&sql, [id], |row| row_checksum(row, 0..row.as_ref().column_count() - 1))?;
     connection.execute("UPDATE weights SET sum = ?1 WHERE id = ?2", [sum, id]).map(drop)
-}
-
-/// Sets the checksums of all rows, for a log without checksums.
-pub(super) fn seal_all(connection: &Connection) -> rusqlite::Result<()> {
-    let ids = |sql: &str| -> rusqlite::Result<Vec<i64>> {
-        connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-    };
-    for id in ids("SELECT id FROM executions")? {
-        seal(connection, id)?;
-    }
-    for id in ids("SELECT id FROM weights")? {
-        seal_weights(connection, id)?;
-    }
-    Ok(())
 }
 
 /// Verifies a row of [`Columns::select`].
@@ -74,7 +44,7 @@ pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
 /// # Errors
 /// If the row is not what was written.
 pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
-    let sum = of(row, 0..row.as_ref().column_count() - 1)?;
+    let sum = row_checksum(row, 0..row.as_ref().column_count() - 1)?;
     match row.get::<_, Option<i64>>("sum")? == Some(sum) {
         true => Ok(()),
         false => Err(damage("a record of weights is not what was written")),
@@ -88,15 +58,15 @@ pub(super) fn damage(said: &'static str) -> rusqlite::Error {
 
 fn facts(row: &Row<'_>) -> rusqlite::Result<i64> {
     let sums = row.as_ref().column_count() - 2;
-    of(row, (0..LONG.start).chain(LONG.end..sums))
+    row_checksum(row, (0..LONG.start).chain(LONG.end..sums))
 }
 
 fn rest(row: &Row<'_>) -> rusqlite::Result<i64> {
-    of(row, LONG)
+    row_checksum(row, LONG)
 }
 
-/// Returns eight bytes of a hash over the types and values of some columns.
-fn of(row: &Row<'_>, columns: impl Iterator<Item = usize>) -> rusqlite::Result<i64> {
+/// Returns a checksum of some columns of a row: eight bytes of a hash of their types and values.
+pub fn row_checksum(row: &Row<'_>, columns: impl Iterator<Item = usize>) -> rusqlite::Result<i64> {
     let length = |bytes: &[u8]| (bytes.len() as u64).to_le_bytes();
     let mut hash = Sha256::new();
     for column in columns {

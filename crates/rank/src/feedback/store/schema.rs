@@ -1,4 +1,4 @@
-//! The schema of a log, and its migrations.
+//! The schema of a log.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use toolroute_vectors::durable;
 
 use super::super::StoreError;
-use super::{checksums, store_error};
+use super::store_error;
 
 /// The application id in the header of every log, `TRFB`. It distinguishes a log from databases of
 /// other programs.
@@ -21,62 +21,62 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// How long to wait for another process that holds the file.
 pub(super) const BUSY: Duration = Duration::from_secs(5);
 
-/// The migrations, one per version: number N, counted from 0, migrates version N to N + 1. Released
-/// migrations never change.
-pub(super) const MIGRATIONS: &[&str] = &[
-    "CREATE TABLE executions (
-        id INTEGER PRIMARY KEY,
-        at INTEGER NOT NULL,
-        tool TEXT NOT NULL,
-        success INTEGER NOT NULL CHECK (success IN (0, 1)),
-        prompt_hash BLOB NOT NULL CHECK (length(prompt_hash) = 32),
-        prompt TEXT,
-        model TEXT,
-        vector BLOB,
-        phase TEXT,
-        task_type TEXT,
-        languages TEXT,
-        complexity REAL,
-        structure TEXT,
-        testing TEXT,
-        rank INTEGER,
-        score REAL,
-        parts TEXT,
-        offered TEXT,
-        duration_ms INTEGER,
-        error_kind TEXT,
-        cost REAL,
-        feedback TEXT,
-        session TEXT
-    ) STRICT;
-    CREATE INDEX executions_by_time ON executions (at);
-    CREATE INDEX executions_by_tool ON executions (tool, at);",
-    "CREATE TABLE weights (
-        id INTEGER PRIMARY KEY,
-        at INTEGER NOT NULL,
-        action TEXT NOT NULL CHECK (action IN ('apply', 'revert')),
-        weights TEXT,
-        parent INTEGER,
-        executions INTEGER NOT NULL,
-        loss_before REAL,
-        loss_after REAL
-    ) STRICT;",
-    "ALTER TABLE executions ADD COLUMN request TEXT;
-    ALTER TABLE executions ADD COLUMN place INTEGER;
-    ALTER TABLE executions ADD COLUMN tries INTEGER;
-    ALTER TABLE executions ADD COLUMN estimated_ms INTEGER;
-    ALTER TABLE executions ADD COLUMN estimated_chars INTEGER;
-    ALTER TABLE executions ADD COLUMN chars INTEGER;
-    ALTER TABLE executions ADD COLUMN truncated INTEGER CHECK (truncated IN (0, 1));",
-    checksums::COLUMNS,
-];
+/// The version of the tables. Other versions are rejected.
+const VERSION: i64 = 4;
 
-/// The first version with checksums.
-const SUMS: i64 = 4;
+/// The tables. A row is inserted without checksums, which are set in the same transaction.
+const TABLES: &str = "
+CREATE TABLE executions (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    tool TEXT NOT NULL,
+    success INTEGER NOT NULL CHECK (success IN (0, 1)),
+    prompt_hash BLOB NOT NULL CHECK (length(prompt_hash) = 32),
+    prompt TEXT,
+    model TEXT,
+    vector BLOB,
+    phase TEXT,
+    task_type TEXT,
+    languages TEXT,
+    complexity REAL,
+    structure TEXT,
+    testing TEXT,
+    rank INTEGER,
+    score REAL,
+    parts TEXT,
+    offered TEXT,
+    duration_ms INTEGER,
+    error_kind TEXT,
+    cost REAL,
+    feedback TEXT,
+    session TEXT,
+    request TEXT,
+    place INTEGER,
+    tries INTEGER,
+    estimated_ms INTEGER,
+    estimated_chars INTEGER,
+    chars INTEGER,
+    truncated INTEGER CHECK (truncated IN (0, 1)),
+    facts_sum INTEGER,
+    rest_sum INTEGER
+) STRICT;
+CREATE INDEX executions_by_time ON executions (at);
+CREATE INDEX executions_by_tool ON executions (tool, at);
 
-const VERSION: i64 = MIGRATIONS.len() as i64;
+CREATE TABLE weights (
+    id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('apply', 'revert')),
+    weights TEXT,
+    parent INTEGER,
+    executions INTEGER NOT NULL,
+    loss_before REAL,
+    loss_after REAL,
+    sum INTEGER
+) STRICT;
+";
 
-/// Opens a log and migrates it to the current version. Creates it if the file is missing or empty.
+/// Opens a log. Creates it if the file is missing or empty.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     make(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -87,12 +87,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         let what = "it is a database of another program".to_owned();
         return Err(StoreError::Foreign { path: path.to_owned(), what });
     }
+    create_tables(&mut connection).map_err(failed)?;
     let found = pragma(&connection, "user_version").map_err(failed)?;
-    if found > VERSION {
-        return Err(StoreError::Newer { path: path.to_owned(), found, expected: VERSION });
-    }
-    if found < VERSION {
-        migrate(&mut connection, VERSION).map_err(failed)?;
+    if found != VERSION {
+        return Err(StoreError::Version { path: path.to_owned(), found, expected: VERSION });
     }
     settle(&connection).map_err(failed)?;
     Ok(connection)
@@ -143,21 +141,20 @@ fn is_foreign(connection: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// Migrates the schema to a version, completely or not at all. This happens before the write-ahead
-/// log is turned on, so that the file itself contains the application id from the start.
-pub(super) fn migrate(connection: &mut Connection, version: i64) -> rusqlite::Result<()> {
+/// Creates the tables in an empty file, all or none. This happens before the write-ahead log is
+/// turned on, so that the file itself contains the application id from the start.
+fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+    if pragma(connection, "application_id")? == APPLICATION {
+        return Ok(());
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have migrated the log in the meantime.
-    let found = pragma(&transaction, "user_version")?;
-    let missing = MIGRATIONS.iter().take(version as usize).skip(found as usize);
-    for sql in missing {
-        transaction.execute_batch(sql)?;
+    // Another process may have created them in the meantime.
+    if pragma(&transaction, "application_id")? == APPLICATION {
+        return Ok(());
     }
-    if found < SUMS && version >= SUMS {
-        checksums::seal_all(&transaction)?;
-    }
+    transaction.execute_batch(TABLES)?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
-    transaction.pragma_update(None, "user_version", version.max(found))?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }
 
