@@ -6,21 +6,50 @@
 //! "Search by name" or "Weather forecast", and recognising such phrases as names lowered nDCG@5 by
 //! 0.013 on one set (stabletoolbench, keyword strategy).
 
-use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use toolroute_vectors::index::is_unspaced;
 
-/// The names and ids of all tools in lower case, each with its rows. A name that several servers
-/// use has the rows of all its tools.
+/// The names and ids of all tools. A name that several servers use has the rows of all its tools.
 #[derive(Default)]
 pub(super) struct ExactNames {
-    rows: HashMap<String, Vec<u32>>,
+    /// Names and ids in lower case.
+    whole: NameRows,
     /// Names of several words, without separators: `createissue` for `create_issue`.
-    folded: HashMap<String, Vec<u32>>,
+    folded: NameRows,
     /// The length of the longest name in bytes. Longer texts need no lookup.
     longest: usize,
     /// The lengths in characters of the names in scripts without spaces, ascending.
     unspaced_chars: Vec<usize>,
+}
+
+/// Names with their rows: hashes of the names, sorted, because texts would take ten times the
+/// memory. Among 200,000 names, a text has the hash of another one with a probability of 10^-14.
+#[derive(Default)]
+struct NameRows(Vec<(u64, u32)>);
+
+impl NameRows {
+    /// Returns the entries of a name; empty if no tool has it.
+    fn get(&self, name: &str) -> &[(u64, u32)] {
+        let hash = hash(name);
+        let first = self.0.partition_point(|(other, _)| *other < hash);
+        let count = self.0[first..].iter().take_while(|(other, _)| *other == hash).count();
+        &self.0[first..first + count]
+    }
+
+    /// Sorts the entries, and removes those that are there twice.
+    fn finish(&mut self) {
+        self.0.sort_unstable();
+        self.0.dedup();
+        self.0.shrink_to_fit();
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    // Its keys are constant.
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The maximum length, in characters, of a name in a script without spaces that is found within a
@@ -32,8 +61,7 @@ const UNSPACED_CHARS: usize = 32;
 const MIN_UNSPACED: usize = 4;
 
 impl ExactNames {
-    /// Indexes the names. `names` yields names and ids with their rows; the entries of one row must
-    /// be adjacent.
+    /// Indexes the names. `names` yields names and ids with their rows.
     pub fn new<S: AsRef<str>>(names: impl Iterator<Item = (u32, S)>) -> Self {
         let mut all = Self::default();
         for (row, name) in names {
@@ -41,6 +69,8 @@ impl ExactNames {
         }
         all.unspaced_chars.sort_unstable();
         all.unspaced_chars.dedup();
+        all.whole.finish();
+        all.folded.finish();
         all
     }
 
@@ -55,17 +85,17 @@ impl ExactNames {
         // Users copy ids, but vary the spelling of names.
         let is_id = name.contains("__") || name.contains(':');
         if let (false, Some(folded)) = (is_id, folded(name)) {
-            enter(&mut self.folded, folded, row);
+            self.folded.0.push((hash(&folded), row));
         }
-        enter(&mut self.rows, lower, row);
+        self.whole.0.push((hash(&lower), row));
     }
 
-    /// Returns the rows of a name in camel case or with `_` whose words the tool joins in another
+    /// Returns the entries of a name in camel case or with `_` whose words the tool joins in another
     /// way: `createIssue` for `create_issue`. A hyphen does not count, because prose contains
     /// hyphens (`check-in`).
-    fn folded(&self, name: &str) -> Option<&Vec<u32>> {
+    fn folded(&self, name: &str) -> &[(u64, u32)] {
         let is_sure = name.contains('_') || is_camel_case(name);
-        self.folded.get(&folded(name).filter(|_| is_sure)?)
+        folded(name).filter(|_| is_sure).map_or(&[], |name| self.folded.get(&name))
     }
 
     /// Returns the rows that the prompt names, ascending.
@@ -81,18 +111,11 @@ impl ExactNames {
     }
 }
 
-fn enter(names: &mut HashMap<String, Vec<u32>>, name: String, row: u32) {
-    let rows = names.entry(name).or_default();
-    if rows.last() != Some(&row) {
-        rows.push(row);
-    }
-}
-
 /// The search through one prompt.
 struct Search<'a> {
     names: &'a ExactNames,
-    /// The rows of each name that was found.
-    found: Vec<&'a [u32]>,
+    /// The entries of each name that was found.
+    found: Vec<&'a [(u64, u32)]>,
     /// A buffer for lookups.
     key: String,
 }
@@ -110,9 +133,15 @@ impl Search<'_> {
         } else {
             self.key.push_str(&name.to_lowercase());
         }
-        let rows = self.names.rows.get(&self.key).or_else(|| self.names.folded(name));
-        self.found.extend(rows.map(Vec::as_slice));
-        rows.is_some()
+        let mut entries = self.names.whole.get(&self.key);
+        if entries.is_empty() {
+            entries = self.names.folded(name);
+        }
+        let is_name = !entries.is_empty();
+        if is_name {
+            self.found.push(entries);
+        }
+        is_name
     }
 
     /// Looks up a text, or else the text without surrounding punctuation. Returns whether it is a
@@ -153,8 +182,10 @@ impl Search<'_> {
             for first in 0..at.len() {
                 for chars in &self.names.unspaced_chars {
                     let Some(&end) = at.get(first + chars) else { break };
-                    let rows = self.names.rows.get(&run[at[first]..end]);
-                    self.found.extend(rows.map(Vec::as_slice));
+                    let entries = self.names.whole.get(&run[at[first]..end]);
+                    if !entries.is_empty() {
+                        self.found.push(entries);
+                    }
                 }
             }
         }
@@ -162,9 +193,9 @@ impl Search<'_> {
 
     fn into_rows(mut self) -> Vec<u32> {
         // A prompt may repeat a name many times; its rows are added once.
-        self.found.sort_unstable_by_key(|rows| rows.as_ptr());
-        self.found.dedup_by_key(|rows| rows.as_ptr());
-        let mut rows: Vec<u32> = self.found.into_iter().flatten().copied().collect();
+        self.found.sort_unstable_by_key(|entries| entries.as_ptr());
+        self.found.dedup_by_key(|entries| entries.as_ptr());
+        let mut rows: Vec<u32> = self.found.into_iter().flatten().map(|(_, row)| *row).collect();
         rows.sort_unstable();
         rows.dedup();
         rows
