@@ -51,6 +51,8 @@ impl Configure for CallArgs {
     fn configure(&mut self, settings: &Settings) {
         self.catalog.configure(settings);
         self.catalog.live.or_imported();
+        let server = self.tool.split_once(':').or_else(|| self.tool.split_once("__"));
+        self.catalog.live.called = server.map(|(server, _)| server.to_owned());
         self.engine.configure(settings);
         self.execution.configure(settings);
     }

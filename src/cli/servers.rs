@@ -12,7 +12,7 @@ use super::exit::{self, Failure};
 use super::{paths, render};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
-    BASE_VARIABLES, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
+    BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
 };
 
 /// How long a stored tool list is used before the server is asked again.
@@ -115,9 +115,18 @@ pub fn withheld_path(name: &str, fingerprint: &str) -> PathBuf {
 /// The interval of messages about servers that have not answered yet.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
+/// How long `call` waits for the tools of servers other than the called one, which are only needed
+/// if the called tool fails.
+const FOR_OTHERS: Duration = Duration::from_secs(5);
+
 /// Asks servers for their tools and stops them. Prints which servers have not answered yet, because
 /// one that is downloaded first may take minutes.
 pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
+    list_for(None, servers, names)
+}
+
+/// Like [`list`]. If `called` is given, other servers are waited for at most [`FOR_OTHERS`].
+fn list_for(called: Option<&str>, servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
     runtime()?.block_on(async {
         let mut waiting: BTreeSet<String> = names.iter().cloned().collect();
         let mut asked = tokio::task::JoinSet::new();
@@ -128,20 +137,25 @@ pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
         let (began, mut listed) = (Instant::now(), Listed::new());
         let mut tell = tokio::time::interval_at((began + TELL_EVERY).into(), TELL_EVERY);
         loop {
+            let others_only = called.is_some_and(|called| !waiting.contains(called));
             tokio::select! {
                 answered = asked.join_next() => match answered {
                     Some(answered) => listed.extend(answered.unwrap_or_default()),
                     None => break,
                 },
+                () = tokio::time::sleep_until((began + FOR_OTHERS).into()), if others_only => break,
                 _ = tell.tick() => {
-                    waiting.retain(|name| !listed.contains_key(name));
                     let names: Vec<&str> = waiting.iter().map(String::as_str).collect();
                     let seconds = began.elapsed().as_secs();
                     tracing::warn!("after {seconds} s still starting: {}", names.join(", "));
                 }
             }
+            waiting.retain(|name| !listed.contains_key(name));
         }
+        asked.abort_all();
         servers.close().await;
+        let late = || Fault::before(FaultKind::Timeout, format!("no answer after {FOR_OTHERS:?}"));
+        listed.extend(waiting.into_iter().map(|name| (name, Err(late()))));
         Ok(listed)
     })
 }
@@ -168,7 +182,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
         let servers = open(&file);
-        let listed = list(&servers, stale)?;
+        let listed = list_for(live.called.as_deref(), &servers, stale)?;
         for StoredList { name, path, .. } in &known {
             match listed.get(name) {
                 None => {}

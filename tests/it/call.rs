@@ -86,6 +86,25 @@ fn what_the_servers_file_does_not_offer_is_neither_listed_nor_found() {
 }
 
 #[test]
+fn a_server_that_never_answers_does_not_hold_up_the_call_of_another() {
+    let site = site(&python(), json!({"mute": {"command": "sleep", "args": ["1000"]}}));
+    let ran = site.toolroute(&["call", "faulty:fine", "--args", r#"{"query": "x"}"#]).assert();
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    ran.success().stdout("fine: x\n");
+    assert!(said.contains("`mute` did not list its tools: no answer after 5s"), "{said}");
+}
+
+#[test]
+fn tools_without_a_name_are_left_out_with_a_word() {
+    let tools = json!([{"name": "add"}, {"description": "adds"}, "sub"]);
+    let site = Site::new(&json!({"sums": {"type": "process", "command": "x", "tools": tools}}));
+    let ran = site.toolroute(&["tools", "list"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(said.contains("`sums`: 2 of 3 tools are left out"), "{said}");
+    assert!(said.contains("the first is number 2"), "{said}");
+}
+
+#[test]
 fn what_is_wrong_with_an_entry_is_told_once() {
     let tools = [json!({"name": "add", "description": "adds", "inputSchema": {}})];
     let site = Site::new(&json!({

@@ -41,6 +41,10 @@ pub struct LiveArgs {
     #[cfg(feature = "mcp")]
     #[arg(long)]
     pub refresh: bool,
+    /// The server of the tool that is called, if there is one: the others are not waited for as long
+    #[cfg(feature = "mcp")]
+    #[arg(skip)]
+    pub called: Option<String>,
     #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub pinning: PinArgs,

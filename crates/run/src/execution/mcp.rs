@@ -23,7 +23,7 @@ use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
-use super::servers::{Program, Remote, tool_of};
+use super::servers::{Program, Remote, tools_of};
 use super::spawn::ProcessOptions;
 use toolroute_catalog::Tool;
 
@@ -179,7 +179,7 @@ impl Invoker for McpServer {
             let listed = listed.unwrap_or_else(|_| {
                 Err(Fault::before(FaultKind::Timeout, "no answer to tools/list"))
             })?;
-            Ok(listed.iter().filter_map(|tool| tool_of(&self.shared.name, tool)).collect())
+            Ok(tools_of(&self.shared.name, &listed))
         })
     }
 

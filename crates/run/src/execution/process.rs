@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::invoker::{Call, Fault, FaultKind, Invoker, Output, Pending};
-use super::servers::{Program, tool_of};
+use super::servers::{Program, tools_of};
 use super::spawn::{self, ProcessOptions, RunningProgram};
 use toolroute_catalog::Tool;
 
@@ -28,8 +28,7 @@ pub struct ProcessTools {
 impl ProcessTools {
     /// Creates an invoker. `tools` have the format of MCP's `tools/list`.
     pub fn new(name: &str, (program, tools): (Program, &[Value]), options: ProcessOptions) -> Self {
-        let tools = tools.iter().filter_map(|tool| tool_of(name, tool)).collect();
-        Self { program, tools, options }
+        Self { program, tools: tools_of(name, tools), options }
     }
 
     async fn run(&self, call: Call<'_>) -> Result<Output, Fault> {

@@ -367,9 +367,26 @@ impl FromIterator<(String, Entry)> for ServersFile {
     }
 }
 
+/// Parses tools in the form of MCP's `tools/list`. Warns of those without a name, which cannot be
+/// called.
+pub(super) fn tools_of(server: &str, values: &[Value]) -> Vec<Tool> {
+    let tools: Vec<Tool> = values.iter().filter_map(|value| tool_of(server, value)).collect();
+    if tools.len() < values.len() {
+        let first = values.iter().position(|value| tool_of(server, value).is_none());
+        tracing::warn!(
+            "server `{server}`: {} of {} tools are left out, because they have no name, expected \
+             a text `name`; the first is number {}",
+            values.len() - tools.len(),
+            values.len(),
+            first.unwrap_or_default() + 1
+        );
+    }
+    tools
+}
+
 /// Parses a tool in the form of MCP's `tools/list`, which `process` entries use too. Invalid
 /// annotations are ignored, so that the tool stays usable.
-pub(super) fn tool_of(server: &str, value: &Value) -> Option<Tool> {
+fn tool_of(server: &str, value: &Value) -> Option<Tool> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let name = value["name"].as_str().filter(|name| !name.trim().is_empty())?;
     let mut tool = Tool::new(Some(server), name, value["description"].as_str().unwrap_or_default());
