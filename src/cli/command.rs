@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use serde_json::json;
 
 use super::analyze::{self, AnalyzeArgs};
 use super::args::{BenchArgs, EvalArgs};
@@ -250,7 +251,12 @@ impl Command {
                 // `generate` panics if it cannot write, so it writes to memory first.
                 let mut script = Vec::new();
                 clap_complete::generate(*shell, &mut Cli::command(), "toolroute", &mut script);
-                render::bytes(&script)?;
+                if global.json {
+                    let script = String::from_utf8_lossy(&script);
+                    render::json(&json!({"shell": shell.to_string(), "script": script}))?;
+                } else {
+                    render::bytes(&script)?;
+                }
                 Ok(ExitCode::SUCCESS)
             }
         }

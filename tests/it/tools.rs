@@ -149,6 +149,8 @@ fn completions_and_help_are_there() {
         let output = sandbox.toolroute().args(["completions", shell]).assert().success();
         output.stdout(predicate::str::contains("toolroute"));
     }
+    let script = sandbox.json(&["completions", "bash"]);
+    assert!(script["shell"] == "bash" && script["script"].as_str().unwrap().contains("toolroute"));
     let help = sandbox.toolroute().arg("--help").assert().success();
     help.stdout(predicate::str::contains("Exit codes"));
 }
