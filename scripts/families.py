@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the two families of prompts of our own as sets for `toolroute eval --suite DIR`.
+"""Writes the families of prompts of our own as sets for `toolroute eval --suite DIR`.
 
 Usage: families.py DIR [--data DIR]
 
@@ -7,6 +7,10 @@ Usage: families.py DIR [--data DIR]
   tasks   requests of several steps over captured MCP servers; `gold` has all right tools, `meta.implied` those that the
           prompt does not mention
   noisy   requests with a log, a base64 text, a table or a pasted message around them
+  orders_…  everyday orders over whole MCP servers, labelled before anything was run; `offtopic.jsonl` has near orders
+          (`near-…`), which no tool carries out although its domain is close, and prompts of other domains (`far-…`)
+
+A `tools.txt` of one line `set NAME` stands for all tools of that set.
 """
 import argparse, sys
 from pathlib import Path
@@ -28,8 +32,10 @@ def main():
         out = a.folder / family.name
         out.mkdir(parents=True, exist_ok=True)
         ids = (family / "tools.txt").read_text(encoding="utf-8").splitlines()
-        write(out / "tools.jsonl", [tools[id] for id in ids])
-        write(out / "queries.jsonl", rows(family / "queries.jsonl"))
+        whole = ids[0].removeprefix("set ") if ids[0].startswith("set ") else None
+        write(out / "tools.jsonl", rows(a.data / whole / "tools.jsonl") if whole else [tools[id] for id in ids])
+        for prompts in family.glob("*.jsonl"):
+            write(out / prompts.name, rows(prompts))
 
 
 if __name__ == "__main__":

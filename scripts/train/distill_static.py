@@ -6,7 +6,7 @@ Needs: pip install -r scripts/train/requirements.txt
 
 ENCODER_DIR is a sentence-transformers folder or a transformers checkpoint of the BERT family whose tokenizer is
 BERT's uncased WordPiece (config.json, tokenizer.json, model.safetensors); DATA_DIR holds the tool-retrieval sets.
-Only tools and prompts that SETS and CATALOGS name are read, and `queries.jsonl` of no set that quality is judged
+Only tools and prompts that SETS and CATALOGS of train_encoder.py name are read, and `queries.jsonl` of no set that quality is judged
 with, but to score (the choice sets of crates/eval/src/sets.txt). `--prompts` is the folder of prompts written for training (scripts/train/prompts).
 
 How it works: the encoder's vector of each single token, brought to 256 numbers by PCA and weighted by how rare the
@@ -27,60 +27,17 @@ from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
-# Which prompts of which set, and its share of the steps. Of metatool and sealtools only the training half.
-SETS = {
-    "metatool": ("train_queries", 0.16),
-    "sealtools": ("train_queries", 0.08),
-    "bfcl": ("queries", 0.12),
-    "apibench": ("queries", 0.03),
-    "toolalpaca": ("queries", 0.04),
-    "nestful": ("queries", 0.03),
-    "apibank": ("queries", 0.02),
-}
-PROMPTS_SHARE, SELF_SHARE = 0.22, 0.30  # the latter: parts of a tool's text that belong together
-# Whose tools' texts are read out of _merged: never a prompt.
-CATALOGS = ("toucan_catalog", "toolsdk_catalog", "docker_catalog", "apizoo_catalog", "sealtools", "toolret_apigen",
-            "bfcl:", "stabletoolbench", "apibench")
+from train_encoder import CATALOGS, SETS, ndcg5, read_prompts, rows, self_pair, tool_text
+
+# Which prompts of which set, and its share of the steps: the sets of the encoder's training, and no catalog that is measured.
+SHARES = {"bfcl": 0.14, "apibench": 0.03, "toolalpaca": 0.05, "nestful": 0.04, "apibank": 0.04}
+PROMPTS_SHARE, SELF_SHARE = 0.40, 0.30  # the latter: parts of a tool's text that belong together
+
 
 def choice_sets():
     """The sets that settings are compared by; crates/eval/src/sets.txt says why."""
     lines = (Path(__file__).resolve().parents[2] / "crates" / "eval" / "src" / "sets.txt").read_text(encoding="utf-8").splitlines()
     return tuple(next(line for line in lines if line.startswith("choice: ")).split()[1:])
-
-
-def rows(path):
-    with open(path, encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
-
-
-def split(identifier):
-    """As `split_identifier` in crates/catalog/src/text.rs."""
-    return re.sub(r"[_\-/.:]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", identifier))
-
-
-def tool_text(tool):
-    """As `embedding_text` in crates/catalog/src/text.rs had it when the models were trained: parameters by their names alone."""
-    text = split(tool["server"]) + ": " if tool.get("server") else ""
-    text += split(tool["name"]) + ". " + tool["description"]
-    properties = list((tool.get("input_schema") or {}).get("properties") or {})
-    if properties:
-        text += " Parameters: " + ", ".join(split(p) for p in properties[:12])
-    return text[:1000]
-
-
-def sentences(text):
-    return [s for s in re.split(r"(?<=[.!?])\s+|\n+", text) if s.strip()]
-
-
-def self_pair(tool, rng):
-    """Name against description, first sentence against the rest, or a later one against name and first."""
-    parts, r, name = sentences(tool["description"]), rng.random(), split(tool["name"])
-    if r < 0.4 or len(parts) < 2:
-        server = " " + split(tool.get("server") or "") if rng.random() < 0.3 else ""
-        return name + server, tool["description"][:400]
-    if r < 0.7:
-        return parts[0], (name + ". " + " ".join(parts[1:]))[:400]
-    return rng.choice(parts[1:]), name + ". " + parts[0]
 
 
 class Words:
@@ -237,15 +194,6 @@ def distil(ids, wanted, student, axes, a, rng):
     return 20 * similar + a.direct * direct
 
 
-def ndcg5(scores, golds):
-    total = 0.0
-    for row, gold in enumerate(golds):
-        top = scores[row].topk(min(5, scores.shape[1])).indices.tolist()
-        gain = sum(1 / math.log2(i + 2) for i, t in enumerate(top) if t in gold)
-        total += gain / sum(1 / math.log2(i + 2) for i in range(min(5, len(gold))))
-    return total / len(golds)
-
-
 class Scored:
     """Sets to score with, never trained on."""
 
@@ -308,10 +256,10 @@ def goldens(student, words, path):
 def load(a, words, rng):
     merged = rows(a.data / "_merged" / "tools.jsonl")
     catalog = [t for t in merged if t["id"].startswith(CATALOGS)]
-    sources = [Source(name, share, rows(a.data / name / "tools.jsonl"), rows(a.data / name / f"{which}.jsonl"), words)
-               for name, (which, share) in SETS.items()]
+    sources = [Source(name, share, rows(a.data / name / "tools.jsonl"), rows(a.data / name / f"{SETS[name][0]}.jsonl"), words)
+               for name, share in SHARES.items()]
     if a.prompts:
-        prompts = [row for path in sorted(a.prompts.glob("*.jsonl")) for row in rows(path)]
+        prompts = read_prompts(a.prompts)
         wanted = {g for p in prompts for g in p["gold"]}
         near = [t for t in catalog if t["id"] in wanted]
         far = rng.sample([t for t in catalog if t["id"] not in wanted], 4000)
