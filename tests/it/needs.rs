@@ -59,6 +59,33 @@ fn a_tool_that_gives_an_id_stands_after_the_one_that_needs_it() {
     assert!(!has_supply(&route(&["the cast and crew of the series with the tv id 1396"])));
 }
 
+#[test]
+fn a_supplier_that_the_text_names_is_added_however_far_it_is() {
+    let sandbox = Sandbox::new();
+    let tool = |server: &str, name: &str, description: &str| json!({"server": server, "name": name, "description": description});
+    let note = "Leave a note on an issue. Requests issue_id as uuid. Call get_by_shorthand first to get the issue_id.";
+    let mut tools = vec![
+        tool("plane", "leave_note", note),
+        tool("plane", "get_by_shorthand", "From FIRST-123 to its row in the database"),
+        tool("plane", "list_issues", "All issues"),
+    ];
+    for kind in ["film", "play", "opera", "musical", "podcast"] {
+        tools.push(tool(kind, &format!("{kind}_note"), &format!("Leave a note on a {kind}")));
+    }
+    let rows: Vec<String> = tools.iter().map(Value::to_string).collect();
+    let tools = sandbox.write("tools.jsonl", rows.join("\n"));
+    let route = |prompt: &str| {
+        let tools = tools.to_str().unwrap();
+        sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt])
+    };
+    let answer = route("leave a note on the issue WEB-1234 that it is fixed");
+    let both = ["plane__leave_note", "plane__get_by_shorthand"];
+    assert_eq!(ids(&answer)[..2], both, "{answer:#}");
+    assert_eq!(answer["tools"][1]["explanation"]["supply"]["to"], both[0]);
+    let uuid = "leave a note on the issue 3fa85f64-5717-4562-b3fc-2c963f66afa6 that it is fixed";
+    assert!(!has_supply(&route(uuid)));
+}
+
 fn has_supply(answer: &Value) -> bool {
     let tools = answer["tools"].as_array().unwrap();
     tools.iter().any(|tool| tool["explanation"].get("supply").is_some())

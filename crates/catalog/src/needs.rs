@@ -2,6 +2,7 @@
 //! `GET /tv/{tv_id}/credits` cannot be called before a search for the show.
 
 mod entity;
+mod stated;
 mod supply;
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::{Catalog, Tool, ToolId};
-use entity::id_parameters;
-use supply::suppliers;
+use entity::{IdParameter, id_parameters, required};
+use stated::{Names, stated, undeclared};
+use supply::{stated_suppliers, suppliers};
 
 /// A required parameter that is an id, and the tools that return such ids.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -30,6 +32,11 @@ pub struct RequiredId {
     /// The kind of object that the id identifies, in lower case and singular: `playlist` for
     /// `playlistId`.
     pub entity: String,
+    /// Whether only a UUID is accepted, and not a key such as `WEB-7`.
+    pub is_uuid: bool,
+    /// Whether a text of the tool names the suppliers. Otherwise they are guessed from the names and
+    /// descriptions of the server's tools.
+    pub is_stated: bool,
     /// Tools of the same server, the most likely first; at least one.
     pub suppliers: Vec<Supplier>,
 }
@@ -53,6 +60,8 @@ const MOST: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub(super) struct NeedGraph {
     ids: HashMap<u32, Vec<RequiredId>>,
+    /// The rows of all suppliers that a text names, ascending.
+    stated: Vec<u32>,
 }
 
 impl NeedGraph {
@@ -65,7 +74,13 @@ impl NeedGraph {
         }
         let servers: Vec<Vec<u32>> = servers.into_values().collect();
         let linked = servers.into_par_iter().flat_map_iter(|rows| link(tools, &rows));
-        Self { ids: linked.collect() }
+        let ids: HashMap<u32, Vec<RequiredId>> = linked.collect();
+        let stated = ids.values().flatten().filter(|required| required.is_stated);
+        let mut stated: Vec<u32> =
+            stated.flat_map(|required| &required.suppliers).map(|supplier| supplier.row).collect();
+        stated.sort_unstable();
+        stated.dedup();
+        Self { ids, stated }
     }
 }
 
@@ -73,34 +88,59 @@ impl NeedGraph {
 fn link(tools: &[Arc<Tool>], rows: &[u32]) -> Vec<(u32, Vec<RequiredId>)> {
     let of_server: Vec<(u32, &Tool)> =
         rows.iter().map(|row| (*row, tools[*row as usize].as_ref())).collect();
-    let required: Vec<_> = of_server.iter().map(|(_, tool)| id_parameters(tool)).collect();
-    if required.iter().all(Vec::is_empty) {
+    let names = Names::new(&of_server);
+    let ids: Vec<Vec<IdParameter>> =
+        of_server.iter().map(|(_, tool)| all_ids(tool, &names)).collect();
+    if ids.iter().all(Vec::is_empty) {
         return Vec::new();
     }
-    let givers = supply::givers(&of_server, &required);
+    let givers = supply::givers(&of_server, &ids);
     let mut known: HashMap<&[String], Vec<Supplier>> = HashMap::new();
     let mut linked = Vec::new();
-    for ((row, _), parameters) in of_server.iter().zip(&required) {
-        let mut ids = Vec::new();
+    for ((row, tool), parameters) in of_server.iter().zip(&ids) {
+        let said = stated(tool, parameters, &names);
+        let mut required = Vec::new();
         for parameter in parameters {
             let words = parameter.entity.as_slice();
-            let found = known.entry(words).or_insert_with(|| suppliers(&givers, words));
+            let said = said.iter().find(|said| said.parameter == parameter.name);
+            let rows = said.map_or(&[][..], |said| &said.rows);
+            let mut found = stated_suppliers(&givers, parameter, rows);
+            let is_stated = !found.is_empty();
+            if !is_stated && parameter.is_declared {
+                found.clone_from(known.entry(words).or_insert_with(|| suppliers(&givers, words)));
+            }
             if let (false, Some(entity)) = (found.is_empty(), words.last()) {
-                let (parameter, entity) = (parameter.name.clone(), entity.clone());
-                ids.push(RequiredId { parameter, entity, suppliers: found.clone() });
+                required.push(RequiredId {
+                    parameter: parameter.name.clone(),
+                    entity: entity.clone(),
+                    is_uuid: parameter.is_uuid,
+                    is_stated,
+                    suppliers: found,
+                });
             }
         }
-        if !ids.is_empty() {
-            linked.push((*row, ids));
+        if !required.is_empty() {
+            linked.push((*row, required));
         }
     }
     linked
 }
 
+/// The ids that a tool requires. Some servers declare no parameter at all and name those of a tool
+/// in its description.
+fn all_ids(tool: &Tool, names: &Names<'_>) -> Vec<IdParameter> {
+    let declared = id_parameters(tool);
+    if declared.is_empty() && required(tool).is_empty() {
+        undeclared(tool, names)
+    } else {
+        declared
+    }
+}
+
 impl Catalog {
     /// Returns the ids that a tool requires, each with the tools that return it. These are tools of
-    /// the same server that only read or create, that name the id's entity, and that do not require
-    /// the id themselves.
+    /// the same server that only read or create, and that do not require the id themselves: those
+    /// that a text of the tool names or, if it names none, those that name the id's entity.
     ///
     /// ```
     /// use toolroute_catalog::{Catalog, Schema, Tool};
@@ -133,5 +173,10 @@ impl Catalog {
     /// Returns the required ids of the tool in a row, each with all tools that return it.
     pub fn required_ids(&self, row: u32) -> &[RequiredId] {
         self.need_graph().ids.get(&row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the rows of all tools that a text of another tool names as a supplier, ascending.
+    pub fn stated_suppliers(&self) -> &[u32] {
+        &self.need_graph().stated
     }
 }

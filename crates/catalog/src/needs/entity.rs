@@ -2,17 +2,22 @@
 
 use serde_json::value::RawValue;
 
+use super::stated::{sentences, tokens};
 use super::supply::objects;
 use crate::row::fields;
 use crate::text::{properties, split_identifier};
 use crate::{Tool, singular};
 
 /// A required parameter that is an id.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdParameter {
     pub name: String,
     /// The words of the entity, in the singular: `merge`, `request` of `merge_request_id`.
     pub entity: Vec<String>,
+    /// Whether only a UUID is accepted, and not a key such as `WEB-7`.
+    pub is_uuid: bool,
+    /// Whether the schema or the name declares it. Otherwise only the description names it.
+    pub is_declared: bool,
 }
 
 /// Last words of a parameter that is an id.
@@ -50,9 +55,56 @@ pub fn id_parameters(tool: &Tool) -> Vec<IdParameter> {
         };
         let words = words(&name);
         if let Some(entity) = entity(&words, &name, tool, &mut description) {
-            found.push(IdParameter { name, entity });
+            found.push(IdParameter { name, entity, is_uuid: false, is_declared: true });
         }
     }
+    mark_uuids(tool, &mut found);
+    found
+}
+
+/// Marks the parameters that the schema or the description calls UUIDs.
+fn mark_uuids(tool: &Tool, parameters: &mut [IdParameter]) {
+    let schema = tool.input_schema.as_ref().filter(|schema| says_uuid(schema.raw().get()));
+    if schema.is_some() && !parameters.is_empty() {
+        for (name, raw) in schema.and_then(properties).unwrap_or_default() {
+            let known = parameters.iter_mut().find(|known| known.name == name);
+            let Some(known) = known else { continue };
+            known.is_uuid = says_uuid(raw.get()) || says_uuid(&name);
+        }
+    }
+    for sentence in sentences(&tool.description).filter(|sentence| says_uuid(sentence)) {
+        for known in parameters.iter_mut() {
+            known.is_uuid |= tokens(sentence).any(|token| token == known.name);
+        }
+    }
+}
+
+fn says_uuid(text: &str) -> bool {
+    let is_uuid = |word: &str| matches!(word, "uuid" | "uuids" | "guid" | "guids");
+    // Most texts have no such letters, and splitting one into words takes longer.
+    let mut letters = text.as_bytes().windows(3);
+    letters.any(|at| at.eq_ignore_ascii_case(b"uid")) && words(text).iter().any(|it| is_uuid(it))
+}
+
+/// The ids that a description names as parameters, such as `project_id`.
+pub fn named_ids(tool: &Tool) -> Vec<IdParameter> {
+    let mut found: Vec<IdParameter> = Vec::new();
+    for name in tokens(&tool.description) {
+        let words = words(name);
+        if words.len() < 2 || !words.last().is_some_and(|last| is_id(last)) {
+            continue;
+        }
+        let of = entity(&words, name, tool, &mut String::new);
+        if let Some(entity) = of.filter(|of| !found.iter().any(|known| known.entity == *of)) {
+            found.push(IdParameter {
+                name: name.to_owned(),
+                entity,
+                is_uuid: false,
+                is_declared: false,
+            });
+        }
+    }
+    mark_uuids(tool, &mut found);
     found
 }
 
@@ -86,7 +138,7 @@ fn entity(
     says_id.then(|| vec![singular(last).into_owned()])
 }
 
-fn is_id(word: &str) -> bool {
+pub fn is_id(word: &str) -> bool {
     matches!(word, "id" | "ids" | "uuid" | "identifier" | "identifiers")
 }
 
@@ -118,14 +170,16 @@ fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
     objects(&words(&tool.name)).into_iter().next()
 }
 
-fn required(tool: &Tool) -> Vec<String> {
+/// The names of the parameters that the schema requires.
+pub fn required(tool: &Tool) -> Vec<String> {
     let schema = tool.input_schema.as_ref();
     let top = schema.and_then(|schema| fields(schema.raw())).unwrap_or_default();
     let names = top.get("required").and_then(|raw| serde_json::from_str(raw.get()).ok());
     names.unwrap_or_default()
 }
 
-fn descriptions(tool: &Tool) -> Vec<(String, String)> {
+/// The parameters of the schema with their descriptions.
+pub fn descriptions(tool: &Tool) -> Vec<(String, String)> {
     let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
     let description = |raw: &RawValue| -> Option<String> {
         serde_json::from_str(fields(raw)?.get("description")?.get()).ok()

@@ -2,6 +2,7 @@
 
 use super::Supplier;
 use super::entity::{IdParameter, without_placeholders, words};
+use super::stated::tokens;
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
 use crate::singular;
@@ -17,6 +18,14 @@ pub struct Giver<'a> {
     /// The words of its description's first sentence, in the singular.
     about: Vec<String>,
     requires: &'a [IdParameter],
+}
+
+impl Giver<'_> {
+    /// Whether it declares that it requires an id of the entity.
+    fn requires(&self, noun: &str) -> bool {
+        let mut declared = self.requires.iter().filter(|parameter| parameter.is_declared);
+        declared.any(|parameter| parameter.entity.last().is_some_and(|last| last == noun))
+    }
 }
 
 /// Characters of a description that say what a tool is about.
@@ -80,9 +89,7 @@ pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -
 /// none, those that read and whose description says so; else the server's search.
 pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
     let Some(noun) = entity.last() else { return Vec::new() };
-    let is_free = |giver: &&Giver<'_>| {
-        !giver.requires.iter().any(|parameter| parameter.entity.last() == Some(noun))
-    };
+    let is_free = |giver: &&Giver<'_>| !giver.requires(noun);
     let free: Vec<&Giver<'_>> = givers.iter().filter(is_free).collect();
     let reads = |giver: &Giver<'_>| giver.kind == EffectKind::ReadsOnly;
     let ways: [&dyn Fn(&Giver<'_>) -> bool; 3] = [
@@ -94,7 +101,31 @@ pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
         let found: Vec<&Giver<'_>> = free.iter().copied().filter(|giver| way(giver)).collect();
         (!found.is_empty()).then_some(found)
     });
-    let mut found = found.unwrap_or_default();
+    ordered(found.unwrap_or_default(), entity)
+}
+
+/// The tools in these rows, which a text names for an id, except those that cannot give it: they
+/// require it too, or create something else.
+pub fn stated_suppliers(
+    givers: &[Giver<'_>],
+    parameter: &IdParameter,
+    rows: &[u32],
+) -> Vec<Supplier> {
+    let Some(noun) = parameter.entity.last() else { return Vec::new() };
+    // If no schema declares it, every tool whose description names it may require it.
+    let may_require = |giver: &Giver<'_>| {
+        !parameter.is_declared
+            && tokens(&giver.tool.description).any(|token| token == parameter.name)
+    };
+    let gives = |giver: &&Giver<'_>| {
+        let is_other = giver.kind == EffectKind::Writes && !giver.objects.contains(noun);
+        rows.contains(&giver.row) && !is_other && !giver.requires(noun) && !may_require(giver)
+    };
+    ordered(givers.iter().filter(gives).collect(), &parameter.entity)
+}
+
+/// The likeliest first.
+fn ordered(mut found: Vec<&Giver<'_>>, entity: &[String]) -> Vec<Supplier> {
     let words = |giver: &Giver<'_>| {
         let is_other = |word: &&String| {
             !entity.contains(word) && !is_reading_verb(word) && !FILLERS.contains(&word.as_str())

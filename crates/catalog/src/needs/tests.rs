@@ -113,6 +113,76 @@ fn a_tool_for_exactly_the_entity_is_known() {
 }
 
 #[test]
+fn a_supplier_that_the_text_names_replaces_the_guess() {
+    let pitches = |description: &str, of_parameter: &str| {
+        let property = json!({"player_id": {"description": of_parameter}});
+        let schema = json!({"required": ["player_id"], "properties": property});
+        let tools = [
+            described("get_pitches", description, schema),
+            tool("lookup_player", &["name"]),
+            tool("get_register", &["name"]),
+            tool("get_player_card", &["player_id"]),
+            tool("create_table", &[]),
+        ];
+        needs(&tools, "get_pitches")
+    };
+    let (guess, named) = ([need("player_id", &["lookup_player"])], &["get_register"]);
+    for (description, of_parameter) in [
+        ("Requires the player_id from get_register.", ""),
+        ("Pitches. Call `get_register` first to obtain the ID of the player.", ""),
+        ("player_id : INT :\n  the official ID.\n  Find this by calling get_register,", ""),
+        ("", "The player (from get_register or create_table)"),
+        ("Use get_register, then get_player_card, for the player id.", ""),
+    ] {
+        assert_eq!(pitches(description, of_parameter), [need("player_id", named)]);
+    }
+    for description in [
+        "",
+        "Use get_register instead if you have no player_id.",
+        "Pitches by player_id. Register players with get_register.",
+        "get_pitches returns the pitches of a player id.",
+        "Needs the player id of get_player_card.",
+    ] {
+        assert_eq!(pitches(description, ""), guess, "{description}");
+    }
+}
+
+#[test]
+fn without_a_schema_the_description_says_what_is_required() {
+    let open = |name: &str, description: &str| described(name, description, json!({}));
+    let tools = [
+        open("add_comment", "Requires issue_id. Use the get_issue_by_key tool to get the issue_id"),
+        open("get_issue_by_key", "Finds an issue by its key, such as AB-7"),
+        open("list_issues", "Returns the board_id and the issue_id for add_comment"),
+        open("list_boards", "All boards"),
+    ];
+    assert_eq!(needs(&tools, "add_comment"), [need("issue_id", &["get_issue_by_key"])]);
+    for name in ["get_issue_by_key", "list_issues", "list_boards"] {
+        assert_eq!(needs(&tools, name), [], "{name}");
+    }
+    let catalog = Catalog::from_tools(tools.to_vec()).catalog;
+    assert_eq!(catalog.stated_suppliers(), [1]);
+    assert!(catalog.required_ids(0)[0].is_stated);
+}
+
+#[test]
+fn a_uuid_is_known_by_schema_name_or_description() {
+    let is_uuid = |description: &str, parameter: &str, property: serde_json::Value| {
+        let schema = json!({"required": [parameter], "properties": {parameter: property}});
+        entity::id_parameters(&described("close_issue", description, schema))[0].is_uuid
+    };
+    assert!(is_uuid("", "issue_id", json!({"format": "uuid"})));
+    assert!(is_uuid("", "issue_uuid", json!({})));
+    assert!(is_uuid("", "issueGUID", json!({})));
+    assert!(is_uuid("Requests issue_id as UUID.", "issue_id", json!({})));
+    assert!(!is_uuid(
+        "See the guide. Other ids are UUIDs.",
+        "issue_id",
+        json!({"description": "Fluid key"})
+    ));
+}
+
+#[test]
 fn ids_are_not_taken_from_another_server_or_from_none() {
     let mut tools = vec![tool("get_release", &["release_id"]), tool("list_releases", &[])];
     assert_eq!(needs(&tools, "get_release").len(), 1);

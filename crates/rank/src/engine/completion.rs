@@ -33,7 +33,7 @@ impl State {
                 self.catalog.required_ids(found.row).iter().map(move |required| (*found, required))
             })
             .filter(|(_, required)| {
-                !gives(required, &first) && !has_id_of(prompt, &required.entity)
+                !gives(required, &first) && !has_id_of(prompt, &required.entity, required.is_uuid)
             })
             .collect();
         if needing.is_empty() {
@@ -47,8 +47,9 @@ impl State {
                 continue;
             }
             let least = LEAST_SUPPLY * tool.score;
+            // A stated supplier may share no word with the prompt: it turns `WEB-7` into a UUID.
             let is_fit = |found: &&Candidate| {
-                found.score >= least
+                (required.is_stated || found.score >= least)
                     && reader(required, found.row).is_some()
                     && admits(rules, ranking, found, limit)
             };

@@ -189,6 +189,7 @@ impl State {
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
             band_width: scorer.band_width(),
+            suppliers: self.catalog.stated_suppliers(),
         };
         let answer = self.rank(retriever, &prompt, &scorer, self.size_rules(request))?;
         let start = Instant::now();

@@ -8,15 +8,30 @@ const LEAST_MIXED: usize = 6;
 /// Minimum length of a number that counts as an id: years and amounts are mostly shorter.
 const LEAST_NUMBER: usize = 5;
 
+const UUID_DIGITS: usize = 32;
+
 /// Words between an entity and its number: "the issue with id 12", "issue no. 12".
 const LINKS: [&str; 11] =
     ["by", "has", "id", "ids", "is", "named", "no", "number", "the", "whose", "with"];
 
 /// Whether the prompt contains an id of the entity: anything that looks like an id, a URL, or a
-/// number near the entity's name.
-pub fn has_id_of(prompt: &str, entity: &str) -> bool {
+/// number near the entity's name. If the id must be a UUID, only a UUID counts: whoever writes
+/// "close WEB-7" leaves it to a tool to find the UUID of that issue.
+pub fn has_id_of(prompt: &str, entity: &str, is_uuid: bool) -> bool {
+    if is_uuid {
+        return has_uuid(prompt);
+    }
     let tokens: Vec<&str> = prompt.split(is_end).filter(|token| !token.is_empty()).collect();
     tokens.iter().any(|token| is_id(token)) || has_number_near(&tokens, entity)
+}
+
+/// Whether a word of the prompt has the 32 hexadecimal digits of a UUID, with or without hyphens.
+fn has_uuid(prompt: &str) -> bool {
+    let mut words = prompt.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    words.any(|word| {
+        let mut digits = word.bytes().filter(|byte| *byte != b'-');
+        digits.clone().count() == UUID_DIGITS && digits.all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 fn is_end(c: char) -> bool {
@@ -70,7 +85,19 @@ mod tests {
             "delete 8812345",
             "see #12",
         ] {
-            assert!(has_id_of(prompt, "issue"), "{prompt}");
+            assert!(has_id_of(prompt, "issue", false), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn where_a_uuid_is_required_a_key_is_no_id() {
+        for prompt in ["close WEB-7", "close the issue with the id 12", "https://x.org/issues/12"] {
+            assert!(!has_id_of(prompt, "issue", true), "{prompt}");
+        }
+        for uuid in ["3fa85f64-5717-4562-b3fc-2c963f66afa6", "3FA85F6457174562B3FC2C963F66AFA6"] {
+            for prompt in [format!("close {uuid}."), format!("see https://x.org/i/{uuid}?a=b")] {
+                assert!(has_id_of(&prompt, "issue", true), "{prompt}");
+            }
         }
     }
 
@@ -84,7 +111,7 @@ mod tests {
             "the issues of v2",
             "",
         ] {
-            assert!(!has_id_of(prompt, "issue"), "{prompt}");
+            assert!(!has_id_of(prompt, "issue", false), "{prompt}");
         }
     }
 }

@@ -108,6 +108,8 @@ impl HybridRetriever {
             let is_named = |at: &usize| named.binary_search(&found.rows[*at]).is_ok();
             kept.extend((0..found.rows.len()).filter(is_named));
         }
+        // The engine's rows are ascending.
+        kept.extend(prompt.suppliers.iter().filter_map(|row| found.rows.binary_search(row).ok()));
         kept.sort_unstable();
         kept.dedup();
         ScoredRows {
@@ -118,7 +120,7 @@ impl HybridRetriever {
     }
 
     fn pool(&self, vector: QueryVector<'_>, prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
-        let mut rows = Vec::new();
+        let mut rows = prompt.suppliers.to_vec();
         let whole = Clause { text: prompt.text(), vector };
         for Clause { text, vector } in prompt.clauses.iter().copied().chain([whole]) {
             rows.extend(self.keyword.best(text, prompt.limit.max(NEAREST)));
@@ -244,6 +246,11 @@ mod tests {
             let (all, cut) = (best(None), best(Some(0.02)));
             assert_eq!((&all.0, all.1), (&cut.0, cut.1), "{text}");
             assert!(cut.2 < all.2 && all.2 == usize::from(rows), "{text}: {} of {}", cut.2, all.2);
+            let suppliers = [17, 4_999];
+            let cut = Prompt { band_width: Some(0.02), suppliers: &suppliers, ..whole };
+            let found = hybrid.retrieve(&cut).unwrap().candidates;
+            let is_there = |row| found.iter().any(|candidate| candidate.row == row);
+            assert!(suppliers.into_iter().all(is_there), "{text}");
         }
     }
 

@@ -12,8 +12,8 @@ pub const TAIL_FROM: usize = 4_096;
 /// supplier, a tool that provides it. Within these ranks, an answer does not depend on its limit.
 pub const COMPLETED_RANKS: usize = 5;
 
-/// The minimum score of a supplier, as a share of the score of the tool that needs it. A tool of
-/// the same server that is far from the prompt provides ids of something else. On four
+/// The minimum score of a guessed supplier, as a share of the score of the tool that needs it. A
+/// tool of the same server that is far from the prompt provides ids of something else. On four
 /// tool-retrieval sets, shares of 0.3 to 0.7 change nDCG@5 by at most 0.003, and a lower share
 /// finds more of what multi-step prompts need (`docs/routing.md`).
 pub const LEAST_SUPPLY: f32 = 0.3;

@@ -105,6 +105,9 @@ pub struct Prompt<'a> {
     /// candidates are in the answer. A retriever may then omit candidates that score too far below
     /// the best `limit`. `None` keeps them all.
     pub band_width: Option<f32>,
+    /// Rows that are candidates whatever they score, ascending: a tool may be in the answer because
+    /// another one needs it.
+    pub suppliers: &'a [u32],
 }
 
 /// One of several requests in a prompt.
@@ -142,6 +145,7 @@ impl<'a> Prompt<'a> {
             rows: Rows::All,
             limit,
             band_width: None,
+            suppliers: &[],
         }
     }
 
