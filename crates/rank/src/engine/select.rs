@@ -19,10 +19,11 @@ use super::request::{
 };
 use super::state::State;
 use crate::embedding::{Embedder, Role};
+use crate::feedback::RowUsage;
 use crate::index::{Rows, text_hash};
 use crate::query::{self, Reading, rewrite};
 use crate::selection::{
-    Assessment, Candidate, Clause, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
+    Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
     Preference, PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
     resolve_strategy,
 };
@@ -188,8 +189,8 @@ impl State {
             semantic_share: self.inputs.semantic_share,
             rows: rows.as_deref().map_or(Rows::All, Rows::Only),
             limit,
-            band_width: scorer.band_width(),
             suppliers: self.catalog.stated_suppliers(),
+            cut: scorer.band_width().map(|band_width| Cut { band_width, catalog: &self.catalog }),
         };
         let answer = self.rank(retriever, &prompt, &scorer, self.size_rules(request))?;
         let start = Instant::now();
@@ -230,14 +231,17 @@ impl State {
     ) -> Vec<SelectedTool> {
         let AnswerParts { ranking, assessed, confidence, .. } = answer;
         let best = ranking.best();
-        let tool = |found: &Candidate| {
+        let rows: Vec<u32> = ranking.chosen.iter().map(|found| found.row).collect();
+        let matched = retriever.matched_terms(&reading.text, &rows);
+        let usage = |row| self.usage_of(row, retriever.strategy());
+        let tool = |(found, matched): (&Candidate, Vec<String>)| {
             let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
             let supply = self.supply_of(&ranking.supplied, found.row);
             let confidence = *confidence;
             let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
-            self.selected(retriever, &reading.text, found, beyond)
+            self.selected(found, (matched, usage(found.row)), beyond)
         };
-        ranking.chosen.iter().map(tool).collect()
+        ranking.chosen.iter().zip(matched).map(tool).collect()
     }
 
     fn size_rules<'a>(&self, request: &'a SelectRequest) -> SizeRules<'a> {
@@ -260,14 +264,11 @@ impl State {
 
     fn selected(
         &self,
-        retriever: &dyn Retriever,
-        prompt: &str,
         found: &Candidate,
+        (matched, usage): (Vec<String>, Option<&RowUsage>),
         beyond: ExplanationInputs<'_>,
     ) -> SelectedTool {
         let tool = self.catalog.tools()[found.row as usize].clone();
-        let matched = retriever.matched_terms(prompt, found.row);
-        let usage = self.usage_of(found.row, retriever.strategy());
         let preferred = found.preferred.map(|Preference { over, by }| {
             PreferenceReason::new(&tool, &self.catalog.tools()[over as usize], by)
         });

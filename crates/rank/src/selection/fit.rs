@@ -23,7 +23,7 @@ const DESCRIPTION: usize = 400;
 /// The maximum distance below the best score at which a tool is near. Over nine catalogs, distances
 /// of 0.05 to 0.12 report a missing action for 0.5 % of the prompts that a tool serves. Of these
 /// distances, 0.05 reports the most missing actions for the other prompts.
-const NEAR: f32 = 0.05;
+pub(super) const NEAR: f32 = 0.05;
 
 /// Whether the tools of an answer fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -90,7 +90,6 @@ impl Fusion {
         keyword: &[f32],
         readable_share: f32,
     ) -> Vec<(Score, Score)> {
-        let trust = Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0);
         let (semantic, keyword) = match self {
             Self::Plain => {
                 let w = Self::SEMANTIC_WEIGHT;
@@ -100,7 +99,7 @@ impl Fusion {
                 )
             }
             Self::Weighted { semantic_weight } => {
-                let w = semantic_weight * trust;
+                let w = semantic_weight * Self::trust(readable_share);
                 let keyword = weighted(keyword, (0.0, Self::KEYWORD_SCALE), 1.0 - w);
                 (weighted(semantic, (0.0, 1.0), w), keyword)
             }
@@ -121,30 +120,27 @@ impl Fusion {
         }
     }
 
-    /// The maximum amount by which [`Fusion::least_totals`] may underestimate the total of a row.
-    pub(super) const FAR_LEAD: f32 = 0.0025;
+    /// The share of its weight that the semantic score keeps.
+    fn trust(readable_share: f32) -> f32 {
+        Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0)
+    }
 
-    /// Returns the total score of each row without the lead of rows far from the nearest one: a
-    /// lower bound that is at most [`Fusion::FAR_LEAD`] too low. `is_lifted` tells whether
-    /// [`Fusion::lift_nearest`] applies to the scores. Returns `None` if a row's score depends on
-    /// those of the other rows.
-    pub(super) fn least_totals(
+    /// Returns the total score of each row without its lead: a lower bound, which rounding makes a
+    /// little higher or lower, and the most that a lead adds to it. Returns `None` if a row's score
+    /// depends on those of the other rows.
+    ///
+    /// The lead takes an exponential, so it is computed only for the rows that pass this bound.
+    pub(super) fn totals_without_lead(
         self,
         cosines: &[f32],
         keyword: &[f32],
-        (readable_share, is_lifted): (f32, bool),
-    ) -> Option<Vec<f32>> {
+        readable_share: f32,
+    ) -> Option<(Vec<f32>, f32)> {
         let Self::Weighted { semantic_weight } = self else { return None };
-        let weight = semantic_weight
-            * (Self::UNREAD + (1.0 - Self::UNREAD) * readable_share.clamp(0.0, 1.0));
-        let best = cosines.iter().copied().fold(f32::MIN, f32::max);
-        // At 4 · NEAR below the best cosine, the lead is LEAD / e⁴, which is 0.0022.
-        let far = if is_lifted { best - 4.0 * Self::NEAR } else { f32::INFINITY };
-        let total = |(&cosine, &keyword): (&f32, &f32)| {
-            let lead = if cosine > far { Self::lead(cosine, best) } else { 0.0 };
-            weight * (cosine + lead) + (1.0 - weight) * keyword / Self::KEYWORD_SCALE
-        };
-        Some(cosines.iter().zip(keyword).map(total).collect())
+        let by_meaning = semantic_weight * Self::trust(readable_share);
+        let by_words = (1.0 - by_meaning) / Self::KEYWORD_SCALE;
+        let total = |(cosine, keyword): (&f32, &f32)| by_meaning * cosine + by_words * keyword;
+        Some((cosines.iter().zip(keyword).map(total).collect(), by_meaning * Self::LEAD))
     }
 
     /// Returns the lead of a cosine if the prompt's best cosine is `best`.

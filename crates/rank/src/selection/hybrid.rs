@@ -25,9 +25,10 @@ pub struct HybridRetriever {
 }
 
 /// Rows with the raw scores of both parts.
-struct ScoredRows {
-    rows: Vec<u32>,
-    raw: RawScores,
+struct ScoredRows<'a> {
+    /// `None` stands for all rows.
+    rows: Option<Vec<u32>>,
+    raw: RawScores<'a>,
     /// The mean cosine of all requested rows, or of a sample if not all of them were scored.
     mean_cosine: f32,
 }
@@ -42,7 +43,11 @@ impl HybridRetriever {
     }
 
     /// Scores the rows by both parts, for the whole prompt and for each of its clauses.
-    fn find(&self, prompt: &Prompt<'_>, times: &mut StageTimes) -> Result<ScoredRows, Error> {
+    fn find<'a>(
+        &self,
+        prompt: &Prompt<'a>,
+        times: &mut StageTimes,
+    ) -> Result<ScoredRows<'a>, Error> {
         let start = Instant::now();
         let vector = prompt.vector_for(Strategy::Hybrid)?;
         let pool = match prompt.rows {
@@ -52,7 +57,7 @@ impl HybridRetriever {
             _ => None,
         };
         let rows = pool.as_deref().map_or(prompt.rows, Rows::Only);
-        let mut score = |text: &str, vector| {
+        let mut score = |text: &str, vector: QueryVector<'a>| {
             let cosines = self.semantic.score(vector, rows)?;
             let start = Instant::now();
             let keyword = self.keyword.score_to_blend(text, rows)?;
@@ -67,8 +72,8 @@ impl HybridRetriever {
             None => mean(&raw.whole.cosines),
         };
         let rows = match rows {
-            Rows::All => (0..raw.whole.cosines.len() as u32).collect(),
-            Rows::Only(rows) => rows.to_vec(),
+            Rows::All => None,
+            Rows::Only(rows) => Some(rows.to_vec()),
         };
         // The time to find the pool counts as search time.
         times.search = start.elapsed().saturating_sub(times.keyword);
@@ -80,7 +85,7 @@ impl HybridRetriever {
     fn fuse(
         &self,
         rows: Rows<'_>,
-        raw: &PartScores,
+        raw: &PartScores<'_>,
         prompt: &Prompt<'_>,
         is_one: bool,
     ) -> Vec<(Score, Score)> {
@@ -95,28 +100,42 @@ impl HybridRetriever {
         scores
     }
 
-    /// Drops the rows of a large catalog that cannot change the answer.
-    fn without_tail(&self, found: ScoredRows, prompt: &Prompt<'_>, named: &[u32]) -> ScoredRows {
-        let Some(band) = prompt.band_width.filter(|_| self.semantic.usage().is_none()) else {
-            return found;
+    /// Drops the rows of a large catalog that cannot change the answer. Returns the others.
+    fn without_tail<'a>(
+        &self,
+        found: ScoredRows<'a>,
+        prompt: &Prompt<'_>,
+        named: &[u32],
+    ) -> (Vec<u32>, RawScores<'a>) {
+        let ScoredRows { rows, raw, .. } = found;
+        let count = raw.whole.cosines.len() as u32;
+        let all = |rows: Option<Vec<u32>>| rows.unwrap_or_else(|| (0..count).collect());
+        let Some(cut) = prompt.cut.filter(|_| self.semantic.usage().is_none()) else {
+            return (all(rows), raw);
         };
-        let fusion = self.fusion.sharing(prompt.semantic_share);
-        let pruning =
-            Pruning { fusion, readable_share: prompt.readable_share, limit: prompt.limit, band };
-        let Some(mut kept) = pruning.kept(&found.raw) else { return found };
-        if !named.is_empty() {
-            let is_named = |at: &usize| named.binary_search(&found.rows[*at]).is_ok();
-            kept.extend((0..found.rows.len()).filter(is_named));
+        let pruning = Pruning {
+            fusion: self.fusion.sharing(prompt.semantic_share),
+            readable_share: prompt.readable_share,
+            limit: prompt.limit,
+            band: cut.band_width,
+        };
+        let Some(mut kept) = pruning.kept(&raw) else { return (all(rows), raw) };
+        let row = |at: usize| rows.as_ref().map_or(at as u32, |rows| rows[at]);
+        let place = |row: &u32| match &rows {
+            None => Some(*row as usize),
+            Some(rows) => rows.binary_search(row).ok(),
+        };
+        kept.extend(named.iter().filter_map(place));
+        // A tool that provides an id is worth adding at less than half of the score of the tool
+        // that requires it.
+        for at in 0..kept.len() {
+            let required = cut.catalog.required_ids(row(kept[at]));
+            let suppliers = required.iter().flat_map(|required| &required.suppliers);
+            kept.extend(suppliers.filter_map(|supplier| place(&supplier.row)));
         }
-        // The engine's rows are ascending.
-        kept.extend(prompt.suppliers.iter().filter_map(|row| found.rows.binary_search(row).ok()));
         kept.sort_unstable();
         kept.dedup();
-        ScoredRows {
-            rows: kept.iter().map(|&at| found.rows[at]).collect(),
-            raw: found.raw.only(&kept),
-            mean_cosine: found.mean_cosine,
-        }
+        (kept.iter().map(|&at| row(at)).collect(), raw.only(&kept))
     }
 
     fn pool(&self, vector: QueryVector<'_>, prompt: &Prompt<'_>) -> Result<Vec<u32>, Error> {
@@ -141,11 +160,12 @@ impl Retriever for HybridRetriever {
         let mut times = StageTimes::default();
         let found = self.find(prompt, &mut times)?;
         let start = Instant::now();
-        let compared = found.rows.len();
+        let compared = found.raw.whole.cosines.len();
         let named = self.keyword.named(prompt.text());
-        let ScoredRows { rows, raw, mean_cosine } = self.without_tail(found, prompt, &named);
+        let mean_cosine = found.mean_cosine;
+        let (rows, raw) = self.without_tail(found, prompt, &named);
         let fuse =
-            |scores: &PartScores, is_one| self.fuse(Rows::Only(&rows), scores, prompt, is_one);
+            |scores: &PartScores<'_>, is_one| self.fuse(Rows::Only(&rows), scores, prompt, is_one);
         let mut scores = fuse(&raw.whole, raw.clauses.is_empty());
         if !raw.clauses.is_empty() {
             let clauses: Vec<_> = raw.clauses.iter().map(|clause| fuse(clause, true)).collect();
@@ -159,8 +179,8 @@ impl Retriever for HybridRetriever {
         Ok(Retrieval { candidates, mean_cosine, times })
     }
 
-    fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
-        self.keyword.matched_terms(text, row)
+    fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>> {
+        self.keyword.matched_terms(text, rows)
     }
 }
 
@@ -197,9 +217,11 @@ pub(super) fn candidates(
 #[cfg(test)]
 mod tests {
     use super::super::confidence::evidence;
+    use super::super::retriever::Cut;
     use super::*;
     use crate::query::Reading;
-    use toolroute_catalog::Tool;
+    use serde_json::value::to_raw_value;
+    use toolroute_catalog::{Catalog, Schema, Tool};
     use toolroute_vectors::index::{FlatIndex, Vectors};
 
     #[test]
@@ -208,16 +230,19 @@ mod tests {
         let angle = |row: u16| f32::from(row) * 2.4;
         let vectors: Vec<[f32; 2]> = (0..rows).map(|row| angle(row).sin_cos().into()).collect();
         let words = ["alpha", "beta", "gamma", "delta"];
-        let tools: Vec<Arc<Tool>> = (0..rows)
-            .map(|row| {
-                let word = words[usize::from(row) % words.len()];
-                Arc::new(Tool::new(None, &format!("t{row}"), &format!("{word} {}", row % 97)))
-            })
-            .collect();
+        let tool = |row| {
+            let word = words[usize::from(row) % words.len()];
+            Tool::new(None, &format!("t{row}"), &format!("{word} {}", row % 97))
+        };
+        let catalog = Catalog::from_tools((0..rows).map(tool).collect()).catalog;
         let vectors = Arc::new(Vectors::from_rows(&vectors).unwrap());
         let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
-        let hybrid =
-            HybridRetriever::new(semantic, KeywordRetriever::new(&tools), Fusion::default());
+        let hybrid = HybridRetriever::new(
+            semantic,
+            KeywordRetriever::new(catalog.tools()),
+            Fusion::default(),
+        );
+        let cut = Cut { band_width: 0.02, catalog: &catalog };
         let clauses = [("beta 12", [0.8, 0.6]), ("delta 5", [-0.6, 0.8])];
         let clauses =
             clauses.each_ref().map(|(text, vector)| Clause { text, vector: (&vector[..]).into() });
@@ -233,8 +258,8 @@ mod tests {
         ] {
             let reading = Reading::verbatim(text);
             let whole = Prompt { clauses, ..Prompt::new(&reading, Some(&[0.8, 0.6]), limit) };
-            let best = |band_width| {
-                let mut found = hybrid.retrieve(&Prompt { band_width, ..whole }).unwrap();
+            let best = |cut| {
+                let mut found = hybrid.retrieve(&Prompt { cut, ..whole }).unwrap();
                 let count = found.candidates.len();
                 let evidence = evidence(&found, Fusion::default());
                 found
@@ -243,15 +268,37 @@ mod tests {
                 found.candidates.truncate(limit);
                 (found.candidates, (found.mean_cosine, evidence), count)
             };
-            let (all, cut) = (best(None), best(Some(0.02)));
+            let (all, cut) = (best(None), best(Some(cut)));
             assert_eq!((&all.0, all.1), (&cut.0, cut.1), "{text}");
             assert!(cut.2 < all.2 && all.2 == usize::from(rows), "{text}: {} of {}", cut.2, all.2);
-            let suppliers = [17, 4_999];
-            let cut = Prompt { band_width: Some(0.02), suppliers: &suppliers, ..whole };
-            let found = hybrid.retrieve(&cut).unwrap().candidates;
-            let is_there = |row| found.iter().any(|candidate| candidate.row == row);
-            assert!(suppliers.into_iter().all(is_there), "{text}");
         }
+    }
+
+    #[test]
+    fn without_its_tail_a_catalog_still_has_what_provides_an_id() {
+        let named = |name: &str| Tool::new(Some("tmdb"), name, "");
+        let mut credits = named("get_tv_credits");
+        let schema = serde_json::json!({"type": "object", "required": ["tv_id"]});
+        credits.input_schema = Some(Schema::new(to_raw_value(&schema).unwrap()));
+        let others = (0..60).map(|at| named(&format!("other{at}")));
+        let tools = [credits, named("search_tv")].into_iter().chain(others).collect();
+        let catalog = Catalog::from_tools(tools).catalog;
+        let mut vectors = vec![[0.0, 1.0]; catalog.len()];
+        vectors[0] = [1.0, 0.0];
+        let vectors = Arc::new(Vectors::from_rows(&vectors).unwrap());
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
+        let keyword = KeywordRetriever::new(catalog.tools());
+        let hybrid = HybridRetriever::new(semantic, keyword, Fusion::default());
+        let reading = Reading::verbatim("who plays in it");
+        let cut = Some(Cut { band_width: 0.02, catalog: &catalog });
+        let rows = |rows| {
+            let prompt = Prompt { rows, cut, ..Prompt::new(&reading, Some(&[1.0, 0.0]), 1) };
+            let found = hybrid.retrieve(&prompt).unwrap().candidates;
+            found.iter().map(|candidate| candidate.row).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(Rows::All), [0, 1]);
+        assert_eq!(rows(Rows::Only(&[0, 7, 9])), [0]);
+        assert_eq!(rows(Rows::Only(&[0, 1, 9])), [0, 1]);
     }
 
     #[test]

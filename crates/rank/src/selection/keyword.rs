@@ -142,8 +142,8 @@ impl Retriever for KeywordRetriever {
         Ok(Retrieval { candidates, times, ..Retrieval::default() })
     }
 
-    fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
-        self.bm25.matched_terms(row, text)
+    fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>> {
+        self.bm25.matched_terms(rows, text)
     }
 }
 

@@ -27,6 +27,7 @@ mod hybrid;
 mod keyword;
 mod obligation;
 mod order;
+mod peaks;
 mod plain;
 mod policy;
 mod pruning;
@@ -53,9 +54,9 @@ pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
 pub use policy::{Exclusion, NEAR_BEST, OpenBreakers, Policy, Undeclared};
-pub use pruning::{COMPLETED_RANKS, LEAST_SUPPLY, TAIL_FROM};
+pub use pruning::TAIL_FROM;
 pub use retriever::{
-    Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
+    Candidate, Clause, Cut, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
     Strategy,
 };
 pub use semantic::{NEAREST, SemanticRetriever};

@@ -66,7 +66,7 @@ impl Retriever for PlainRetriever {
         };
         times.keyword = start.elapsed();
         let start = Instant::now();
-        let rows = semantic.as_ref().or(keyword.as_ref()).map_or(0, Vec::len);
+        let rows = semantic.as_deref().or(keyword.as_deref()).map_or(0, <[f32]>::len);
         let rows: Vec<u32> = match prompt.rows {
             Rows::All => (0..rows as u32).collect(),
             Rows::Only(rows) => rows.to_vec(),
@@ -87,10 +87,10 @@ impl Retriever for PlainRetriever {
         Ok(Retrieval { candidates: found, times, ..Retrieval::default() })
     }
 
-    fn matched_terms(&self, text: &str, row: u32) -> Vec<String> {
+    fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>> {
         match self.strategy {
-            Strategy::Semantic => Vec::new(),
-            _ => self.keyword.matched_terms(text, row),
+            Strategy::Semantic => vec![Vec::new(); rows.len()],
+            _ => self.keyword.matched_terms(text, rows),
         }
     }
 }

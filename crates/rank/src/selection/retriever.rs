@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
+use toolroute_catalog::Catalog;
 use toolroute_vectors::index::{self, Rows};
 
 use super::order::Preference;
@@ -101,13 +102,22 @@ pub struct Prompt<'a> {
     /// The number of candidates that the caller keeps. A retriever returns at least this many if it
     /// has them, and may return all.
     pub limit: usize,
-    /// The width of the policy's band, on the scale of the scores, if only scores decide which
-    /// candidates are in the answer. A retriever may then omit candidates that score too far below
-    /// the best `limit`. `None` keeps them all.
-    pub band_width: Option<f32>,
-    /// Rows that are candidates whatever they score, ascending: a tool may be in the answer because
+    /// What else an answer depends on, if only scores decide which candidates are in it. A
+    /// retriever may then omit candidates that score too far below the best `limit`. `None` keeps
+    /// them all.
+    pub cut: Option<Cut<'a>>,
+    /// Rows that an approximate search also considers, ascending: a tool may be in the answer because
     /// another one needs it.
     pub suppliers: &'a [u32],
+}
+
+/// What an answer depends on beside the best scores.
+#[derive(Clone, Copy)]
+pub struct Cut<'a> {
+    /// The width of the policy's band, on the scale of the scores.
+    pub band_width: f32,
+    /// Tells which tools provide the ids that others require.
+    pub catalog: &'a Catalog,
 }
 
 /// One of several requests in a prompt.
@@ -144,8 +154,8 @@ impl<'a> Prompt<'a> {
             semantic_share: None,
             rows: Rows::All,
             limit,
-            band_width: None,
             suppliers: &[],
+            cut: None,
         }
     }
 
@@ -237,7 +247,7 @@ pub trait Retriever: Send + Sync {
     /// [`Error::Index`] if the index rejects the vector or a row.
     fn retrieve(&self, prompt: &Prompt<'_>) -> Result<Retrieval, Error>;
 
-    /// Returns the words of `text` that the row matches, for its explanation. Empty if the strategy
+    /// Returns the words of `text` that each row matches, for its explanation. Empty if the strategy
     /// does not compare words.
-    fn matched_terms(&self, text: &str, row: u32) -> Vec<String>;
+    fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>>;
 }

@@ -1,5 +1,6 @@
 //! The semantic strategy: the cosine between vectors.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,13 +39,17 @@ impl SemanticRetriever {
     }
 
     /// Returns the scores of the given rows, in their order: cosines, adjusted for learned rows.
-    pub(super) fn score(&self, vector: QueryVector<'_>, rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+    pub(super) fn score<'v>(
+        &self,
+        vector: QueryVector<'v>,
+        rows: Rows<'_>,
+    ) -> Result<Cow<'v, [f32]>, Error> {
         let mut scores = match (rows, vector.cosines) {
-            (Rows::All, Some(cosines)) => cosines.to_vec(),
-            _ => self.index.score(vector.numbers, rows)?,
+            (Rows::All, Some(cosines)) => Cow::Borrowed(cosines),
+            _ => Cow::Owned(self.index.score(vector.numbers, rows)?),
         };
         if let Some(usage) = &self.usage {
-            for (at, score) in scores.iter_mut().enumerate() {
+            for (at, score) in scores.to_mut().iter_mut().enumerate() {
                 let row = if let Rows::Only(rows) = rows { rows[at] } else { at as u32 };
                 *score = usage.score(row, *score);
             }
@@ -54,7 +59,7 @@ impl SemanticRetriever {
 
     /// Returns the scores of evenly spaced rows. For a large catalog these are at least [`SAMPLE`]
     /// rows and fewer than twice as many; for a small one, all rows.
-    pub(super) fn sample(&self, vector: QueryVector<'_>) -> Result<Vec<f32>, Error> {
+    pub(super) fn sample<'v>(&self, vector: QueryVector<'v>) -> Result<Cow<'v, [f32]>, Error> {
         let rows = self.index.len() as u32;
         let some: Vec<u32> = (0..rows).step_by((rows / SAMPLE).max(1) as usize).collect();
         self.score(vector, Rows::Only(&some))
@@ -78,14 +83,14 @@ impl SemanticRetriever {
         let scores = |rows| self.score(vector, rows);
         match prompt.rows {
             Rows::All if !self.is_exact() => self.nearest(vector, prompt.limit),
-            Rows::All => Ok(pair(0.., scores(prompt.rows)?)),
-            Rows::Only(only) => Ok(pair(only.iter().copied(), scores(prompt.rows)?)),
+            Rows::All => Ok(pair(0.., &scores(prompt.rows)?)),
+            Rows::Only(only) => Ok(pair(only.iter().copied(), &scores(prompt.rows)?)),
         }
     }
 }
 
-fn pair(rows: impl Iterator<Item = u32>, scores: Vec<f32>) -> Vec<Hit> {
-    rows.zip(scores).map(|(row, score)| Hit { row, score }).collect()
+fn pair(rows: impl Iterator<Item = u32>, scores: &[f32]) -> Vec<Hit> {
+    rows.zip(scores).map(|(row, &score)| Hit { row, score }).collect()
 }
 
 impl Retriever for SemanticRetriever {
@@ -111,7 +116,7 @@ impl Retriever for SemanticRetriever {
         Ok(Retrieval { candidates, times, ..Retrieval::default() })
     }
 
-    fn matched_terms(&self, _text: &str, _row: u32) -> Vec<String> {
-        Vec::new()
+    fn matched_terms(&self, _text: &str, rows: &[u32]) -> Vec<Vec<String>> {
+        vec![Vec::new(); rows.len()]
     }
 }

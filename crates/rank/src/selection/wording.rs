@@ -35,7 +35,7 @@ const GENERAL: [&str; 19] = [
 
 /// The minimum score, as a share of the best score, of a tool of the same server that lists things
 /// or is named by the verb. Below it, the tool is for something else.
-const NEIGHBOUR: f32 = 2.0 / 3.0;
+pub(super) const NEIGHBOUR: f32 = 2.0 / 3.0;
 
 /// The same for a tool with the requested direction or verb.
 const NEAR: f32 = 0.8;

@@ -150,15 +150,17 @@ impl Bm25 {
         Ok(rows.iter().map(|&row| score(row)).collect())
     }
 
-    /// Returns the words of the prompt that matched `row`, spelt as in the prompt and without
-    /// repetition.
-    pub fn matched_terms(&self, row: u32, prompt: &str) -> Vec<String> {
-        let mut matched = Vec::new();
+    /// Returns the words of the prompt that matched each of `rows`, spelt as in the prompt and
+    /// without repetition.
+    pub fn matched_terms(&self, rows: &[u32], prompt: &str) -> Vec<Vec<String>> {
+        let mut matched = vec![Vec::new(); rows.len()];
         for term in query_terms(prompt) {
-            let found = self.terms.get(&term.text).map(|&id| &self.postings[id as usize]);
-            let is_match = found.is_some_and(|postings| postings.score(row).is_some());
-            if is_match && !matched.contains(&term.surface) {
-                matched.push(term.surface);
+            let Some(&id) = self.terms.get(&term.text) else { continue };
+            let postings = &self.postings[id as usize];
+            for (row, matched) in rows.iter().zip(&mut matched) {
+                if postings.score(*row).is_some() && !matched.contains(&term.surface) {
+                    matched.push(term.surface.clone());
+                }
             }
         }
         matched

@@ -5,6 +5,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::kernels::Aligned;
+
 /// Number of partial sums: four registers of 16 floats, enough to hide the latency of a fused
 /// multiply-add (4 cycles, two per cycle with 256-bit registers), and a divisor of 384.
 const LANES: usize = 64;
@@ -35,9 +37,9 @@ pub(super) fn dot_matrix(
     Arch::new().dispatch(Product { queries, matrix, dimension: dimension.max(1), scores });
 }
 
-/// Number of rows that stay in the first-level cache while all queries use them: 24 KiB with 384
+/// Number of rows that stay in the first-level cache while all queries use them: 18 KiB with 384
 /// numbers per row.
-const TILE: usize = 16;
+const TILE: usize = 12;
 
 struct Pair<'a> {
     a: &'a [f32],
@@ -78,13 +80,21 @@ struct Product<'a> {
 impl WithSimd for Product<'_> {
     type Output = ();
 
+    /// In a file, rows start anywhere, so that each load of a register crosses two cache lines. The
+    /// rows of a tile are therefore copied to where they are aligned, once for all queries.
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { queries, matrix, dimension, scores } = self;
-        // With narrower registers the sums of four products would not fit.
-        let is_wide = S::F32_LANES == WIDE && dimension.is_multiple_of(LANES);
-        for (at, tile) in matrix.chunks(TILE * dimension).enumerate() {
+        // With narrower registers the sums of six products would not fit.
+        let is_wide = S::F32_LANES == WIDE && dimension.is_multiple_of(LANES) && scores.len() > 1;
+        let mut aligned = Aligned::zeros(if is_wide { TILE * dimension } else { 0 });
+        for (at, mut tile) in matrix.chunks(TILE * dimension).enumerate() {
             let first = at * TILE;
+            if is_wide {
+                let copy = &mut aligned[..tile.len()];
+                copy.copy_from_slice(tile);
+                tile = copy;
+            }
             for (two, scores) in queries.chunks(2 * dimension).zip(scores.chunks_mut(2)) {
                 let (a, b) = two.split_at(dimension);
                 if is_wide && let [to_a, to_b] = scores {
@@ -107,22 +117,23 @@ fn score_tile<S: Simd>(simd: S, query: &[f32], tile: &[f32], scores: &mut [f32])
     }
 }
 
-/// Fills the scores of two queries, whose length is a multiple of [`LANES`]. Two rows are taken at a
-/// time, so that each number is loaded once for two products.
+/// Fills the scores of two queries, whose length is a multiple of [`LANES`]. Three rows are taken at
+/// a time, so that each number is loaded once for two or three products.
 #[inline(always)]
-fn score_pair<S: Simd>(simd: S, queries: [&[f32]; 2], tile: &[f32], [to_a, to_b]: [&mut [f32]; 2]) {
+fn score_pair<S: Simd>(simd: S, queries: [&[f32]; 2], tile: &[f32], scores: [&mut [f32]; 2]) {
     let dimension = queries[0].len();
-    for (row, rows) in tile.chunks(2 * dimension).enumerate() {
-        let (x, y) = rows.split_at(dimension);
-        if y.is_empty() {
-            to_a[2 * row] = product(simd, queries[0], x);
-            to_b[2 * row] = product(simd, queries[1], x);
-        } else {
-            let [ax, ay, bx, by] = four_products::<S, { LANES / WIDE }>(simd, queries, [x, y]);
-            (to_a[2 * row], to_a[2 * row + 1]) = (ax, ay);
-            (to_b[2 * row], to_b[2 * row + 1]) = (bx, by);
-        }
+    let [to_a, to_b] = scores;
+    let threes = tile.chunks_exact(3 * dimension);
+    let (rest, done) = (threes.remainder(), threes.len() * 3);
+    for (at, rows) in threes.enumerate() {
+        let row = |at: usize| &rows[at * dimension..][..dimension];
+        let rows = [row(0), row(1), row(2)];
+        let [of_a, of_b] = six_products::<S, { LANES / WIDE }>(simd, queries, rows);
+        to_a[3 * at..][..3].copy_from_slice(&of_a);
+        to_b[3 * at..][..3].copy_from_slice(&of_b);
     }
+    score_tile(simd, queries[0], rest, &mut to_a[done..]);
+    score_tile(simd, queries[1], rest, &mut to_b[done..]);
 }
 
 /// Returns the dot product. Registers of other widths than those of x86 are left to the compiler.
@@ -149,30 +160,31 @@ fn one_product<S: Simd, const N: usize>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     fold_registers(simd, sums)
 }
 
-/// Returns the products of two queries with two rows, those of the first query first.
+/// Returns the products of two queries with three rows: 24 sums, which fit in the 32 registers of
+/// AVX-512 together with the numbers.
 #[inline(always)]
-fn four_products<S: Simd, const N: usize>(
+fn six_products<S: Simd, const N: usize>(
     simd: S,
-    [a, b]: [&[f32]; 2],
-    [x, y]: [&[f32]; 2],
-) -> [f32; 4] {
-    let none = [simd.splat_f32s(0.0); N];
-    let (mut ax, mut ay, mut bx, mut by) = (none, none, none, none);
-    let queries = blocks::<S, N>(a).iter().zip(blocks::<S, N>(b));
-    for ((a, b), (x, y)) in queries.zip(blocks::<S, N>(x).iter().zip(blocks::<S, N>(y))) {
+    queries: [&[f32]; 2],
+    rows: [&[f32]; 3],
+) -> [[f32; 3]; 2] {
+    let queries = queries.map(blocks::<S, N>);
+    let count = queries[0].len();
+    // Equal lengths spare the loop its checks.
+    let queries = queries.map(|query| &query[..count]);
+    let rows = rows.map(|row| &blocks::<S, N>(row)[..count]);
+    let mut sums = [[[simd.splat_f32s(0.0); N]; 3]; 2];
+    for block in 0..count {
         for lane in 0..N {
-            ax[lane] = simd.mul_add_f32s(a[lane], x[lane], ax[lane]);
-            ay[lane] = simd.mul_add_f32s(a[lane], y[lane], ay[lane]);
-            bx[lane] = simd.mul_add_f32s(b[lane], x[lane], bx[lane]);
-            by[lane] = simd.mul_add_f32s(b[lane], y[lane], by[lane]);
+            for (query, sums) in queries.iter().zip(&mut sums) {
+                for (row, sums) in rows.iter().zip(sums) {
+                    sums[lane] =
+                        simd.mul_add_f32s(query[block][lane], row[block][lane], sums[lane]);
+                }
+            }
         }
     }
-    [
-        fold_registers(simd, ax),
-        fold_registers(simd, ay),
-        fold_registers(simd, bx),
-        fold_registers(simd, by),
-    ]
+    sums.map(|sums| sums.map(|sums| fold_registers(simd, sums)))
 }
 
 /// Returns the numbers as blocks of `N` registers, without the rest.
@@ -254,7 +266,7 @@ mod tests {
     #[test]
     fn a_product_of_matrices_gives_the_bits_of_single_rows() {
         for (queries, rows, dimension) in
-            [(1, 5, 70), (2, 2, 384), (3, 37, 384), (5, 16, 3), (4, 33, 64)]
+            [(1, 5, 70), (2, 2, 384), (3, 37, 384), (5, 16, 3), (4, 33, 64), (2, 12, 128)]
         {
             let (many, matrix) = (numbers(queries * dimension, 1), numbers(rows * dimension, 2));
             let mut scores = vec![vec![0.0; rows]; queries];

@@ -8,7 +8,7 @@ use ndarray::Array2;
 
 use super::dot::dot;
 use super::{Error, Place, Rows};
-use crate::kernels::Mapped;
+use crate::kernels::{Aligned, Mapped};
 
 /// How far the squared length of a vector may differ from 1 before the vector is normalised.
 ///
@@ -158,9 +158,9 @@ impl Vectors {
     /// # Errors
     /// The first error of a query, as in `score`.
     pub(super) fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
-        let mut prepared = Vec::with_capacity(queries.len() * self.dimension());
-        for query in queries {
-            prepared.extend_from_slice(&self.prepare(query)?);
+        let mut prepared = Aligned::zeros(queries.len() * self.dimension());
+        for (query, to) in queries.iter().zip(prepared.chunks_exact_mut(self.dimension().max(1))) {
+            to.copy_from_slice(&self.prepare(query)?);
         }
         let mut scores = vec![vec![0.0; self.len()]; queries.len()];
         super::dot::dot_matrix(&prepared, self.as_slice(), self.dimension(), &mut scores);

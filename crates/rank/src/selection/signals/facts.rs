@@ -52,6 +52,12 @@ pub(super) struct CatalogFacts {
     /// Whether any tool declares something that counts for every prompt, a conflict, or that it is
     /// critical.
     pub any_counts: bool,
+    /// Whether any tool searches the web.
+    pub any_web: bool,
+    /// Whether any tool declares a latency.
+    pub any_latency: bool,
+    /// Whether any tool declares a cost.
+    pub any_cost: bool,
     /// The rows of the critical tools, ascending.
     pub critical: Vec<u32>,
 }
@@ -91,6 +97,9 @@ impl CatalogFacts {
         }
         let counts = |facts: &ToolFacts| facts.always_counts() || !facts.conflicts.is_empty();
         all.any_counts = !all.critical.is_empty() || all.rows.iter().any(counts);
+        all.any_web = all.rows.iter().any(|facts| facts.web);
+        all.any_latency = all.rows.iter().any(|facts| facts.latency.is_some());
+        all.any_cost = all.rows.iter().any(|facts| facts.cost.is_some());
         all
     }
 

@@ -128,9 +128,17 @@ impl Signals {
     /// Whether no signal changes a score or adds a tool for these inputs, whichever candidates are
     /// retrieved.
     pub fn are_silent(&self, inputs: SignalInputs<'_>, weights: SignalWeights) -> bool {
-        let SignalInputs { observed, unread, .. } = inputs;
+        let SignalInputs { observed, unread, follows, planned, .. } = inputs;
+        let facts = &self.facts;
+        // A prompt that asks for the web or is urgent changes nothing if no tool declares anything
+        // about that.
+        let asks = inputs.features.is_some()
+            || !(follows.is_empty() && planned.is_empty())
+            || inputs.needs_web && facts.any_web
+            || inputs.urgent && facts.any_latency
+            || inputs.cost_aware && facts.any_cost;
         let wants_intents = weights.is_on(Signal::Intent) || weights.is_on(Signal::Exclusive);
-        let speaks = inputs.ask() || !observed.is_empty() || unread > 0.0 || self.facts.any_counts;
+        let speaks = asks || !observed.is_empty() || unread > 0.0 || facts.any_counts;
         !speaks && (!wants_intents || self.intents.find(inputs.texts()).is_empty())
     }
 

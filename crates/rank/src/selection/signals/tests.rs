@@ -191,3 +191,20 @@ fn conflicts_hold_on_both_sides_and_weights_are_bounded() {
     assert_eq!(serde_json::from_str::<SignalWeights>(&json).unwrap(), SignalWeights::default());
     assert!(serde_json::from_str::<SignalWeights>(r#"{"phaze": 0.1}"#).is_err());
 }
+
+#[test]
+fn a_prompt_for_the_web_or_in_a_hurry_is_silent_if_no_tool_declares_that() {
+    let (mut web, mut fast, mut cheap) = (tool("web"), tool("fast"), tool("cheap"));
+    web.tags = vec!["browser".into()];
+    fast.latency_ms = Some(10);
+    cheap.cost = Some(Cost::Low);
+    let needs_web = SignalInputs { needs_web: true, ..SignalInputs::default() };
+    let urgent = SignalInputs { urgent: true, ..SignalInputs::default() };
+    let cost_aware = SignalInputs { cost_aware: true, ..SignalInputs::default() };
+    for (inputs, speaking) in [(needs_web, web), (urgent, fast), (cost_aware, cheap)] {
+        let are_silent =
+            |tools: &[Tool]| signals(tools).are_silent(inputs, SignalWeights::default());
+        assert!(are_silent(&[tool("a"), tool("b")]));
+        assert!(!are_silent(&[tool("a"), speaking]));
+    }
+}

@@ -54,9 +54,9 @@ fn the_heavier_field_wins() {
 fn matched_terms_are_the_prompts_words() {
     let index = index();
     let prompt = "Please check the Weather forecasts in Cities near me, weather!";
-    assert_eq!(index.matched_terms(1, prompt), ["Weather", "forecasts", "Cities", "weather"]);
-    assert_eq!(index.matched_terms(0, prompt), Vec::<String>::new());
-    assert_eq!(index.matched_terms(99, prompt), Vec::<String>::new());
+    let matched = index.matched_terms(&[1, 0, 99], prompt);
+    assert_eq!(matched[0], ["Weather", "forecasts", "Cities", "weather"]);
+    assert_eq!(matched[1..], [Vec::<String>::new(), Vec::new()]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ proptest! {
         prop_assert_eq!(&index.search(&prompt, limit)[..], &matches[..limit.min(matches.len())]);
         for hit in matches {
             prop_assert_eq!(hit.score, all[hit.row as usize]);
-            prop_assert!(!index.matched_terms(hit.row, &prompt).is_empty());
+            prop_assert!(!index.matched_terms(&[hit.row], &prompt)[0].is_empty());
         }
         prop_assert_eq!(plain(&texts).score(&prompt, Rows::All).unwrap(), all);
     }
