@@ -1,6 +1,7 @@
 //! The declared fallbacks of a tool.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -83,7 +84,7 @@ pub(super) fn read(routing: &mut Row<'_>) -> Option<Vec<Fallback>> {
 
 /// Warns of fallbacks that cannot work: ids that no tool has, and fallbacks that would be called
 /// only if the tool before them was never reached.
-pub(super) fn check(tools: &[Tool]) -> Vec<Problem> {
+pub(super) fn check(tools: &[Arc<Tool>]) -> Vec<Problem> {
     let mut with_fallbacks =
         tools.iter().filter(|tool| !tool.routing.fallbacks.is_empty()).peekable();
     if with_fallbacks.peek().is_none() {
@@ -153,7 +154,8 @@ mod tests {
             tool("create_issue", &["s__search".into()]),
             tool("update_issue", &[safe]),
             tool("fetch", &["s__gone".into()]),
-        ];
+        ]
+        .map(Arc::new);
         let warnings: Vec<String> = check(&tools).iter().map(ToString::to_string).collect();
         let [ask, create, fetch] = warnings.as_slice() else { panic!("{warnings:?}") };
         assert!(ask.contains("s__ask") && ask.contains("one of unknown effects"), "{ask}");

@@ -27,8 +27,10 @@ pub(super) fn read(path: &Path) -> Result<TextFile, Error> {
 
 fn read_at_most(path: &Path, limit: u64) -> Result<TextFile, Error> {
     let failed = |source| Error::Unreadable { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
+    // A list that grows takes up to twice the size of the file. A device has no size.
+    let size = file.metadata().map_or(0, |metadata| metadata.len().min(limit));
+    let mut bytes = Vec::with_capacity(size as usize + 1);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > limit {
         return Err(Error::TooLarge { path: path.to_owned(), limit });

@@ -34,7 +34,7 @@ impl Catalog {
         for tool in tools {
             let mut problems = validate::check(&tool);
             if !problems.iter().any(Problem::is_error) {
-                problems.extend(builder.push(tool));
+                problems.extend(builder.push(tool.into()));
             }
             builder.problems.extend(problems);
         }
@@ -182,7 +182,7 @@ fn likeness(a: &str, b: &str) -> f64 {
 /// Collects the tools of a catalog and their problems.
 #[derive(Default)]
 pub(super) struct CatalogBuilder {
-    pub tools: Vec<Tool>,
+    pub tools: Vec<Arc<Tool>>,
     pub problems: Vec<Problem>,
     rows: HashMap<ToolId, usize>,
 }
@@ -190,7 +190,7 @@ pub(super) struct CatalogBuilder {
 impl CatalogBuilder {
     /// Adds a tool. If two tools have the same id, the first one stays; this is a problem unless
     /// they are equal.
-    pub fn push(&mut self, tool: Tool) -> Option<Problem> {
+    pub fn push(&mut self, tool: Arc<Tool>) -> Option<Problem> {
         match self.rows.entry(tool.id.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(self.tools.len());
@@ -206,10 +206,7 @@ impl CatalogBuilder {
     }
 
     pub fn finish(self) -> LoadedCatalog {
-        let mut tools: Vec<_> = self.tools.into_iter().map(Arc::new).collect();
-        // `collect` keeps the memory of the tools themselves, 55 MB for 42,820 of them.
-        tools.shrink_to_fit();
-        LoadedCatalog { catalog: Catalog::of_checked(tools), problems: self.problems }
+        LoadedCatalog { catalog: Catalog::of_checked(self.tools), problems: self.problems }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -67,7 +68,7 @@ impl Catalog {
             add_file(place, import, &mut builder)?;
         }
         for tool in tools {
-            let problem = builder.push(tool);
+            let problem = builder.push(tool.into());
             builder.problems.extend(problem);
         }
         for path in &options.overlays {
@@ -226,8 +227,8 @@ fn import_file(path: &Path) -> Result<Import, Error> {
 /// Removes `signals` and `critical` from the tools of a file, with a warning.
 fn without_signals(path: &Path, mut import: Import) -> Import {
     let has_any = |tool: &Tool| !tool.routing.signals.is_empty() || tool.routing.critical;
-    let affected: Vec<&mut Tool> =
-        import.tools.iter_mut().map(|found| &mut found.tool).filter(|tool| has_any(tool)).collect();
+    let found = import.tools.iter_mut().map(|found| &mut found.tool);
+    let affected: Vec<&mut Tool> = found.filter(|tool| has_any(tool)).map(Arc::make_mut).collect();
     let count = affected.len();
     let first = affected.first().map(|tool| tool.id.to_string());
     for tool in affected {

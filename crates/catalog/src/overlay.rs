@@ -10,6 +10,7 @@
 //! A pattern may write an id as `server:tool`, as everywhere else.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::value::RawValue;
@@ -21,7 +22,7 @@ use crate::source::Source;
 use crate::{Error, Problem, Severity, Tool, ToolId, file, validate};
 
 /// Applies the entries of a file to tools, in order. Returns the problems of the entries.
-pub(super) fn apply(path: &Path, tools: &mut [Tool]) -> Result<Vec<Problem>, Error> {
+pub(super) fn apply(path: &Path, tools: &mut [Arc<Tool>]) -> Result<Vec<Problem>, Error> {
     let file = file::read(path)?;
     let source = Source::of(path, &file);
     let unrecognised =
@@ -52,7 +53,7 @@ fn no_entries(found: &str) -> Problem {
     Problem::new(Severity::Error, "overlay entries", found, cure)
 }
 
-fn apply_entry(raw: &RawValue, source: &Source<'_>, tools: &mut [Tool]) -> Vec<Problem> {
+fn apply_entry(raw: &RawValue, source: &Source<'_>, tools: &mut [Arc<Tool>]) -> Vec<Problem> {
     let Some(mut row) = Row::new(raw, source) else {
         return vec![source.locate(no_entries(&describe(raw)), source.line_of(raw.get()))];
     };
@@ -91,7 +92,7 @@ fn matcher(patterns: &[String], row: &mut Row<'_>) -> Option<GlobSet> {
 /// Changes each tool that matches. A change that would make a tool unusable is reported and not
 /// made.
 fn change(
-    tools: &mut [Tool],
+    tools: &mut [Arc<Tool>],
     patterns: &[String],
     matcher: &GlobSet,
     details: &Details,
@@ -105,13 +106,13 @@ fn change(
     };
     for tool in tools.iter_mut().filter(|tool| is_match(&tool.id)) {
         matched = true;
-        let mut changed = tool.clone();
+        let mut changed = Tool::clone(tool);
         details.apply(&mut changed);
         changed.hints.from_overlay |= details.declares_effects();
         let faults: Vec<Problem> =
             validate::check(&changed).into_iter().filter(Problem::is_error).collect();
         if faults.is_empty() {
-            *tool = changed;
+            *tool = changed.into();
         }
         problems.extend(faults);
     }

@@ -16,6 +16,8 @@ mod tests;
 mod vendors;
 mod walk;
 
+use std::sync::Arc;
+
 use crate::source::Source;
 use crate::{Problem, Tool};
 
@@ -34,7 +36,8 @@ pub(super) struct Import {
 /// A tool, with its line if that is known.
 #[derive(Debug)]
 pub(super) struct ImportedTool {
-    pub tool: Tool,
+    /// Allocated once: a list of the tools themselves is copied whenever it grows.
+    pub tool: Arc<Tool>,
     pub line: Option<usize>,
 }
 

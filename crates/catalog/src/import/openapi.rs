@@ -181,7 +181,7 @@ impl Api<'_> {
         }
         problems.extend(validate::check(&tool));
         if !problems.iter().any(Problem::is_error) {
-            import.tools.push(ImportedTool { tool, line: None });
+            import.tools.push(ImportedTool { tool: tool.into(), line: None });
         }
         import.problems.extend(problems);
     }

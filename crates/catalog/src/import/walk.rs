@@ -267,7 +267,9 @@ impl<'s, 't> Walker<'s, 't> {
         row.problems.extend(tool.iter().flat_map(validate::check));
         let failed = row.failed();
         self.report(row.problems, line);
-        self.import.tools.extend(tool.filter(|_| !failed).map(|tool| ImportedTool { tool, line }));
+        self.import
+            .tools
+            .extend(tool.filter(|_| !failed).map(|tool| ImportedTool { tool: tool.into(), line }));
     }
 
     /// Returns an error for a vendor's tool without a name that differs from an earlier one of the

@@ -1,6 +1,7 @@
 //! Property tests: no input causes a panic, and tools that are written are read back unchanged.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::option;
@@ -231,7 +232,13 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn read(text: &str) -> Option<Vec<Tool>> {
     let source = Source::new(Path::new("any.json"), text);
     let import = import::read(&source).ok()?;
-    Some(import.tools.into_iter().map(|ImportedTool { tool, .. }| tool).collect())
+    Some(
+        import
+            .tools
+            .into_iter()
+            .map(|ImportedTool { tool, .. }| Arc::unwrap_or_clone(tool))
+            .collect(),
+    )
 }
 
 proptest! {

@@ -90,8 +90,9 @@ pub(super) fn index(
     place: Option<&Place>,
     tell: Option<&OnProgress>,
 ) -> Result<(CatalogIndex, IndexReport), Error> {
-    let texts: Vec<String> = tools.par_iter().map(|tool| embedding_text(tool)).collect();
-    let hashes: Vec<TextHash> = texts.par_iter().map(|text| text_hash(text)).collect();
+    // The texts are not kept: a snapshot usually has the vectors of all of them.
+    let hashes: Vec<TextHash> =
+        tools.par_iter().map(|tool| text_hash(&embedding_text(tool))).collect();
     let model = key(embedder.identity());
     let (old, mut state) = match place {
         Some(place) => open(place, &model)?,
@@ -105,7 +106,7 @@ pub(super) fn index(
     }
     let known = old.as_ref().map(vectors_by_text).unwrap_or_default();
     let mut work = Work { embedder, hashes, known, path };
-    let embedded = work.embed(&texts, tell)?;
+    let embedded = work.embed(tools, tell)?;
     let vectors = Arc::new(work.vectors()?);
     let search = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
@@ -245,14 +246,15 @@ fn vectors_by_text(snapshot: &Snapshot) -> HashMap<TextHash, Vec<f32>> {
 
 impl Work<'_> {
     /// Embeds each unknown text once; returns the number of embedded texts.
-    fn embed(&mut self, texts: &[String], tell: Option<&OnProgress>) -> Result<usize, Error> {
+    fn embed(&mut self, tools: &[Arc<Tool>], tell: Option<&OnProgress>) -> Result<usize, Error> {
         let mut seen = std::collections::HashSet::new();
         let is_new = |hash: &TextHash| !self.known.contains_key(hash);
-        let new: Vec<usize> = (0..texts.len())
+        let new: Vec<usize> = (0..tools.len())
             .filter(|&row| is_new(&self.hashes[row]) && seen.insert(self.hashes[row]))
             .collect();
         for (at, rows) in new.chunks(CHUNK).enumerate() {
-            let batch: Vec<&str> = rows.iter().map(|&row| texts[row].as_str()).collect();
+            let texts: Vec<String> = rows.iter().map(|&row| embedding_text(&tools[row])).collect();
+            let batch: Vec<&str> = texts.iter().map(String::as_str).collect();
             let embedded = self.embedder.embed(&batch, Role::Document)?;
             for (&row, vector) in rows.iter().zip(embedded.vectors.rows()) {
                 self.known.insert(self.hashes[row], vector.to_vec());

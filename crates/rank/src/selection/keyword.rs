@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use toolroute_catalog::{KeywordFields, Tool, keyword_fields};
-use toolroute_vectors::index::{Bm25, Bm25Settings, Field, Hit, Rows};
+use toolroute_vectors::index::{Bm25, Bm25Builder, Bm25Settings, Field, Hit, Rows};
 
 use super::exact_names::ExactNames;
 use super::fusion::Fusion;
@@ -15,6 +15,9 @@ use super::retriever::{
     Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
 use crate::query::without_mentions;
+
+/// Tools whose texts are in memory at a time while they are indexed.
+const CHUNK: usize = 1_024;
 
 /// Ranks by BM25 over name, server, description and parameters.
 pub struct KeywordRetriever {
@@ -26,9 +29,13 @@ pub struct KeywordRetriever {
 impl KeywordRetriever {
     /// Indexes the words of every tool.
     pub fn new(tools: &[Arc<Tool>]) -> Arc<Self> {
-        let documents: Vec<KeywordFields> =
-            tools.par_iter().map(|tool| keyword_fields(tool)).collect();
-        let bm25 = Bm25::build(documents.iter().map(weighted), Bm25Settings::default());
+        let mut builder = Bm25Builder::default();
+        for some in tools.chunks(CHUNK) {
+            let documents: Vec<KeywordFields> =
+                some.par_iter().map(|tool| keyword_fields(tool)).collect();
+            documents.iter().for_each(|fields| builder.add(&weighted(fields)));
+        }
+        let bm25 = builder.finish(Bm25Settings::default());
         let names = (0u32..).zip(tools).flat_map(|(row, tool)| {
             let plain = [tool.id.as_str(), tool.name.as_str()].map(Cow::Borrowed);
             plain.into_iter().chain(tool.id.with_colon().map(Cow::Owned)).map(move |n| (row, n))

@@ -51,14 +51,14 @@ impl Default for Bm25Settings {
 }
 
 /// The rows that contain a term, ascending, with its score in each.
-#[derive(Clone, Debug, Default)]
-struct Postings {
-    rows: Vec<u32>,
-    scores: Vec<f32>,
+#[derive(Clone, Copy)]
+struct Postings<'a> {
+    rows: &'a [u32],
+    scores: &'a [f32],
 }
 
-impl Postings {
-    fn score(&self, row: u32) -> Option<f32> {
+impl Postings<'_> {
+    fn score(self, row: u32) -> Option<f32> {
         self.rows.binary_search(&row).ok().map(|at| self.scores[at])
     }
 }
@@ -69,7 +69,11 @@ impl Postings {
 pub struct Bm25 {
     rows: usize,
     terms: HashMap<String, u32>,
-    postings: Vec<Postings>,
+    /// Where the postings of each term begin, and the end of the last ones. All stand in two lists,
+    /// because lists for each term, which grow while others do, leave gaps in memory.
+    starts: Vec<u32>,
+    posting_rows: Vec<u32>,
+    posting_scores: Vec<f32>,
     words: Words,
 }
 
@@ -80,11 +84,11 @@ impl Bm25 {
         D: IntoIterator<Item = F>,
         F: AsRef<[Field<'a>]>,
     {
-        let mut counts = Counts::default();
+        let mut builder = Bm25Builder::default();
         for document in documents {
-            counts.add(document.as_ref());
+            builder.add(document.as_ref());
         }
-        counts.finish(settings)
+        builder.finish(settings)
     }
 
     /// Number of rows.
@@ -156,7 +160,7 @@ impl Bm25 {
         let mut matched = vec![Vec::new(); rows.len()];
         for term in query_terms(prompt) {
             let Some(&id) = self.terms.get(&term.text) else { continue };
-            let postings = &self.postings[id as usize];
+            let postings = self.postings(id);
             for (row, matched) in rows.iter().zip(&mut matched) {
                 if postings.score(*row).is_some() && !matched.contains(&term.surface) {
                     matched.push(term.surface.clone());
@@ -187,33 +191,42 @@ impl Bm25 {
         let mut sums = vec![0.0; self.rows];
         for term in self.known_terms(prompt) {
             let (postings, factor) = self.weighed(term, power);
-            for (&row, &score) in postings.rows.iter().zip(&postings.scores) {
+            for (&row, &score) in postings.rows.iter().zip(postings.scores) {
                 sums[row as usize] += factor * score;
             }
         }
         sums
     }
 
+    fn postings(&self, term: u32) -> Postings<'_> {
+        let at = term as usize;
+        let range = self.starts[at] as usize..self.starts[at + 1] as usize;
+        Postings { rows: &self.posting_rows[range.clone()], scores: &self.posting_scores[range] }
+    }
+
     /// Returns a term's postings and the factor for their scores: 1 for a power of 0.
-    fn weighed(&self, term: u32, power: f32) -> (&Postings, f32) {
-        let postings = &self.postings[term as usize];
+    fn weighed(&self, term: u32, power: f32) -> (Postings<'_>, f32) {
+        let postings = self.postings(term);
         (postings, libm::powf(rarity(postings.rows.len(), self.rows), power))
     }
 }
 
-/// Weighted term counts, collected row by row.
+/// Collects the words of documents, row by row, for a [`Bm25`]. The texts of a row are no longer
+/// needed once it was added.
 #[derive(Default)]
-struct Counts {
+pub struct Bm25Builder {
     lexicon: Lexicon,
-    /// For each term, its rows and the weighted count in each.
-    postings: Vec<Postings>,
+    /// The terms of all rows with their weighted counts, row by row.
+    counts: Vec<(u32, f32)>,
+    /// For each row, where its counts end.
+    ends: Vec<usize>,
     /// For each row, its weighted length in terms.
     lengths: Vec<f32>,
 }
 
-impl Counts {
-    fn add(&mut self, fields: &[Field<'_>]) {
-        let row = self.lengths.len() as u32;
+impl Bm25Builder {
+    /// Adds the next row.
+    pub fn add(&mut self, fields: &[Field<'_>]) {
         let mut length = 0.0;
         let mut counts: Vec<(u32, f32)> = Vec::new();
         for field in fields.iter().filter(|field| field.weight > 0.0 && field.weight.is_finite()) {
@@ -226,34 +239,51 @@ impl Counts {
                 }
             });
         }
-        self.postings.resize_with(self.lexicon.ids.len(), Postings::default);
         // The sort is stable, so that the weights of a term are added in text order.
         counts.sort_by_key(|(term, _)| *term);
         for same in counts.chunk_by(|a, b| a.0 == b.0) {
-            let postings = &mut self.postings[same[0].0 as usize];
-            postings.rows.push(row);
-            postings.scores.push(same.iter().map(|(_, weight)| weight).sum());
+            self.counts.push((same[0].0, same.iter().map(|(_, weight)| weight).sum()));
         }
+        self.ends.push(self.counts.len());
         self.lengths.push(length);
     }
 
     /// Converts counts to scores.
-    fn finish(mut self, Bm25Settings { k1, b }: Bm25Settings) -> Bm25 {
+    pub fn finish(self, Bm25Settings { k1, b }: Bm25Settings) -> Bm25 {
         let rows = self.lengths.len();
         let mean = mean(&self.lengths);
-        let norms: Vec<_> =
-            self.lengths.iter().map(|length| k1 * (1.0 - b + b * length / mean)).collect();
-        for postings in &mut self.postings {
-            let rarity = rarity(postings.rows.len(), rows);
-            for (row, score) in postings.rows.iter().zip(&mut postings.scores) {
-                let count = *score;
-                *score = rarity * count * (k1 + 1.0) / (count + norms[*row as usize]);
+        let starts = self.starts();
+        let rarities: Vec<f32> =
+            starts.windows(2).map(|at| rarity((at[1] - at[0]) as usize, rows)).collect();
+        let mut next = starts.clone();
+        let mut posting_rows = vec![0; self.counts.len()];
+        let mut posting_scores = vec![0.0; self.counts.len()];
+        let mut first = 0;
+        for ((row, &end), length) in (0u32..).zip(&self.ends).zip(&self.lengths) {
+            let norm = k1 * (1.0 - b + b * length / mean);
+            for &(term, count) in &self.counts[first..end] {
+                let at = &mut next[term as usize];
+                posting_rows[*at as usize] = row;
+                posting_scores[*at as usize] =
+                    rarities[term as usize] * count * (k1 + 1.0) / (count + norm);
+                *at += 1;
             }
-            postings.rows.shrink_to_fit();
-            postings.scores.shrink_to_fit();
+            first = end;
         }
-        let words = self.lexicon.words(&self.postings);
-        Bm25 { rows, terms: self.lexicon.ids, postings: self.postings, words }
+        let words = self.lexicon.words(&starts);
+        Bm25 { rows, terms: self.lexicon.ids, starts, posting_rows, posting_scores, words }
+    }
+
+    /// Where the postings of each term begin if they are in the order of the terms, and their end.
+    fn starts(&self) -> Vec<u32> {
+        let mut starts = vec![0; self.lexicon.ids.len() + 1];
+        for (term, _) in &self.counts {
+            starts[*term as usize + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        starts
     }
 }
 
@@ -303,13 +333,14 @@ impl Lexicon {
         *self.ids.entry(text).or_insert(next)
     }
 
-    /// Collects the words that a prompt could contain.
-    fn words(&self, postings: &[Postings]) -> Words {
+    /// Collects the words that a prompt could contain. `starts` is that of [`Bm25`].
+    fn words(&self, starts: &[u32]) -> Words {
         let mut words = Words::default();
         for (word, known) in &self.words {
             // The last term is the whole word.
             if let Some(Known { term, .. }) = known.last() {
-                words.add(word, postings[*term as usize].rows.len() as u32);
+                let at = *term as usize;
+                words.add(word, starts[at + 1] - starts[at]);
             }
         }
         words

@@ -35,7 +35,7 @@ mod top;
 mod vectors;
 
 pub use auto::{HNSW_FROM_ROWS, IndexKind, build, restore};
-pub use bm25::{Bm25, Bm25Settings, Field};
+pub use bm25::{Bm25, Bm25Builder, Bm25Settings, Field};
 pub use error::{Error, Place};
 pub use flat::FlatIndex;
 pub use graph::{Graph, GraphError};
