@@ -195,7 +195,8 @@ def test_a_bad_cell_is_the_error_of_its_row(tmp_path: Path):
         ("[" * 100_000, "", no_ids),
         ("", "{}", no_list),
         ("", "no json", "the tools are no JSON: "),
-        ("", "[1]", ""),
+        ("", "[1]", "`tools`: expected "),
+        ("", '[{"foo": 1}]', "`tools`: expected "),
         ("", own, None),
     ]
     rows: Rows = [
