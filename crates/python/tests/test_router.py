@@ -235,7 +235,7 @@ def test_outcomes_are_logged(tmp_path):
     router.close()
     listed = toolroute_json(["feedback", "stats", "--feedback", str(tmp_path / "log.db"), "--json"])
     assert "book_flight" in listed
-    with pytest.raises(toolroute.RequestError, match="no log of executions"):
+    with pytest.raises(toolroute.RequestError, match=r"no log of executions.*feedback=FILE"):
         Router(MIXED).record(hit, ok=True)
 
 
@@ -282,10 +282,12 @@ def test_servers(tmp_path: Path):
         assert hit.id == "notes__count_notes" and hit.tool["name"] == "count_notes"
         assert isinstance(router.call(hit, session="a")["count"], int)
         assert isinstance(router.call(hit.tool)["count"], int)
-        with pytest.raises(toolroute.ConfirmationNeeded):
+        with pytest.raises(toolroute.ConfirmationNeeded, match="`confirmed=True`"):
             router.call("notes__delete_note", {"title": "a"})
         with pytest.raises(toolroute.CallError, match="nosuch"):
             router.call("nosuch")
+    with pytest.raises(toolroute.CallError, match="the router is closed"):
+        router.call(hit)
 
 
 def test_shown_as_a_table_with_bars(router):

@@ -99,6 +99,7 @@ class Router(Generic[T]):
         self._source = source
         self._policy = _options.policy_of(options)
         self._tools: dict[str, T] = {}
+        self._is_closed = False
         problems = native.problems
         if problems:
             more = len(problems) - _SHOWN_PROBLEMS
@@ -276,6 +277,10 @@ class Router(Generic[T]):
         """
         if not isinstance(hit, Hit):
             raise RequestError(f"expected a hit of an answer, found {hit!r:.80}")
+        if "feedback" not in self._options:
+            raise RequestError(
+                "this router has no log of executions; make it with one: Router(tools, feedback=FILE)"
+            )
         if duration_ms is not None and duration_ms < 0:
             raise RequestError(f"duration_ms={duration_ms!r}: expected milliseconds from 0")
         answer = hit._answer
@@ -316,6 +321,8 @@ class Router(Generic[T]):
         """
         id, given = self._id(tool), _calls.checked(arguments)
         if self._source[0] == "servers":
+            if self._is_closed:
+                raise CallError("the router is closed and its servers are stopped; make another")
             answer = tool._answer if isinstance(tool, Hit) else None
             prompt, text = answer.prompt if answer else "", _calls.to_json(given)
             report = json.loads(self._native.call(id, text, prompt, confirmed, session))
@@ -346,6 +353,7 @@ class Router(Generic[T]):
 
     def close(self) -> None:
         """Writes the log and ends the servers."""
+        self._is_closed = True
         self._native.close()
 
     def __enter__(self) -> Self:
