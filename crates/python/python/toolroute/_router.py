@@ -199,7 +199,7 @@ class Router(Generic[T]):
 
         Args:
             messages: Messages of OpenAI, Anthropic, LangChain or LlamaIndex, a whole request, or a
-                text.
+                text. Of a request with a text `prompt` or `query` that is the last message.
             k: How many tools to keep at most.
 
         Raises:
@@ -235,7 +235,7 @@ class Router(Generic[T]):
 
         Args:
             past: Prompts, each with the tool that served it or a list of them: ids, tools or hits; or
-                rows of `toolroute learn`, mappings with `query` and `tools`.
+                rows of `toolroute learn`, mappings with `query` (or `prompt`) and `tools`.
 
         Returns:
             `tools_learned`, `prompts_used`, `prompts_unused` and `unknown_ids`.
@@ -464,7 +464,9 @@ def _past(row: Any) -> tuple[str, list[Any]]:
     Raises:
         RequestError: The row is something else.
     """
-    pair = (row.get("query"), row.get("tools")) if isinstance(row, Mapping) else row
+    pair: Any = row
+    if isinstance(row, Mapping):
+        pair = (_messages.prompt_of(row), row.get("tools"))
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
         raise RequestError(f"expected pairs of a prompt and its tools, found {row!r:.80}")
     prompt, served = pair
