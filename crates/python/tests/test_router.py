@@ -113,6 +113,7 @@ def test_a_tool_that_is_left_out_is_a_warning_or_an_error():
     assert "the first was kept" in router.problems[0]
     with pytest.raises(toolroute.CatalogError, match="the first was kept"):
         Router(twice, strict=True)
+    assert len(Router([read_file, read_file, twice[0], dict(twice[0])], strict=True)) == 2
 
 
 def test_many_prompts_are_answered_as_one_by_one(router):
@@ -259,6 +260,14 @@ def test_a_folder_of_catalogs():
         Router.from_path("nosuch")
 
 
+def test_a_path_without_a_tool(tmp_path):
+    with pytest.warns(UserWarning, match="no usable tool"):
+        assert len(Router.from_path(tmp_path)) == 0
+    (tmp_path / "no.json").write_text('{"foo": 1}')
+    with pytest.raises(toolroute.CatalogError, match="not understood"):
+        Router.from_path(tmp_path / "no.json")
+
+
 def test_an_overlay_applies_to_given_tools(tmp_path):
     overlay = tmp_path / "overlay.toml"
     overlay.write_text('[[overlay]]\nmatch = "send_*"\ncost = "high"\n')
@@ -296,4 +305,4 @@ def test_shown_as_a_table_with_bars(router):
     assert shown[1].startswith("book_flight") and "████████████████" in shown[1]
     html = router.select("book <b>", k=1, candidates=["book_flight"])._repr_html_()
     assert "<table>" in html and "<b>" not in html
-    assert repr(router) == "Router(6 tools)"
+    assert (repr(router), repr(Router([OPENAI]))) == ("Router(6 tools)", "Router(1 tool)")

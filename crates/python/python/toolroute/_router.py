@@ -69,10 +69,11 @@ class Router(Generic[T]):
     ) -> Router[dict[str, Any]]:
         """A router over files and folders, in every format that the command line reads.
 
-        Each `Hit.tool` is a mapping: the tool as a row of toolroute.
+        Each `Hit.tool` is a mapping: the tool as a row of toolroute. Without a usable tool, as of an
+        empty folder, the router is empty, with a warning.
 
         Raises:
-            CatalogError: A path cannot be read, or holds no tool.
+            CatalogError: A path cannot be read, or is a file in no format of tools.
         """
         paths = _options.paths_of(path)
         native = NativeRouter.of_paths(paths, _options.settings_json(options))
@@ -120,7 +121,7 @@ class Router(Generic[T]):
         return len(self._native)
 
     def __repr__(self) -> str:
-        return f"Router({len(self)} tools)"
+        return f"Router({len(self)} tool{'s'[len(self) == 1 :]})"
 
     def select(
         self,
