@@ -277,6 +277,12 @@ def computed_rate(rates, count):
     return 1 / (1 / slow + each * (count - many))
 
 
+def computed_bytes(shipped, count):
+    """What more tools ship: the straight line through what two catalogs ship."""
+    (few, small), (many, large) = sorted(shipped.items())
+    return large + (large - small) / (many - few) * (count - many)
+
+
 def figures(options):
     alone = {count: measure(options.set, count, 1) for count in MEASURED}
     rates = {count: found["workers"][0]["rate"] for count, found in alone.items()}
@@ -284,13 +290,15 @@ def figures(options):
     share = sum(worker["rate"] for worker in both) / (2 * rates[MEASURED[0]])
     large = measure(options.set, MEMORY_TOOLS, 1)
     rates[COMPUTED] = computed_rate(rates, COMPUTED)
+    shipped = {count: sum(found["shipped"].values()) for count, found in alone.items()}
+    shipped[COMPUTED] = computed_bytes(shipped, COMPUTED)
     rows = [
         {
             "tools": count,
             "measured": count in alone,
             "per_core_hour": round(found * 3600),
             "core_hours_per_billion": round(BILLION / (found * share * 3600)),
-            "shipped_mb": round(sum(alone[count]["shipped"].values()) / 1e6, 1) if count in alone else None,
+            "shipped_mb": round(shipped[count] / 1e6, 1),
         }
         for count, found in rates.items()
     ]
@@ -299,8 +307,7 @@ def figures(options):
     print("|---|---|---|---|")
     for row in rows:
         mark = "" if row["measured"] else " (computed)"
-        shipped = "–" if row["shipped_mb"] is None else row["shipped_mb"]
-        cells = f"{row['per_core_hour']:,} | {row['core_hours_per_billion']:,} | {shipped}"
+        cells = f"{row['per_core_hour']:,} | {row['core_hours_per_billion']:,} | {row['shipped_mb']:,}"
         print(f"| {row['tools']:,}{mark} | {cells} |")
     print(f"\nTwo workers at once: {share:.0%} of twice one. A worker with {MEMORY_TOOLS:,} tools: {large}")
     if options.json:
@@ -318,6 +325,7 @@ def self_check():
     # 1 ms and 1 µs a tool.
     rates = {1_000: 1 / 0.002, 40_000: 1 / 0.041}
     assert abs(computed_rate(rates, 1_000_000) - 1 / 1.001) < 1e-6
+    assert round(computed_bytes({1_000: 2.2, 40_000: 84.3}, 1_000_000)) == 2_105
     print("ok")
     return 0
 

@@ -2,6 +2,8 @@
 # From a fresh clone to routed prompts: builds, embeds the sample catalog and routes three prompts. The
 # model is part of the program, so only the crates for the build are downloaded.
 #
+#   scripts/quickstart.sh
+#
 # The build has the commands route, batch, eval, learn, index. The gateway, the HTTP API, calls of tools,
 # obligations and candle take twice as long to compile; `cargo install --path . --locked` includes them.
 set -euo pipefail
@@ -9,6 +11,12 @@ set -euo pipefail
 say() { printf '\n== %s\n' "$*" >&2; }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+while (($#)); do
+    case $1 in
+        -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' scripts/quickstart.sh && exit 0 ;;
+        *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
+    esac
+done
 if ! command -v cargo >/dev/null; then
     printf 'quickstart: cargo is missing. Install Rust with rustup, open a new shell and run this again.\n' >&2
     exit 1

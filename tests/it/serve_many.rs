@@ -48,15 +48,20 @@ fn prompts_are_bounded_and_a_wrong_one_is_named() {
     };
     assert!(said(json!({"prompts": ["x", " "]})).contains("prompts[1]"));
     assert!(said(json!({"prompts": vec!["x"; 1_001]})).contains("1000"));
-    said(json!({"prompts": []}));
+    assert!(said(json!({"prompts": []})).contains("found 0; send at least one"));
     said(json!({"prompts": "x"}));
     said(json!({"limit": 1}));
     assert!(said(json!({"prompt": "x", "prompts": ["y"]})).contains("either"));
     assert!(said(json!({"prompts": ["x"], "session": "s"})).contains("session"));
     said(json!({"prompts": ["x", "y"], "context": {"prompt": "x"}}));
     for tools in [json!([]), json!([1]), json!({"tools": []}), json!("x"), json!([{"name": ""}])] {
-        said(json!({"prompt": "x", "tools": tools}));
+        let said = said(json!({"prompt": "x", "tools": tools}));
+        assert!(!said.contains("error: ") && !said.contains("file"), "{said}");
     }
+    assert!(
+        said(json!({"prompt": "x", "tools": [{"foo": 1}]}))
+            .contains("the tools were not understood: expected")
+    );
     let tool = json!({"name": "a", "description": "b"});
     assert!(said(json!({"prompt": "x", "tools": [tool], "server": "s"})).contains("candidates"));
     said(json!({"prompt": "x", "tools": [tool], "candidates": ["none"]}));

@@ -128,7 +128,7 @@ impl Ranker<'_> {
         let ranked = self.engine.select_many_among(&key, read, requests);
         ranked.map_err(|error| match error {
             ListError::Tools(CatalogError::Unrecognised { problem }) => {
-                format!("`tools`: {problem}")
+                format!("`tools`: {problem:#}")
             }
             ListError::Tools(error) => format!("`tools`: {error}"),
             ListError::Engine(error) => error.to_string(),

@@ -18,12 +18,13 @@ pub enum Error {
     #[error("expected a file of at most {} MiB at {}, found a larger one; check that it is a catalog, or split it", limit >> 20, path.display())]
     TooLarge { path: PathBuf, limit: u64 },
 
-    /// A file that the user named, and that was not only found in a directory, contains no tool.
-    #[error("the file was not understood: {problem}")]
+    /// A file that the user named, and that was not only found in a directory, contains no tool; or
+    /// a text does not.
+    #[error("{} not understood: {problem:#}", if problem.file.is_some() { "the file was" } else { "the tools were" })]
     Unrecognised { problem: Box<Problem> },
 
     /// One of several tools that can only be used together is not usable.
-    #[error("{problem}")]
+    #[error("{problem:#}")]
     Refused { problem: Box<Problem> },
 
     #[error("expected a tool or a list of tools, found none")]

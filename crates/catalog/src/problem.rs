@@ -74,9 +74,12 @@ impl Problem {
     }
 }
 
+/// `{:#}` leaves the severity out, for a problem in the midst of a message.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.severity)?;
+        if !f.alternate() {
+            write!(f, "{}: ", self.severity)?;
+        }
         match (&self.file, self.line) {
             (Some(file), Some(line)) => write!(f, "{}:{line}: ", file.display())?,
             (Some(file), None) => write!(f, "{}: ", file.display())?,

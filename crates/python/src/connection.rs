@@ -149,7 +149,10 @@ fn report_json(report: &Report) -> PyResult<String> {
             let text = serde_json::to_string(report);
             text.map_err(|error| CallError::new_err(error.to_string()))
         }
-        Outcome::Confirm { message, .. } => Err(ConfirmationNeeded::new_err(message.clone())),
+        Outcome::Confirm { message, .. } => {
+            let said = format!("{message}: call again with `confirmed=True`");
+            Err(ConfirmationNeeded::new_err(said))
+        }
         outcome => Err(CallError::new_err(outcome.message().unwrap_or_default().to_owned())),
     }
 }

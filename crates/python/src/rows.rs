@@ -1,7 +1,7 @@
 //! Ranks the rows of a table together. A row that fails does not affect the others.
 
 use pyo3::prelude::*;
-use toolroute::{Catalog, Engine, SelectRequest, Selection, Tool};
+use toolroute::{Catalog, Engine, SelectRequest, Selection, Tool, catalog};
 use toolroute_rank::engine::Error;
 
 use crate::error::CatalogError;
@@ -75,7 +75,16 @@ fn answer(
         Ok(tools)
     };
     let answers = engine.select_many_among(text, read, requests);
-    answers.map_err(|error| CatalogError::new_err(error.to_string()))
+    answers.map_err(|error| CatalogError::new_err(of_tools(&error)))
+}
+
+/// A message about the tools of a row, the same as that of the command `batch`.
+fn of_tools(error: &Error) -> String {
+    match error {
+        Error::Catalog(catalog::Error::Unrecognised { problem }) => format!("`tools`: {problem:#}"),
+        Error::Catalog(error) => format!("`tools`: {error}"),
+        error => error.to_string(),
+    }
 }
 
 impl RankedRows {

@@ -31,7 +31,7 @@ def batch(**columns: Any) -> Any:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def ranked(batches: list[Any], tools: Any = MIXED, **options: Any) -> Any:
+def ranked(batches: Any, tools: Any = MIXED, **options: Any) -> Any:
     return pa.Table.from_batches(list(rank_batches(batches, tools, **options)))
 
 
@@ -71,6 +71,13 @@ def test_a_batch_gives_a_batch_with_its_rows():
     assert rows[0]["no_tools"] is None and rows[0]["read_as"] is None
     none = ranked([batch(prompt=["send an emial"])], max_cost="tiny", undeclared="exclude").to_pylist()[0]
     assert (none["no_tools"], none["read_as"]) == ("filtered", "send an email")
+
+
+def test_a_table_is_taken_as_its_batches():
+    one = batch(query=["send an email to Dana", "read notes.txt"])
+    expected = ranked([one]).to_pylist()
+    assert ranked(pa.Table.from_batches([one])).to_pylist() == expected
+    assert ranked(one).to_pylist() == expected
 
 
 def test_the_columns_have_the_same_types_always():
@@ -195,7 +202,8 @@ def test_a_bad_cell_is_the_error_of_its_row(tmp_path: Path):
         ("[" * 100_000, "", no_ids),
         ("", "{}", no_list),
         ("", "no json", "the tools are no JSON: "),
-        ("", "[1]", ""),
+        ("", "[1]", "`tools`: expected "),
+        ("", '[{"foo": 1}]', "`tools`: expected "),
         ("", own, None),
     ]
     rows: Rows = [
@@ -254,7 +262,11 @@ def test_mistakes_are_named():
         list(rank_batches([one], MIXED, prompt_column="words", id_column="key"))
     with pytest.raises(TypeError, match="the column `number` has 1; expected a text"):
         list(rank_batches([one], MIXED, prompt_column="number"))
-    with pytest.raises(TypeError, match="no option 'cost'"):
+    both = batch(query=["mail Dana"], prompt=["open a.txt"])
+    with pytest.raises(ValueError, match="the columns `query` and `prompt`.*prompt_column="):
+        list(rank_batches([both], MIXED))
+    assert ids(ranked([both], prompt_column="prompt", limit=1).to_pylist()) == [["read_file"]]
+    with pytest.raises(TypeError, match=r"rank_batches\(\) has no option 'cost'.*, limit, "):
         rank_batches([one], MIXED, cost="low")  # type: ignore[call-arg]
     with pytest.raises(RequestError, match="limit=0"):
         rank_batches([one], MIXED, limit=0)

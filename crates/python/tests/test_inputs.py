@@ -91,7 +91,13 @@ def test_messages_of_every_kind_are_read():
     assert used == [FILE, MAIL]
     assert router.filter(Piece("human", "mail it to Dana"), k=1) == [MAIL]
     assert router.filter({"input": [Piece("human", "mail it to Dana")]}, k=1) == [MAIL]
-    for wrong in ({"message": []}, [{"text": "x"}], 3):
+    for name in ("prompt", "query"):
+        assert router.filter({name: "mail it to Dana"}, k=1) == [MAIL]
+        assert router.filter({"messages": ["open a.txt"], name: "mail it to Dana"}, k=1) == [MAIL]
+    same = {"query": "mail it to Dana", "prompt": "mail it to Dana"}
+    assert router.filter(same, k=1) == [MAIL]
+    other = {**same, "query": "open a.txt"}
+    for wrong in ({"message": []}, {"prompt": {"id": "template"}}, other, [{"text": "x"}], 3):
         with pytest.raises(RequestError, match="expected"):
             router.filter(wrong, k=1)
 
@@ -118,7 +124,10 @@ def test_one_text_is_not_taken_for_many():
     assert len(toolroute.rerank("mail", (text for text in ["a", "b"]))) == 2
     with pytest.raises(RequestError):
         toolroute.rerank("q", ["a", "b"], k=-1)
-    assert router.learn([{"query": "write to Dana", "tools": ["send_email"]}])["tools_learned"] == 1
+    for name in ("query", "prompt"):
+        assert router.learn([{name: "write to Dana", "tools": ["send_email"]}])["tools_learned"] == 1
+    with pytest.raises(RequestError, match="both with different texts"):
+        router.learn([{"query": "a", "prompt": "b", "tools": ["send_email"]}])
     with pytest.raises(RequestError, match="empty"):
         router.learn([("", "send_email")])
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -156,3 +158,18 @@ def test_a_retriever_of_llama_index():
     router = Router(made)
     answer = router.call(router.select("book a flight", k=1)[0], {"city": "Lisbon"})
     assert "booked Lisbon" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("needed", "program"),
+    [
+        ("agents", "import toolroute.openai_agents"),
+        ("llama_index", "import toolroute.llama_index"),
+        ("ray", "import toolroute.ray; toolroute.ray.rank(None, [])"),
+        ("langchain", "from toolroute.langchain import ToolSelector; ToolSelector()"),
+    ],
+)
+def test_without_its_package_an_adapter_says_the_cure(needed: str, program: str):
+    hidden = f"import sys; sys.modules[{needed!r}] = None\n{program}"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True)
+    assert "; install it with `pip install " in done.stderr.splitlines()[-1]

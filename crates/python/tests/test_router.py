@@ -113,6 +113,7 @@ def test_a_tool_that_is_left_out_is_a_warning_or_an_error():
     assert "the first was kept" in router.problems[0]
     with pytest.raises(toolroute.CatalogError, match="the first was kept"):
         Router(twice, strict=True)
+    assert len(Router([read_file, read_file, twice[0], dict(twice[0])], strict=True)) == 2
 
 
 def test_many_prompts_are_answered_as_one_by_one(router):
@@ -235,7 +236,7 @@ def test_outcomes_are_logged(tmp_path):
     router.close()
     listed = toolroute_json(["feedback", "stats", "--feedback", str(tmp_path / "log.db"), "--json"])
     assert "book_flight" in listed
-    with pytest.raises(toolroute.RequestError, match="no log of executions"):
+    with pytest.raises(toolroute.RequestError, match=r"no log of executions.*feedback=FILE"):
         Router(MIXED).record(hit, ok=True)
 
 
@@ -257,6 +258,14 @@ def test_a_folder_of_catalogs():
     assert [tool["id"] for tool in kept] == ["release__rollback"]
     with pytest.raises(toolroute.CatalogError, match="nosuch"):
         Router.from_path("nosuch")
+
+
+def test_a_path_without_a_tool(tmp_path):
+    with pytest.warns(UserWarning, match="no usable tool"):
+        assert len(Router.from_path(tmp_path)) == 0
+    (tmp_path / "no.json").write_text('{"foo": 1}')
+    with pytest.raises(toolroute.CatalogError, match="not understood"):
+        Router.from_path(tmp_path / "no.json")
 
 
 def test_an_overlay_applies_to_given_tools(tmp_path):
@@ -282,10 +291,12 @@ def test_servers(tmp_path: Path):
         assert hit.id == "notes__count_notes" and hit.tool["name"] == "count_notes"
         assert isinstance(router.call(hit, session="a")["count"], int)
         assert isinstance(router.call(hit.tool)["count"], int)
-        with pytest.raises(toolroute.ConfirmationNeeded):
+        with pytest.raises(toolroute.ConfirmationNeeded, match="`confirmed=True`"):
             router.call("notes__delete_note", {"title": "a"})
         with pytest.raises(toolroute.CallError, match="nosuch"):
             router.call("nosuch")
+    with pytest.raises(toolroute.CallError, match="the router is closed"):
+        router.call(hit)
 
 
 def test_shown_as_a_table_with_bars(router):
@@ -294,4 +305,4 @@ def test_shown_as_a_table_with_bars(router):
     assert shown[1].startswith("book_flight") and "████████████████" in shown[1]
     html = router.select("book <b>", k=1, candidates=["book_flight"])._repr_html_()
     assert "<table>" in html and "<b>" not in html
-    assert repr(router) == "Router(6 tools)"
+    assert (repr(router), repr(Router([OPENAI]))) == ("Router(6 tools)", "Router(1 tool)")

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _cells, _options
-from ._arrow import Array, DataType, RecordBatch, Schema, import_pyarrow
+from ._arrow import Array, DataType, RecordBatch, Schema, Table, import_pyarrow
 from ._router import Router
 from ._toolroute import CatalogError, NativeRouter
 
@@ -55,7 +55,7 @@ class Job(NamedTuple):
 
 
 def rank_batches(
-    batches: Iterable[RecordBatch],
+    batches: Union[Iterable[RecordBatch], Table],
     tools: Tools,
     *,
     limit: Union[int, str] = 10,
@@ -82,10 +82,10 @@ def rank_batches(
         error               why the row has no answer; other rows have theirs all the same
 
     Args:
-        batches: Record batches of equal columns.
+        batches: Record batches of equal columns, or a table.
         tools: A `Router`, the tools of one, or a file or folder with tools.
         limit: How many tools a row gets at most; `"auto"` gives as many as its prompt needs.
-        prompt_column: The texts to rank for [default: `query`, else `prompt`].
+        prompt_column: The texts to rank for [default: `query` or `prompt`; with both it must be said].
         id_column: What names a row [default: `id`; without one the row's number, counted from 0].
         candidates_column: Lists of ids, the only tools for their row, or such lists in JSON [default:
             `candidates` where it is there; `""` reads none].
@@ -96,7 +96,8 @@ def rank_batches(
 
     Raises:
         ImportError: pyarrow is not installed.
-        ValueError: A batch has no such column.
+        ValueError: A batch has no such column, or has both `query` and `prompt` and nothing says
+            which is meant.
         TypeError: A column holds something else.
 
     >>> import pyarrow
@@ -105,7 +106,10 @@ def rank_batches(
     >>> next(answers).to_pylist()[0]["tools"][0]["id"]
     'read_file'
     """
-    import_pyarrow()
+    pa = import_pyarrow()
+    if isinstance(batches, (pa.Table, pa.RecordBatch)):
+        # Of one of these the iterator gives columns.
+        batches = batches.to_batches() if isinstance(batches, pa.Table) else [batches]
     router = router_of(tools)
     columns = Columns(prompt_column, id_column, candidates_column, tools_column)
     return rank(batches, router._native, job_of(router, limit, columns, options))
@@ -127,7 +131,9 @@ def job_of(
 
     Raises:
         RequestError: An option is out of range.
+        TypeError: There is no such option.
     """
+    _options.check_batches(options)
     asked = router._asked(limit if limit == "auto" else _options.limit(limit, "limit"), options)
     router._native.rank_rows([], asked)
     return Job(asked, columns)
@@ -229,8 +235,12 @@ def _failed(names: Iterable[str], count: int, because: str) -> dict[str, list[An
 
 
 def _prompt_column(batch: RecordBatch) -> str:
-    names = batch.schema.names
-    return next((name for name in ("query", "prompt") if name in names), "prompt")
+    found = [name for name in ("query", "prompt") if name in batch.schema.names]
+    if len(found) == 2:
+        raise ValueError(
+            "found the columns `query` and `prompt`; expected one with the prompts, named with prompt_column="
+        )
+    return found[0] if found else "prompt"
 
 
 def _column(batch: RecordBatch, purpose: str, name: str) -> Array:

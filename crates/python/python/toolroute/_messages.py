@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 from ._toolroute import RequestError
 from ._unicode import encodable
@@ -20,7 +20,7 @@ def body(messages: Union[str, Mapping[str, Any], Iterable[Any]]) -> str:
     """The body of a request with these messages, as JSON.
 
     A text is one message of the user. A mapping is a message, or a whole request, of which the
-    messages and the forced tool are read.
+    messages, `prompt` or `query`, and the forced tool are read.
 
     Raises:
         RequestError: Something else is among the messages.
@@ -29,6 +29,18 @@ def body(messages: Union[str, Mapping[str, Any], Iterable[Any]]) -> str:
         return encodable(json.dumps(_request(messages), ensure_ascii=False, default=_plain))
     except (TypeError, ValueError) as error:
         raise RequestError(f"expected messages that can be written as JSON: {error}") from error
+
+
+def prompt_of(mapping: Mapping[str, Any]) -> Optional[str]:
+    """The text of `prompt` or `query`; `None` without one. A template of a provider is no text.
+
+    Raises:
+        RequestError: Both are there with different texts.
+    """
+    found = [mapping[name] for name in ("prompt", "query") if isinstance(mapping.get(name), str)]
+    if len(set(found)) > 1:
+        raise RequestError("expected `prompt` or `query`, found both with different texts; leave one out")
+    return found[0] if found else None
 
 
 def _request(messages: Any) -> dict[str, Any]:
@@ -42,16 +54,25 @@ def _request(messages: Any) -> dict[str, Any]:
     for name in ("messages", "input"):
         if name in request:
             request[name] = _listed(request[name])
+    prompt = prompt_of(messages)
+    if prompt is not None:
+        # What the messages say came before it, as in the HTTP API.
+        last = "input" if "input" in request else "messages"
+        said = {"role": "user", "content": prompt}
+        before = request.get(last, [])
+        request[last] = before if before[-1:] == [said] else [*before, said]
     return request
 
 
 def _is_request(mapping: Mapping[str, Any]) -> bool:
     if "role" in mapping:
         return False
-    if "messages" in mapping or "input" in mapping:
+    if "messages" in mapping or "input" in mapping or prompt_of(mapping) is not None:
         return True
     members = ", ".join(map(str, mapping)) or "no member"
-    raise RequestError(f"expected a request with `messages` or `input`, found one with {members}")
+    raise RequestError(
+        f"expected a request with `messages`, `input` or `prompt`, found one with {members}"
+    )
 
 
 def _listed(messages: Any) -> list[Any]:

@@ -112,6 +112,9 @@ _CONTEXT = {
     "budget_tokens": "budget_tokens",
 }
 _SELECT = ("strategy", "policy_band", "complete")
+_OF_SELECTIONS = {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"}
+#: Arguments of `rank_batches` itself, for its messages.
+_OF_BATCHES = {"limit", "prompt_column", "id_column", "candidates_column", "tools_column"}
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
 _OF_CATALOGS = {"strict", "overlay", "author_signals"}
@@ -176,7 +179,7 @@ def select_json(
         fixed["candidates"] = candidates
     if not options:
         return json.dumps(fixed)
-    _check("select", options, {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"})
+    _check("select", options, _OF_SELECTIONS)
 
     def asked(options: Mapping[str, Any]) -> dict[str, Any]:
         found = {**fixed, **{name: options[name] for name in _SELECT if name in options}}
@@ -190,6 +193,14 @@ def select_json(
         return found
 
     return _checked(asked, options, check_select)
+
+
+def check_batches(options: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        TypeError: `rank_batches` has no such option.
+    """
+    _check("rank_batches", options, _OF_SELECTIONS | _OF_BATCHES)
 
 
 def limit(k: Any, name: str = "k") -> int:

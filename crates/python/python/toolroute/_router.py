@@ -69,10 +69,11 @@ class Router(Generic[T]):
     ) -> Router[dict[str, Any]]:
         """A router over files and folders, in every format that the command line reads.
 
-        Each `Hit.tool` is a mapping: the tool as a row of toolroute.
+        Each `Hit.tool` is a mapping: the tool as a row of toolroute. Without a usable tool, as of an
+        empty folder, the router is empty, with a warning.
 
         Raises:
-            CatalogError: A path cannot be read, or holds no tool.
+            CatalogError: A path cannot be read, or is a file in no format of tools.
         """
         paths = _options.paths_of(path)
         native = NativeRouter.of_paths(paths, _options.settings_json(options))
@@ -99,6 +100,7 @@ class Router(Generic[T]):
         self._source = source
         self._policy = _options.policy_of(options)
         self._tools: dict[str, T] = {}
+        self._is_closed = False
         problems = native.problems
         if problems:
             more = len(problems) - _SHOWN_PROBLEMS
@@ -119,7 +121,7 @@ class Router(Generic[T]):
         return len(self._native)
 
     def __repr__(self) -> str:
-        return f"Router({len(self)} tools)"
+        return f"Router({len(self)} tool{'s'[len(self) == 1 :]})"
 
     def select(
         self,
@@ -198,7 +200,7 @@ class Router(Generic[T]):
 
         Args:
             messages: Messages of OpenAI, Anthropic, LangChain or LlamaIndex, a whole request, or a
-                text.
+                text. Of a request with a text `prompt` or `query` that is the last message.
             k: How many tools to keep at most.
 
         Raises:
@@ -234,7 +236,7 @@ class Router(Generic[T]):
 
         Args:
             past: Prompts, each with the tool that served it or a list of them: ids, tools or hits; or
-                rows of `toolroute learn`, mappings with `query` and `tools`.
+                rows of `toolroute learn`, mappings with `query` (or `prompt`) and `tools`.
 
         Returns:
             `tools_learned`, `prompts_used`, `prompts_unused` and `unknown_ids`.
@@ -276,6 +278,10 @@ class Router(Generic[T]):
         """
         if not isinstance(hit, Hit):
             raise RequestError(f"expected a hit of an answer, found {hit!r:.80}")
+        if "feedback" not in self._options:
+            raise RequestError(
+                "this router has no log of executions; make it with one: Router(tools, feedback=FILE)"
+            )
         if duration_ms is not None and duration_ms < 0:
             raise RequestError(f"duration_ms={duration_ms!r}: expected milliseconds from 0")
         answer = hit._answer
@@ -316,6 +322,8 @@ class Router(Generic[T]):
         """
         id, given = self._id(tool), _calls.checked(arguments)
         if self._source[0] == "servers":
+            if self._is_closed:
+                raise CallError("the router is closed and its servers are stopped; make another")
             answer = tool._answer if isinstance(tool, Hit) else None
             prompt, text = answer.prompt if answer else "", _calls.to_json(given)
             report = json.loads(self._native.call(id, text, prompt, confirmed, session))
@@ -346,6 +354,7 @@ class Router(Generic[T]):
 
     def close(self) -> None:
         """Writes the log and ends the servers."""
+        self._is_closed = True
         self._native.close()
 
     def __enter__(self) -> Self:
@@ -456,7 +465,9 @@ def _past(row: Any) -> tuple[str, list[Any]]:
     Raises:
         RequestError: The row is something else.
     """
-    pair = (row.get("query"), row.get("tools")) if isinstance(row, Mapping) else row
+    pair: Any = row
+    if isinstance(row, Mapping):
+        pair = (_messages.prompt_of(row), row.get("tools"))
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
         raise RequestError(f"expected pairs of a prompt and its tools, found {row!r:.80}")
     prompt, served = pair

@@ -101,6 +101,7 @@ class Selection(Sequence["Hit[T]"]):
 
     @property
     def prompt(self) -> str:
+        """What was asked for; `read_as` says where something else was ranked."""
         return self._answer.prompt
 
     @property

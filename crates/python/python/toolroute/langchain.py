@@ -1,4 +1,4 @@
-"""Tools chosen for each step of an agent of LangChain or LangGraph. Needs `langchain-core`.
+"""Tools chosen for each step of an agent of LangChain or LangGraph. Needs `langchain`.
 
 `ToolSelector` is a middleware for `langchain.agents.create_agent`; `select_model` is a model for
 LangGraph's `create_react_agent`; `retrieve_tools` is the retriever of `langgraph-bigtool`.

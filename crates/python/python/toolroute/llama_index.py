@@ -6,9 +6,13 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Union
 
-from llama_index.core.objects import ObjectRetriever
-from llama_index.core.schema import QueryBundle
-from llama_index.core.tools import BaseTool
+try:
+    from llama_index.core.objects import ObjectRetriever
+    from llama_index.core.schema import QueryBundle
+    from llama_index.core.tools import BaseTool
+except ImportError as error:
+    said = "toolroute.llama_index needs llama-index-core; install it with `pip install llama-index-core`"
+    raise ImportError(said) from error
 
 from ._router import Router
 

@@ -6,7 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Model, ModelResponse, Tool
+try:
+    from agents import Model, ModelResponse, Tool
+except ImportError as error:
+    said = "toolroute.openai_agents needs openai-agents; install it with `pip install openai-agents`"
+    raise ImportError(said) from error
 
 from ._router_cache import RouterCache
 

@@ -57,7 +57,11 @@ def rank(
 
     The others are those of `toolroute.rank_batches`.
     """
-    import ray
+    try:
+        import ray
+    except ImportError as error:
+        said = "toolroute.ray needs ray[data]; install it with `pip install 'ray[data]'`"
+        raise ImportError(said) from error
 
     columns = Columns(prompt_column, id_column, candidates_column, tools_column)
     job, manifest, parts = prepare(tools, limit, columns, options)

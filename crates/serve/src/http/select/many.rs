@@ -61,9 +61,11 @@ fn prompts(asked: &mut SelectBody) -> Result<Vec<String>, ApiError> {
     };
     if prompts.is_empty() || prompts.len() > MOST_PROMPTS {
         let found = prompts.len();
-        let said = format!(
-            "expected 1 to {MOST_PROMPTS} `prompts`, found {found}; send the rest in a request of its own"
-        );
+        let cure = match found {
+            0 => "send at least one",
+            _ => "send the rest in a request of its own",
+        };
+        let said = format!("expected 1 to {MOST_PROMPTS} `prompts`, found {found}; {cure}");
         return Err(ApiError::bad_request(said));
     }
     if let Some(context) = &asked.context {
