@@ -3,9 +3,9 @@
 #
 #     scripts/train/recipe.sh WORK_DIR [--steps N] [--from CHECKPOINT] [--program toolroute]
 #
-# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. What ships was not made by it (see
-# models/README.md): of this recipe only the first 575 of 1,300 steps were run, at 6 s a step on one core. Needs `pip install -r scripts/train/requirements.txt`, the
-# tool-retrieval sets in ../shared/data, and a built toolroute.
+# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. The encoder takes 3 to 6 s a step
+# on one core. Needs `pip install -r scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, and a
+# built toolroute.
 set -euo pipefail
 
 say() { printf 'recipe: %s\n' "$*" >&2; }
@@ -42,7 +42,7 @@ bf16=()
 if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo || command -v nvidia-smi >/dev/null; then bf16=(--bf16); fi
 
 python3 scripts/train/train_encoder.py "$from" "$data" "$work/encoder" --prompts scripts/train/prompts \
-    --steps "$steps" --batch 36 --hard 40 --rate 5e-5 --final-rate 0.04 --warmup 40 --ema 0.995 \
+    --steps "$steps" --batch 36 --hard 40 --rate 5e-5 --final-rate 0.04 --warmup 40 --ema 0.99 \
     --alike 0.88 --nearly 0.05 --no-bank --seed 40 --keyword "$program" --threads 1 --validate-every 150 \
     --share apibench=0.03 --share prompts=0.52 --share bfcl=0.12 --share toolalpaca=0.05 "${bf16[@]}"
 

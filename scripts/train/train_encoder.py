@@ -22,9 +22,6 @@ The averaged weights (EMA) are written to OUT_DIR, a line of scores for each val
 With `--keyword PROGRAM` (a built `toolroute`) the loss is of the blend that ships: each prompt's BM25 scores, which
 the program gives, stand beside the cosines as 30 to 70, so that the encoder learns what words do not tell (the idea
 is that of Gao et al., "Complement Lexical Retrieval Model with Semantic Residual Embeddings", ECIR 2021).
-
-With `--keep W` every step also pays W times one less the cosine between what INIT_DIR makes of general texts (tools of the
-public catalogs, written prompts) and what these weights make of them: a set can be learned without forgetting.
 """
 import argparse, copy, json, math, random, re, subprocess, tempfile, time
 from pathlib import Path
@@ -323,19 +320,6 @@ def self_supervised(tools, encoder, size, rng):
     return (F.cross_entropy(logits, target) + F.cross_entropy(logits.T, target)) / 2
 
 
-class Keeper:
-    """What the first weights make of general texts, and the loss of leaving it."""
-
-    def __init__(self, model, texts):
-        self.model, self.texts = copy.deepcopy(model), texts
-
-    def loss(self, encoder, size, rng):
-        texts = rng.sample(self.texts, size)
-        with torch.no_grad():
-            before = encoder(texts, 72, self.model)
-        return (1 - (encoder(texts, 72) * before).sum(1)).mean()
-
-
 def ndcg5(scores, golds):
     total = 0.0
     for row, gold in enumerate(golds):
@@ -414,7 +398,6 @@ def main():
     p.add_argument("--nearly", type=float, default=NEARLY, help="what a wrong tool may score above the right one")
     p.add_argument("--no-bank", action="store_true", help="wrong tools of the batch only, no stale ones in the softmax")
     p.add_argument("--keyword", help="a built `toolroute`: train what it blends, not the encoder alone")
-    p.add_argument("--keep", type=float, default=0, help="what leaving the first weights' vectors of general texts costs")
     p.add_argument("--rate", type=float, default=4e-5)
     p.add_argument("--final-rate", type=float, default=0.05, help="share of the rate left at the end")
     p.add_argument("--warmup", type=int, default=60)
@@ -436,10 +419,6 @@ def main():
     sources, catalog, self_share = load_sources(a, encoder, validation, rng)
     for source in sources if a.keyword else []:
         source.ask_keyword(a.keyword)
-    keeper = None
-    if a.keep:
-        general = [varied(t, rng) for t in catalog] + [p["query"] for p in read_prompts(a.prompts)]
-        keeper = Keeper(encoder.model, general)
     average = copy.deepcopy(encoder.model)
     trained = [q for q in encoder.model.parameters() if q.requires_grad]
     averaged = [q for q in average.parameters() if q.requires_grad]
@@ -483,10 +462,6 @@ def main():
         else:
             loss, name = contrastive(sources[k], encoder, a.batch, a.hard, rng, (a.alike, a.nearly), not a.no_bank), sources[k].name
         losses.setdefault(name, []).append(loss.item())
-        if keeper:
-            kept = keeper.loss(encoder, a.batch, rng)
-            losses.setdefault("keep", []).append(kept.item())
-            loss = loss + a.keep * kept
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)

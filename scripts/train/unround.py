@@ -4,8 +4,8 @@
 Usage: unround.py MODEL_DIR OUT_DIR          (e.g. models/toolroute-l6-v1)
 Needs: pip install -r scripts/train/requirements.txt
 
-OUT_DIR gets config.json, model.safetensors (f32, names as `transformers` has them) and a tokenizer: what train_encoder.py,
-learn_tools.py and average.py take. What rounding took away does not come back: the vectors are those of the rounded weights,
+OUT_DIR gets config.json, model.safetensors (f32, names as `transformers` has them) and a tokenizer: what train_encoder.py
+and average.py take. What rounding took away does not come back: the vectors are those of the rounded weights,
 run in f32.
 """
 import argparse, shutil
