@@ -259,7 +259,7 @@ fn a_prompt_in_another_language_is_read_in_english() {
     let sandbox = Sandbox::new();
     let tools = samples();
     for (prompt, first) in [
-        ("מה מזג האוויר מחר בלונדון?", "meteo__weather_forecast"),
+        ("מה תחזית מזג האוויר ללונדון לשבוע הקרוב?", "meteo__weather_forecast"),
         ("welche Commits hat Dana letzte Woche gemacht?", "git__log"),
         ("genera una imagen de un zorro rojo", "studio__generate_image"),
         ("翻译这句话", "translate__translate_text"),

@@ -116,7 +116,8 @@ impl Signal {
     /// signal does not apply.
     const fn tried_weight(self) -> f32 {
         match self {
-            Self::Phase | Self::Language | Self::TaskType => 0.2,
+            Self::Phase | Self::TaskType => 0.2,
+            Self::Language => 0.15,
             Self::Complexity | Self::History | Self::Priority => 0.1,
             Self::Hierarchy => 0.2,
             Self::Intent => 0.7,
