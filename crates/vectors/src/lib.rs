@@ -7,3 +7,5 @@ pub mod durable;
 pub mod embedding;
 pub mod index;
 mod kernels;
+
+pub use kernels::release_freed;
