@@ -18,7 +18,7 @@ use crate::query::Reading;
 /// Number of prompts that are compared with the catalog together. Reading the vectors of a large
 /// catalog from memory takes longer than the products of one prompt. The scores take 170 KB per
 /// prompt over 42,820 tools.
-const GROUP: usize = 32;
+const GROUP: usize = 16;
 
 impl State {
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
