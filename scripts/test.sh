@@ -77,6 +77,14 @@ build_and_fetch_model() {
         scripts/fetch_model.sh --binary "${CARGO_TARGET_DIR:-target}/debug/toolroute"
 }
 
+# With Spark where Java is there. CI installs Debian's, which Spark needs; elsewhere nothing is installed.
+python_package() {
+    if [[ ${CI:-} == true ]] && ! command -v java >/dev/null && command -v apt-get >/dev/null; then
+        { apt-get update -qq && apt-get install -y -qq default-jre-headless; } >&2 || true
+    fi
+    if command -v java >/dev/null; then scripts/python.sh --spark; else scripts/python.sh; fi
+}
+
 cargo_tests() { cargo test --locked --no-fail-fast 2>&1 | tee "$log"; }
 
 step "format" cargo fmt --all --check
@@ -95,7 +103,7 @@ binary=${CARGO_TARGET_DIR:-target}/debug/toolroute
 step "route and the gateway without any network" scripts/offline.sh --binary "$binary"
 optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
 optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"
-optional_step python3 "the Python package in an empty environment" scripts/python.sh
+optional_step python3 "the Python package in an empty environment" python_package
 optional_step python3 "the image, the unit of systemd and the example for Kubernetes" scripts/container.sh --binary "$binary"
 optional_step python3 "hostile servers, clients and files" scripts/attack_drill.sh --binary "$binary" --json
 optional_step npm "the page in a browser" scripts/page.sh "$binary"
