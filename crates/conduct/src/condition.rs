@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 /// The maximum length of an expression, in characters.
 const LONGEST: usize = 2_000;
-/// The maximum nesting of brackets, because the parser recurses.
+/// The maximum nesting of brackets and choices, because the parser recurses.
 const DEEPEST: usize = 24;
 /// The maximum nesting of comprehensions. Each level multiplies the work, including that of the
 /// estimate.
@@ -114,15 +114,21 @@ fn compile(condition: &str) -> Result<Program, String> {
     if length > LONGEST {
         return Err(format!("it has {length} characters, and at most {LONGEST} are allowed"));
     }
-    let mut depth = 0_usize;
+    // A bracket that closes another kind closes nothing for the parser, which stays as deep.
+    let (mut open, mut choices) = (Vec::new(), 0);
     for c in condition.chars() {
         match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            '(' => open.push(')'),
+            '[' => open.push(']'),
+            '{' => open.push('}'),
+            '?' => choices += 1,
+            _ if open.last() == Some(&c) => drop(open.pop()),
             _ => {}
         }
-        if depth > DEEPEST {
-            return Err(format!("its brackets are nested more than {DEEPEST} deep"));
+        if open.len() + choices > DEEPEST {
+            return Err(format!(
+                "its brackets and choices (`?`) are nested more than {DEEPEST} deep"
+            ));
         }
     }
     Program::compile(condition).map_err(|errors| {
@@ -328,6 +334,8 @@ mod tests {
         assert!(holds(&"(".repeat(10_000), &many).is_err());
         assert!(holds(&format!("{}true{}", "(".repeat(200), ")".repeat(200)), &many).is_err());
         assert!(holds(&"!".repeat(1_900), &many).is_err());
+        assert!(holds(&"(]".repeat(60), &many).is_err());
+        assert!(holds(&format!("{}true", "true ? true : ".repeat(60)), &many).is_err());
         assert!(holds(&format!("true{}", " || true".repeat(200)), &many).is_ok());
     }
 
