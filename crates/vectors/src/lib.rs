@@ -7,5 +7,3 @@ pub mod durable;
 pub mod embedding;
 pub mod index;
 mod kernels;
-
-pub use kernels::release_freed;

@@ -4,8 +4,6 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolroute_vectors::release_freed;
-
 use super::indexing::{self, IndexReport, OnProgress, Place};
 use super::live_inputs::LiveInputs;
 use super::recording::{LogPlace, Recording};
@@ -15,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::embedding::{CachedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::{self, IndexKind};
-use crate::selection::{Fusion, KeywordRetriever, NEAREST, TAIL_FROM, ToolFilter};
+use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
 
 /// Collects the parts of an engine; [`EngineBuilder::build`] embeds and indexes.
 #[must_use = "nothing is indexed before `build`"]
@@ -126,9 +124,6 @@ impl EngineBuilder {
         let parts = EngineParts { config, embedder, usage: self.usage, inputs, held, background };
         let state = State::new(parts, self.catalog, (indexed, keyword), 0);
         let usage = state.learned.as_ref().map(|learned| learned.report);
-        if state.catalog.len() >= TAIL_FROM {
-            release_freed();
-        }
         Ok(Engine::new(state, IndexReport { usage, ..report }, recording))
     }
 

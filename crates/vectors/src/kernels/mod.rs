@@ -22,7 +22,6 @@ macro_rules! by_rows {
 mod isa;
 mod mapped;
 mod math;
-mod memory;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod packed;
@@ -39,7 +38,6 @@ mod x86;
 pub use isa::Isa;
 pub use mapped::Mapped;
 pub use math::Math;
-pub use memory::release_freed;
 pub use packed::{LINE, PackedWeight};
 pub use pool::{Pool, PoolGuard};
 pub use product_f32::{PackedF32, multiply_panel};
