@@ -2,7 +2,7 @@
 //! `GET /tv/{tv_id}/credits` cannot be called before a search for the show.
 
 mod entity;
-mod stated;
+mod mentions;
 mod supply;
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::{Catalog, Tool, ToolId};
 use entity::{IdParameter, id_parameters, required};
-use stated::{Names, stated, undeclared};
+use mentions::{Names, mentions, undeclared};
 use supply::{stated_suppliers, suppliers};
 
 /// A required parameter that is an id, and the tools that return such ids.
@@ -98,7 +98,7 @@ fn link(tools: &[Arc<Tool>], rows: &[u32]) -> Vec<(u32, Vec<RequiredId>)> {
     let mut known: HashMap<&[String], Vec<Supplier>> = HashMap::new();
     let mut linked = Vec::new();
     for ((row, tool), parameters) in of_server.iter().zip(&ids) {
-        let said = stated(tool, parameters, &names);
+        let said = mentions(tool, parameters, &names);
         let mut required = Vec::new();
         for parameter in parameters {
             let words = parameter.entity.as_slice();

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::stated::{sentences, tokens};
+use super::mentions::{sentences, tokens};
 use super::supply::objects;
 use crate::row::fields;
 use crate::text::{properties, split_identifier};

@@ -2,7 +2,7 @@
 
 use super::Supplier;
 use super::entity::{IdParameter, without_placeholders, words};
-use super::stated::tokens;
+use super::mentions::tokens;
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
 use crate::singular;

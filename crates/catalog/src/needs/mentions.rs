@@ -13,7 +13,7 @@ use crate::{Tool, singular};
 pub struct Names<'a>(HashMap<&'a str, u32>);
 
 /// An id parameter, and the tools that return such ids according to the tool's texts.
-pub struct Stated {
+pub struct Mention {
     pub parameter: String,
     pub rows: Vec<u32>,
 }
@@ -42,7 +42,7 @@ impl<'a> Names<'a> {
 }
 
 /// Returns the suppliers that a tool's texts name for its id parameters.
-pub fn stated(tool: &Tool, parameters: &[IdParameter], names: &Names<'_>) -> Vec<Stated> {
+pub fn mentions(tool: &Tool, parameters: &[IdParameter], names: &Names<'_>) -> Vec<Mention> {
     let mut found = Vec::new();
     let schema = tool.input_schema.as_ref().map_or("", |schema| schema.raw().get());
     if !parameters.is_empty() && names.are_in(schema, tool) {
@@ -60,7 +60,7 @@ pub fn stated(tool: &Tool, parameters: &[IdParameter], names: &Names<'_>) -> Vec
 }
 
 fn read_description(
-    found: &mut Vec<Stated>,
+    found: &mut Vec<Mention>,
     tool: &Tool,
     parameters: &[IdParameter],
     names: &Names<'_>,
@@ -92,13 +92,13 @@ pub fn undeclared(tool: &Tool, names: &Names<'_>) -> Vec<IdParameter> {
     ids.collect()
 }
 
-fn add(found: &mut Vec<Stated>, parameter: &str, rows: &[u32]) {
+fn add(found: &mut Vec<Mention>, parameter: &str, rows: &[u32]) {
     if rows.is_empty() {
         return;
     }
     match found.iter_mut().find(|known| known.parameter == parameter) {
         Some(known) => known.rows.extend(rows),
-        None => found.push(Stated { parameter: parameter.to_owned(), rows: rows.to_vec() }),
+        None => found.push(Mention { parameter: parameter.to_owned(), rows: rows.to_vec() }),
     }
 }
 
