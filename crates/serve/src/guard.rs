@@ -134,13 +134,15 @@ impl Guard {
         if name.eq_ignore_ascii_case("localhost") {
             return true;
         }
-        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        if let Ok(address) = address {
+        if let Ok(address) = without_brackets(name).parse::<IpAddr>() {
             // A server that listens on all addresses answers to each of them.
             let listens = |own: IpAddr| own == address || own.is_unspecified();
-            return address.is_loopback() || self.address.is_some_and(listens);
+            if address.is_loopback() || self.address.is_some_and(listens) {
+                return true;
+            }
         }
-        self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+        let name = without_brackets(name);
+        self.hosts.iter().any(|known| without_brackets(known).eq_ignore_ascii_case(name))
     }
 }
 
@@ -199,6 +201,11 @@ fn without_port(host: &str) -> &str {
         Some(at) if host[at..].len() > 1 && !host[at..].contains(']') => &host[..at],
         _ => host,
     }
+}
+
+/// An IPv6 address as it stands in `Host`, without its brackets.
+fn without_brackets(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 fn cut(text: &str) -> String {
@@ -277,10 +284,18 @@ mod tests {
 
     #[test]
     fn only_known_hosts_and_the_servers_own_pages_are_admitted() {
-        let guard = Guard { hosts: vec!["tools.lan".into()], ..Guard::default() };
-        for host in
-            ["localhost", "localhost:8765", "127.0.0.1:1", "[::1]:9", "127.0.0.9", "TOOLS.lan:80"]
-        {
+        let hosts = vec!["tools.lan".into(), "10.0.0.2".into(), "fd00::2".into()];
+        let guard = Guard { hosts, ..Guard::default() };
+        for host in [
+            "localhost",
+            "localhost:8765",
+            "127.0.0.1:1",
+            "[::1]:9",
+            "127.0.0.9",
+            "TOOLS.lan:80",
+            "10.0.0.2:80",
+            "[fd00::2]:80",
+        ] {
             assert_eq!(admitted(&guard, "/v1/select", &[("host", host)]), Ok(()), "{host}");
         }
         for host in ["evil.example", "evil.example:8765", "10.0.0.1", "localhost.evil.example", ""]

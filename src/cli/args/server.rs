@@ -27,8 +27,8 @@ pub struct McpArgs {
     /// machines can reach [env: TOOLROUTE_TOKEN, the token itself]
     #[arg(long, value_name = "FILE", requires = "http")]
     pub token_file: Option<PathBuf>,
-    /// A host name under which the server is reached, besides localhost and IP addresses;
-    /// repeatable
+    /// A host name or address under which the server is reached, besides localhost and the address
+    /// that it listens on; repeatable
     #[arg(long, value_name = "NAME", requires = "http")]
     pub allowed_host: Vec<String>,
     /// Which tools agents see directly
@@ -179,8 +179,8 @@ pub struct ListenArgs {
     /// can reach [env: TOOLROUTE_TOKEN, the token itself]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// A host name under which the server is reached, besides localhost and IP addresses;
-    /// repeatable
+    /// A host name or address under which the server is reached, besides localhost and the address
+    /// that it listens on; repeatable
     #[arg(long, value_name = "NAME")]
     pub allowed_host: Vec<String>,
     /// Number of selections at the same time [default: one per core]
