@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
-from train_encoder import CATALOGS, SETS, ndcg5, read_prompts, rows, self_pair, tool_text
+from train_encoder import CATALOGS, SETS, ndcg5, read_orders, read_prompts, rows, self_pair, tool_text
 
 # Which prompts of which set, and its share of the steps: the sets of the encoder's training, and no catalog that is measured.
 SHARES = {"bfcl": 0.14, "apibench": 0.03, "toolalpaca": 0.05, "nestful": 0.04, "apibank": 0.04}
@@ -259,9 +259,9 @@ def load(a, words, rng):
     sources = [Source(name, share, rows(a.data / name / "tools.jsonl"), rows(a.data / name / f"{SETS[name][0]}.jsonl"), words)
                for name, share in SHARES.items()]
     if a.prompts:
-        prompts = read_prompts(a.prompts)
+        prompts = read_prompts(a.prompts) + [order for order in read_orders(a.prompts)[0] if order["gold"]]
         wanted = {g for p in prompts for g in p["gold"]}
-        near = [t for t in catalog if t["id"] in wanted]
+        near = [t for t in catalog + read_prompts(a.prompts, "tools") if t["id"] in wanted]
         far = rng.sample([t for t in catalog if t["id"] not in wanted], 4000)
         sources.append(Source("prompts", PROMPTS_SHARE, near + far, prompts, words))
     return catalog, sources

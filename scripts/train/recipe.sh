@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the shipped models anew: trains the encoder, rounds it, fits its threshold, and distils the static model.
 #
-#     scripts/train/recipe.sh WORK_DIR [--steps N] [--from CHECKPOINT] [--program toolroute]
+#     scripts/train/recipe.sh WORK_DIR [--steps N] [--order-steps N] [--from CHECKPOINT] [--program toolroute]
 #
 # WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. The encoder takes 3 to 6 s a step
 # on one core. Needs `pip install -r scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, and a
@@ -16,12 +16,14 @@ die() {
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 steps=1300
+order_steps=850
 program=target/release/toolroute
 from=${XDG_DATA_HOME:-$HOME/.local/share}/toolroute/models/all-MiniLM-L6-v2
 work=
 while (($# > 0)); do
     case $1 in
     --steps) steps=${2:?"--steps needs a number"} && shift ;;
+    --order-steps) order_steps=${2:?"--order-steps needs a number"} && shift ;;
     --from) from=${2:?"--from needs a folder"} && shift ;;
     --program) program=${2:?"--program needs a path"} && shift ;;
     -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
@@ -41,10 +43,18 @@ mkdir -p "$work"
 bf16=()
 if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo || command -v nvidia-smi >/dev/null; then bf16=(--bf16); fi
 
-python3 scripts/train/train_encoder.py "$from" "$data" "$work/encoder" --prompts scripts/train/prompts \
-    --steps "$steps" --batch 36 --hard 40 --rate 5e-5 --final-rate 0.04 --warmup 40 --ema 0.99 \
-    --alike 0.88 --nearly 0.05 --no-bank --seed 40 --keyword "$program" --threads 1 --validate-every 150 \
-    --share apibench=0.03 --share prompts=0.52 --share bfcl=0.12 --share toolalpaca=0.05 "${bf16[@]}"
+train() { # FROM TO OPTION...
+    local init=$1 out=$2
+    shift 2
+    python3 scripts/train/train_encoder.py "$init" "$data" "$out" --prompts scripts/train/prompts \
+        --batch 36 --hard 40 --rate 5e-5 --final-rate 0.04 --warmup 40 --ema 0.99 --alike 0.88 --nearly 0.05 --no-bank \
+        --keyword "$program" --threads 1 --validate-every 150 --share apibench=0.03 --share toolalpaca=0.05 "${bf16[@]}" "$@"
+}
+
+# First what tools are for, then which of them an order means, and when none is meant.
+train "$from" "$work/first" --steps "$steps" --seed 40 --share prompts=0.52 --share orders=0 --share bfcl=0.12
+train "$work/first" "$work/encoder" --steps "$order_steps" --seed 62 --absolute 0.5 \
+    --share prompts=0.36 --share orders=0.36 --share bfcl=0.10 --share self=0.10
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \
     --steps 1000 --teach-tools 6000 --teach-prompts 1500 --cache "$work/static" --goldens tests/data/static_goldens.jsonl

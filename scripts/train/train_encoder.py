@@ -7,13 +7,15 @@ Needs: pip install -r scripts/train/requirements.txt
 INIT_DIR is a sentence-transformers folder of the BERT family (config.json, tokenizer.json,
 model.safetensors), DATA_DIR holds the tool-retrieval sets. Only sets whose licence allows it are read, and of the
 sets that quality is measured with, never `queries.jsonl` (see SETS below). `--prompts` is the folder of
-prompts that were written for training (scripts/train/prompts).
+prompts that were written for training (scripts/train/prompts): `written_NN.jsonl` and, over the groups of tools in
+`groups_NN.jsonl`, `orders_NN.jsonl`; `tools_NN.jsonl` has tools that were written for this, too.
 
 How a step works: one source is drawn; its prompts are encoded; for each the hardest wrong tools are taken
 from a bank of that source's tool vectors (kept from earlier steps, refreshed now and then); right and hard
 wrong tools are encoded with gradients; the loss is a softmax of each prompt over the fresh tools of the batch and all
 stale ones of the bank. A wrong tool that scores nearly as well as a right one, or whose text is nearly the right
-one's, is likely right too and is left out.
+one's, is likely right too and is left out. With `--absolute W`, W times a second loss makes the cosines of different
+prompts comparable (`absolute`); *near* orders, which no tool of their group carries out, count in it alone.
 
 A run goes on where it stopped: the same command reads OUT_DIR/state.pt. It uses an accelerator where torch finds one.
 
@@ -40,7 +42,7 @@ SETS = {
     "apibank": ("queries", 0.03),
 }
 CATALOGS = ("toucan_catalog", "toolsdk_catalog", "docker_catalog", "apizoo_catalog")
-PROMPTS_SHARE, SELF_SHARE = 0.55, 0.20
+PROMPTS_SHARE, ORDERS_SHARE, SELF_SHARE = 0.55, 0.20, 0.20
 # Scored while training, never trained on: (set, how many prompts).
 VALIDATION = {"azure_mcp_2026": 250, "stabletoolbench": 250, "bfcl_live": 250, "toolret_apibank": 101}
 TEMPERATURE = 0.05
@@ -51,6 +53,9 @@ BLENDED_SHARE = 0.7
 # Cosine of two tools (by the weights that training starts from) above which they are taken for one tool on two
 # servers, and what a wrong tool may score above the right one before it is taken for right as well.
 ALIKE, NEARLY = 0.82, 0.02
+# Cosine that separates a tool that fits from one that does not, the steepness of that border, how many wrong tools of a
+# prompt are counted (most of a batch is far from it), and the near prompts of a step.
+BORDER, SHARPNESS, COUNTED, NEAR_PROMPTS = 0.45, 15.0, 8, 10
 # Share of common letter triples above which two descriptions are taken for one tool's (SkillRouter, arXiv 2603.22455).
 SAME_TRIGRAMS = 0.6
 # As in crates/catalog/src/text.rs; and the tokens of a tool that are read while training, for time.
@@ -199,8 +204,11 @@ class Source:
     def __init__(self, name, share, tools, prompts, encoder):
         self.name, self.share, self.tools = name, share, tools
         at = {tool["id"]: i for i, tool in enumerate(tools)}
-        self.prompts = [(p["query"], [at[g] for g in p["gold"] if g in at]) for p in prompts]
+        self.prompts = [(p["query"], [at[g] for g in p.get("gold", []) if g in at]) for p in prompts]
         self.prompts = [(query, gold) for query, gold in self.prompts if gold]
+        # Orders that no tool of a group carries out, with the tools of that group.
+        self.near = [(p["query"], [at[w] for w in p.get("wrong", []) if w in at]) for p in prompts]
+        self.near = [(query, wrong) for query, wrong in self.near if wrong]
         self.keyword = {}
         self.base = encoder.all([tool_text(t) for t in tools], TOOL_TOKENS)
         self.bank = self.base.clone()
@@ -209,7 +217,7 @@ class Source:
             self.servers.setdefault(tool.get("server"), []).append(i)
         self.names = [split(tool["name"]).lower() for tool in tools]
         self.trigrams = {}
-        print(f"{name}: {len(tools)} tools, {len(self.prompts)} prompts", flush=True)
+        print(f"{name}: {len(tools)} tools, {len(self.prompts)} prompts, {len(self.near)} near", flush=True)
 
     def ask_keyword(self, program):
         """BM25 of each prompt's best tools, as `{prompt: (rows, scores)}`."""
@@ -258,10 +266,22 @@ def joined(a, b, rng):
     return a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def contrastive(source, encoder, size, hard, rng, masks, bank):
+def absolute(cosines, right, counted):
+    """The loss of cosines [prompts, tools] on the wrong side of BORDER: of the right tools, and of the nearest wrong ones.
+
+    A softmax only compares the tools of one prompt. With this a cosine means the same for every prompt, so that one
+    for which there is no tool is recognised.
+    """
+    margins = (cosines - BORDER) * SHARPNESS
+    wrong = margins.masked_fill(right | ~counted, -1e4)
+    wrong = wrong.topk(min(COUNTED, wrong.shape[1]), 1).values
+    return F.softplus(-margins[right]).mean() + F.softplus(wrong).mean()
+
+
+def contrastive(source, encoder, size, hard, rng, masks, bank, weight=0.0):
     """`size` prompts against their tools, `hard` wrong tools with gradients of their own, and with `bank` the stale ones.
 
-    `masks` is (ALIKE, NEARLY) or what the command line gave instead.
+    `masks` is (ALIKE, NEARLY) or what the command line gave instead; `weight` is that of the absolute loss.
     """
     batch = [(query, gold, [query]) for query, gold in rng.sample(source.prompts, min(size, len(source.prompts)))]
     if rng.random() < 0.15:  # two needs in one prompt
@@ -271,7 +291,9 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
     words = torch.zeros(1, 1).expand(len(batch), len(source.tools))
     if source.keyword and rng.random() < BLENDED_SHARE:
         words = source.keyword_scores([parts for _, _, parts in batch])
-    query = encoder([varied_prompt(text, rng) for text, _, _ in batch], 56)
+    near = rng.sample(source.near, min(NEAR_PROMPTS, len(source.near))) if weight else []
+    query = encoder([varied_prompt(text, rng) for text in [text for text, _, _ in batch] + [text for text, _ in near]], 56)
+    query, near_query = query[: len(batch)], query[len(batch) :]
     positives = [rng.choice(gold) for gold in golds]
     with torch.no_grad():
         stale = query @ source.bank.T + words
@@ -291,12 +313,19 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
             kind = [t for t in kind if allowed[row, t] and not source.is_same(positives[row], t)]
             negatives += [rng.choice(kind)] if kind else []
     columns = list(dict.fromkeys(positives + rng.sample(negatives, min(hard, len(negatives)))))
+    near_columns = []
+    for row, (_, wrong) in enumerate(near):
+        with torch.no_grad():
+            nearest = (near_query[row] @ source.bank[wrong].T).topk(min(2, len(wrong))).indices.tolist()
+        near_columns += [wrong[i] for i in nearest]
+    near_columns = list(dict.fromkeys(near_columns))
     for row, tool in enumerate(positives):
         for other in columns:
             if other != tool and source.is_same(tool, other):
                 allowed[row, other] = False
     place = {tool: j for j, tool in enumerate(columns)}
-    fresh = encoder([varied(source.tools[c], rng) for c in columns], TOOL_TOKENS)
+    fresh = encoder([varied(source.tools[c], rng) for c in columns + near_columns], TOOL_TOKENS)
+    near_fresh, fresh = fresh[len(columns) :], fresh[: len(columns)]
     logits = query @ fresh.T + words[:, columns]
     keep = allowed[:, columns].clone()
     for row, tool in enumerate(positives):
@@ -307,8 +336,20 @@ def contrastive(source, encoder, size, hard, rng, masks, bank):
     old = ((query @ source.bank.T.clone() + words) / TEMPERATURE).masked_fill(~others, -1e4) if bank else logits[:, :0]
     target = torch.tensor([place[tool] for tool in positives])
     loss = F.cross_entropy(torch.cat([logits, old], 1), target)
+    if weight:
+        right = torch.zeros_like(keep)
+        right[torch.arange(len(positives)), target] = True
+        loss = loss + weight * absolute(query @ fresh.T, right, keep)
+    if near:
+        counted = torch.zeros(len(near), len(near_columns), dtype=torch.bool)
+        for row, (_, wrong) in enumerate(near):
+            counted[row] = torch.tensor([c in wrong for c in near_columns])
+        margins = ((near_query @ near_fresh.T - BORDER) * SHARPNESS)[counted]
+        loss = loss + weight * F.softplus(margins).mean()
     with torch.no_grad():
         source.bank[columns] = fresh.detach()
+        if near:
+            source.bank[near_columns] = near_fresh.detach()
     return loss
 
 
@@ -352,9 +393,16 @@ class Validation:
         return scores
 
 
-def read_prompts(folder):
-    """The prompts written for training: `{"query","gold":[ids of _merged]}` rows."""
-    return [row for path in sorted(Path(folder).glob("*.jsonl")) for row in rows(path)]
+def read_prompts(folder, kind="written"):
+    """The rows of the files KIND_*.jsonl that were written for training; prompts are `{"query","gold":[ids]}`."""
+    return [row for path in sorted(Path(folder).glob(f"{kind}_*.jsonl")) for row in rows(path)]
+
+
+def read_orders(folder):
+    """Orders over groups of tools, and the ids of these tools. One with an empty `gold` is a near order: `wrong` has its group."""
+    groups = {row["group"]: row["tools"] for row in read_prompts(folder, "groups")}
+    orders = [row if row["gold"] else {**row, "wrong": groups[row["group"]]} for row in read_prompts(folder, "orders")]
+    return orders, {tool for tools in groups.values() for tool in tools}
 
 
 def load_sources(a, encoder, validation, rng):
@@ -383,6 +431,13 @@ def load_sources(a, encoder, validation, rng):
         named = {g for p in held for g in p["gold"]}
         few = list({t["id"]: t for t in [t for t in tools if t["id"] in named] + far}.values())
         validation.add("held_out_prompts", few, held, {t["id"]: i for i, t in enumerate(few)})
+        orders, grouped = read_orders(a.prompts)
+        orders_share = float(shares.get("orders", ORDERS_SHARE))
+        if orders and orders_share > 0:
+            servers = {(t["id"].split(":")[0], t.get("server")) for t in catalog if t["id"] in grouped}
+            tools = [t for t in catalog if (t["id"].split(":")[0], t.get("server")) in servers]
+            tools += read_prompts(a.prompts, "tools")
+            sources.append(Source("orders", orders_share, tools, orders, encoder))
     return sources, [t for t in catalog if len(t["description"]) > 40], float(shares.get("self", SELF_SHARE))
 
 
@@ -398,6 +453,7 @@ def main():
     p.add_argument("--nearly", type=float, default=NEARLY, help="what a wrong tool may score above the right one")
     p.add_argument("--no-bank", action="store_true", help="wrong tools of the batch only, no stale ones in the softmax")
     p.add_argument("--keyword", help="a built `toolroute`: train what it blends, not the encoder alone")
+    p.add_argument("--absolute", type=float, default=0, help="weight of the loss of cosines on the wrong side of a border")
     p.add_argument("--rate", type=float, default=4e-5)
     p.add_argument("--final-rate", type=float, default=0.05, help="share of the rate left at the end")
     p.add_argument("--warmup", type=int, default=60)
@@ -460,7 +516,8 @@ def main():
         if k == len(sources):
             loss, name = self_supervised(catalog, encoder, a.batch + 8, rng), "self"
         else:
-            loss, name = contrastive(sources[k], encoder, a.batch, a.hard, rng, (a.alike, a.nearly), not a.no_bank), sources[k].name
+            loss = contrastive(sources[k], encoder, a.batch, a.hard, rng, (a.alike, a.nearly), not a.no_bank, a.absolute)
+            name = sources[k].name
         losses.setdefault(name, []).append(loss.item())
         optimiser.zero_grad()
         loss.backward()
