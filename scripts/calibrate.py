@@ -12,7 +12,9 @@ sizes. Six are catalogs of public MCP servers with prompts that were written for
 (scripts/calibration: the ids of tools of `_merged`, and our own prompts). Three are choice sets of
 crates/eval/src/sets.txt. One is the sample catalog, whose everyday tools serve most prompts of any kind. Every
 catalog is also asked some prompts of `no_tool.jsonl`: talk, questions and wishes that need no tool. The busiest
-servers of the six catalogs with 3 to 8 tools are used as small catalogs, too.
+servers of the six catalogs with 3 to 8 tools are used as small catalogs, too. `orders.jsonl` has orders over single
+servers, and near orders, which none of their tools carries out; no model was trained on them. They count as two
+catalogs: the servers with at most 14 tools together, and the larger ones.
 
 Both cut-offs are linear functions of the catalog's background evidence, the 10th percentile of the evidence of 500
 prompts of all kinds. The upper one is the highest for which at most UNSURE of the served prompts are doubted: as
@@ -79,6 +81,18 @@ def written(folder, data):
             yield short, write(folder / f"{short}.jsonl", servers[server]), served[server], sample(strangers, STRANGERS // 2, short)
 
 
+def orders(folder, data):
+    """The servers of `orders.jsonl`: kind, file of tools, orders that they carry out and near orders."""
+    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
+    asked = {}
+    for row in rows(WRITTEN / "orders.jsonl"):
+        asked.setdefault(row["group"], ([], []))[0 if row["gold"] else 1].append(row["query"])
+    for row in rows(WRITTEN / "order_groups.jsonl"):
+        kind = "orders_small" if len(row["tools"]) <= 14 else "orders_large"
+        file = write(folder / "orders.jsonl", [tools[id] for id in row["tools"]])
+        yield kind, file, *asked[row["group"]]
+
+
 def write_suite(out, data):
     """The six catalogs as sets: prompts that nothing was trained on."""
     for name, tools, on, off in catalogs(data):
@@ -127,15 +141,22 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def fit(measured, whole):
-    """The two bases and the slope: cut-offs are base + slope * background."""
-    small = [m for name, m in measured.items() if name not in whole]
-    whole = [measured[name] for name in whole]
+def pooled(catalogs, share, prompts):
+    """The share of the prompts of several catalogs together."""
+    return sum(share(m) * len(prompts(m)) for m in catalogs) / sum(len(prompts(m)) for m in catalogs)
+
+
+def fit(measured):
+    """The two bases and the slope: cut-offs are base + slope * background.
+
+    `measured` has the catalogs that count as one, by name. Those of `small` are too few prompts for the mean.
+    """
+    whole = [catalogs for name, catalogs in measured.items() if name != "small"]
 
     def few(share, most):
         """Whether few enough own prompts are turned away; `share` says how many of a catalog's."""
-        shares = [share(m) for m in whole]
-        together = sum(share(m) * len(m.on) for m in small) / sum(len(m.on) for m in small)
+        shares = [pooled(catalogs, share, lambda m: m.on) for catalogs in whole]
+        together = pooled(measured["small"], share, lambda m: m.on)
         return mean(shares) <= most and max(*shares, together) <= MOST * most
 
     best = None
@@ -143,22 +164,31 @@ def fit(measured, whole):
         upper = highest(lambda base: few(lambda m: m.doubted(m.on, base + slope * m.background), UNSURE))
         lower = highest(lambda base: base < upper and few(lambda m: m.refused(m.on, base + slope * m.background), NONE))
 
-        def gain(m):
-            low, high = lower + slope * m.background, upper + slope * m.background
-            return mean(m.doubted(pairs, high) + 0.5 * m.refused(pairs, low) for pairs in (m.off, m.talk))
+        def gain(catalogs, prompts):
+            def share(m):
+                low, high = lower + slope * m.background, upper + slope * m.background
+                return m.doubted(prompts(m), high) + 0.5 * m.refused(prompts(m), low)
 
-        found = mean([*map(gain, whole), mean(map(gain, small))])
+            return pooled([m for m in catalogs if prompts(m)], share, prompts)
+
+        kinds = (lambda m: m.off, lambda m: m.talk)
+        found = mean(mean(gain(catalogs, kind) for kind in kinds if any(map(kind, catalogs))) for catalogs in measured.values())
         if best is None or found > best[0]:
             best = found, lower, upper, slope
     return best[1:]
 
 
 def show(kind, measured, lower, upper, slope):
-    for name, m in measured.items():
-        low, high = lower + slope * m.background, upper + slope * m.background
-        shares = [f"{told} {m.refused(pairs, low):.3f} + {m.doubted(pairs, high) - m.refused(pairs, low):.3f}"
-                  for told, pairs in (("own", m.on), ("others", m.off), ("talk", m.talk)) if pairs]
-        print(f"{kind:5} {name:22} background {m.background:.3f}: none + unsure: {', '.join(shares)}", file=sys.stderr)
+    for name, catalogs in measured.items():
+        shares = []
+        for told, prompts in (("own", lambda m: m.on), ("others", lambda m: m.off), ("talk", lambda m: m.talk)):
+            some = [m for m in catalogs if prompts(m)]
+            if some:
+                refused = pooled(some, lambda m: m.refused(prompts(m), lower + slope * m.background), prompts)
+                doubted = pooled(some, lambda m: m.doubted(prompts(m), upper + slope * m.background), prompts)
+                shares.append(f"{told} {refused:.3f} + {doubted - refused:.3f}")
+        background = mean(m.background for m in catalogs)
+        print(f"{kind:5} {name:22} background {background:.3f}: none + unsure: {', '.join(shares)}", file=sys.stderr)
 
 
 def main():
@@ -180,6 +210,7 @@ def main():
     if a.write:
         subprocess.run([a.lab, "background", str(MODEL / "background.int8")], check=True)
     measured, checked = {}, {}
+    written_names = json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8"))
     no_tool = [row["query"] for row in rows(WRITTEN / "no_tool.jsonl")]
 
     def queries(name, file="queries"):
@@ -188,17 +219,19 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for name, tools, on, off in written(folder, a.data):
-            measured[name] = Measured(a, folder, tools, on, off, sample(no_tool, NO_TOOL, name))
+            counts_as = name if name in written_names else "small"
+            measured.setdefault(counts_as, []).append(Measured(a, folder, tools, on, off, sample(no_tool, NO_TOOL, name)))
+        for kind, tools, on, off in orders(folder, a.data):
+            measured.setdefault(kind, []).append(Measured(a, folder, tools, on, off, []))
         strangers = sample(queries("azure_mcp_2026"), STRANGERS, "sample")
         own = [row["query"] for row in rows(SAMPLE / "queries.jsonl")]
-        measured["sample"] = Measured(a, folder, SAMPLE / "catalog", own, strangers, sample(no_tool, NO_TOOL, "sample"))
-        whole = [*json.loads((WRITTEN / "catalogs.json").read_text(encoding="utf-8")), "sample", *FIT]
+        measured["sample"] = [Measured(a, folder, SAMPLE / "catalog", own, strangers, sample(no_tool, NO_TOOL, "sample"))]
         for name, others in FIT.items():
             off = [q for o in others for q in sample(queries(o), STRANGERS, name)] or sample(queries(name, "offtopic"), 2 * STRANGERS, name)
-            measured[name] = Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), off, sample(no_tool, NO_TOOL, name))
+            measured[name] = [Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), off, sample(no_tool, NO_TOOL, name))]
         for name in CHECK if a.check else ():
-            checked[name] = Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), queries(name, "offtopic"), [])
-    lower, upper, slope = fit(measured, whole)
+            checked[name] = [Measured(a, folder, a.data / name / "tools.jsonl", sample(queries(name), PROMPTS, name), queries(name, "offtopic"), [])]
+    lower, upper, slope = fit(measured)
     odds = math.log(SURE / (1 - SURE)) - math.log(LEAST / (1 - LEAST))
     calibration = f"[calibration]\nthreshold = {lower:.4f}\nbackground = {slope:.4f}\nwidth = {(upper - lower) / odds:.4f}\n"
     show("fit", measured, lower, upper, slope)
