@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Measures what a change of one file costs, for each crate, and prints a table: seconds of `cargo check`, of `cargo build`
+# of the binary, and of `cargo test -p CRATE`.
+#
+#   scripts/build_times.sh [CRATE ...]        # default: all crates but python
+#
+# Each command runs once before it is timed, so that only the crate and what depends on it are compiled. Run it on an
+# idle machine.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds() { # COMMAND...
+    local start
+    start=$(date +%s%N)
+    "$@" >/dev/null 2>&1 || { printf 'failed: %s\n' "$*" >&2 && exit 1; }
+    awk -v a="$start" -v b="$(date +%s%N)" 'BEGIN { printf "%.1f", (b - a) / 1e9 }'
+}
+
+# A file counts as changed where its time is newer. The content stays.
+changed() { # CRATE COMMAND...
+    local lib=crates/$1/src/lib.rs
+    [[ $1 != toolroute ]] || lib=src/lib.rs
+    shift
+    "$@" >/dev/null 2>&1 || true
+    touch "$lib"
+    seconds "$@"
+}
+
+crates=("$@")
+if ((${#crates[@]} == 0)); then
+    for manifest in crates/*/Cargo.toml; do
+        crate=$(basename "$(dirname "$manifest")")
+        [[ $crate == python ]] || crates+=("$crate")
+    done
+    crates+=(toolroute)
+fi
+printf '| crate | `cargo check` | `cargo build` of the binary | `cargo test -p` |\n|---|---|---|---|\n'
+for crate in "${crates[@]}"; do
+    package=toolroute-$crate
+    [[ $crate != toolroute ]] || package=toolroute
+    check=$(changed "$crate" cargo check --locked)
+    build=$(changed "$crate" cargo build --locked --bin toolroute)
+    tested=–
+    [[ $crate == toolroute ]] || tested=$(changed "$crate" cargo test --locked --package "$package")
+    printf '| %s | %s | %s | %s |\n' "$crate" "$check" "$build" "$tested"
+done
