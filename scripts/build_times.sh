@@ -34,6 +34,7 @@ if ((${#crates[@]} == 0)); then
     done
     crates+=(toolroute)
 fi
+# shellcheck disable=SC2016  # the backticks are Markdown
 printf '| crate | `cargo check` | `cargo build` of the binary | `cargo test -p` |\n|---|---|---|---|\n'
 for crate in "${crates[@]}"; do
     package=toolroute-$crate
