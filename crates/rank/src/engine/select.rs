@@ -346,7 +346,7 @@ impl State {
         let found = retriever.retrieve(prompt)?;
         let start = Instant::now();
         let sure = self.certainty(retriever.strategy(), prompt, &found)?;
-        let Retrieval { mut candidates, times, .. } = found;
+        let Retrieval { mut candidates, times } = found;
         let assessed = scorer.assess(&mut candidates, rows);
         let (confidence, mut fit) = self.verdict(&sure, &assessed, size.may_abstain);
         let rules = scorer.rules(&assessed, &candidates);

@@ -10,26 +10,19 @@ use super::retriever::{Candidate, Retrieval, Score};
 /// 0.8 recognise prompts of other catalogs best; each part alone is worse.
 const BLEND: f32 = 0.5;
 
-/// The weight of the catalog's mean cosine relative to the best one: a prompt that one tool serves
-/// is near the other tools, too. Logistic regression over 6, 14 and 19 catalogs gives 1.0, 1.3 and
-/// 0.8. At 3 % wrong refusals, a prototype with this term refused 0.02 more of the prompts that no
-/// tool serves in the public sets, and 0.09 more in our own trial.
-const TYPICAL: f32 = 0.8;
-
-/// Returns the evidence that a tool fits: the best cosine, plus weighted shares of the best fused
-/// score and of the catalog's mean cosine. Returns `None` without candidates or without cosines
-/// (keyword strategy).
+/// Returns the evidence that a tool fits: the best cosine, plus a weighted share of the best fused
+/// score. Returns `None` without candidates or without cosines (keyword strategy).
 pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
     let candidates = &found.candidates;
     let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
     let blended = |candidate| blended(candidate, fusion, cosine);
     let blended = candidates.iter().map(blended).fold(0.0, f32::max);
-    Some(cosine + BLEND * blended + TYPICAL * found.mean_cosine)
+    Some(cosine + BLEND * blended)
 }
 
-/// Returns the evidence from cosines alone: the best one, and the mean over the catalog.
-pub(super) fn evidence_by_meaning(best: f32, mean_cosine: f32) -> f32 {
-    (1.0 + BLEND) * best + TYPICAL * mean_cosine
+/// Returns the evidence of a best cosine alone.
+pub(super) fn evidence_by_meaning(best: f32) -> f32 {
+    (1.0 + BLEND) * best
 }
 
 /// Returns a candidate's score on the scale of the threshold, whichever fusion ranks the answer.
@@ -117,15 +110,6 @@ mod tests {
     fn it_falls_with_the_evidence_that_other_prompts_have() {
         let sure = |background| confidence(0.7, (10, background), &MODEL);
         assert!(sure(0.2) > 0.5 && sure(0.9) < 0.5);
-    }
-
-    #[test]
-    fn a_prompt_is_surer_where_the_whole_catalog_is_near() {
-        let of = |mean_cosine| {
-            let near = Retrieval { mean_cosine, ..found(&[candidate(0.5, 0.0)]) };
-            evidence(&near, Fusion::default()).unwrap()
-        };
-        assert!(of(0.3) > of(0.1));
     }
 
     #[test]

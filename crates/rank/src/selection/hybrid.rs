@@ -29,8 +29,6 @@ struct ScoredRows<'a> {
     /// `None` stands for all rows.
     rows: Option<Vec<u32>>,
     raw: RawScores<'a>,
-    /// The mean cosine of all requested rows, or of a sample if not all of them were scored.
-    mean_cosine: f32,
 }
 
 impl HybridRetriever {
@@ -67,17 +65,13 @@ impl HybridRetriever {
         let whole = score(&prompt.reading.keyword_text(), vector)?;
         let clauses = prompt.clauses.iter().map(|clause| score(clause.text, clause.vector));
         let raw = RawScores { clauses: clauses.collect::<Result<_, _>>()?, whole };
-        let mean_cosine = match pool {
-            Some(_) => mean(&self.semantic.sample(vector)?),
-            None => mean(&raw.whole.cosines),
-        };
         let rows = match rows {
             Rows::All => None,
             Rows::Only(rows) => Some(rows.to_vec()),
         };
         // The time to find the pool counts as search time.
         times.search = start.elapsed().saturating_sub(times.keyword);
-        Ok(ScoredRows { rows, raw, mean_cosine })
+        Ok(ScoredRows { rows, raw })
     }
 
     /// Returns the weighted scores of both parts. The keyword score counts less if more was
@@ -162,7 +156,6 @@ impl Retriever for HybridRetriever {
         let start = Instant::now();
         let compared = found.raw.whole.cosines.len();
         let named = self.keyword.named(prompt.text());
-        let mean_cosine = found.mean_cosine;
         let (rows, raw) = self.without_tail(found, prompt, &named);
         let fuse =
             |scores: &PartScores<'_>, is_one| self.fuse(Rows::Only(&rows), scores, prompt, is_one);
@@ -176,16 +169,12 @@ impl Retriever for HybridRetriever {
         let mut candidates = candidates(rows, scores, &named);
         by_wording(prompt.reading, &mut candidates, self.keyword.tools());
         times.fuse = start.elapsed();
-        Ok(Retrieval { candidates, mean_cosine, times })
+        Ok(Retrieval { candidates, times })
     }
 
     fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>> {
         self.keyword.matched_terms(text, rows)
     }
-}
-
-fn mean(cosines: &[f32]) -> f32 {
-    cosines.iter().sum::<f32>() / cosines.len().max(1) as f32
 }
 
 /// Returns a candidate's score without the bonuses for its name and its wording.
@@ -266,7 +255,7 @@ mod tests {
                     .candidates
                     .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
                 found.candidates.truncate(limit);
-                (found.candidates, (found.mean_cosine, evidence), count)
+                (found.candidates, evidence, count)
             };
             let (all, cut) = (best(None), best(Some(cut)));
             assert_eq!((&all.0, all.1), (&cut.0, cut.1), "{text}");

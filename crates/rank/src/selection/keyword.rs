@@ -146,7 +146,7 @@ impl Retriever for KeywordRetriever {
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { keyword: start.elapsed(), ..StageTimes::default() };
-        Ok(Retrieval { candidates, times, ..Retrieval::default() })
+        Ok(Retrieval { candidates, times })
     }
 
     fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>> {

@@ -84,7 +84,7 @@ impl Retriever for PlainRetriever {
             found.retain(|candidate| candidate.score > 0.0);
         }
         times.fuse = start.elapsed();
-        Ok(Retrieval { candidates: found, times, ..Retrieval::default() })
+        Ok(Retrieval { candidates: found, times })
     }
 
     fn matched_terms(&self, text: &str, rows: &[u32]) -> Vec<Vec<String>> {

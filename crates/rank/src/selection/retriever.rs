@@ -227,10 +227,6 @@ pub struct StageTimes {
 #[derive(Debug, Default)]
 pub struct Retrieval {
     pub candidates: Vec<Candidate>,
-    /// The mean cosine of all requested rows, whether they are candidates or not. It measures how
-    /// close the prompt is to the catalog as a whole. Only the hybrid strategy computes it;
-    /// otherwise 0.
-    pub mean_cosine: f32,
     pub times: StageTimes,
 }
 

@@ -21,9 +21,6 @@ pub struct SemanticRetriever {
 /// The minimum number of rows to request from an approximate index: enough for fusion and filters.
 pub const NEAREST: usize = 256;
 
-/// The minimum size of a sample of a large catalog.
-const SAMPLE: u32 = 1_000;
-
 impl SemanticRetriever {
     pub fn new(index: Arc<dyn VectorIndex>) -> Arc<Self> {
         Self::with_usage(index, None)
@@ -55,14 +52,6 @@ impl SemanticRetriever {
             }
         }
         Ok(scores)
-    }
-
-    /// Returns the scores of evenly spaced rows. For a large catalog these are at least [`SAMPLE`]
-    /// rows and fewer than twice as many; for a small one, all rows.
-    pub(super) fn sample<'v>(&self, vector: QueryVector<'v>) -> Result<Cow<'v, [f32]>, Error> {
-        let rows = self.index.len() as u32;
-        let some: Vec<u32> = (0..rows).step_by((rows / SAMPLE).max(1) as usize).collect();
-        self.score(vector, Rows::Only(&some))
     }
 
     /// Returns the nearest rows that the index finds, at least [`NEAREST`] if the catalog has as
@@ -113,7 +102,7 @@ impl Retriever for SemanticRetriever {
         };
         let candidates = hits.into_iter().map(candidate).collect();
         let times = StageTimes { search: start.elapsed(), ..StageTimes::default() };
-        Ok(Retrieval { candidates, times, ..Retrieval::default() })
+        Ok(Retrieval { candidates, times })
     }
 
     fn matched_terms(&self, _text: &str, rows: &[u32]) -> Vec<Vec<String>> {
