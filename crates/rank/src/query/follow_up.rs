@@ -9,6 +9,7 @@ use regex::Regex;
 use super::context::{Speaker, Turn};
 use super::focus::focus;
 use super::pattern;
+use super::reference::refers_back;
 use super::requests::content_words;
 
 /// Beginnings of a prompt that continues an earlier one. In Hebrew, "and" is part of the word.
@@ -28,13 +29,6 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Words that refer to something said before.
-static POINTS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
-    )
-});
-
 /// A leading conjunction: "and todo.txt".
 static JOINS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\W*(?:and|or|but|also|plus)\b"));
 
@@ -52,7 +46,7 @@ const EARLIER_CHARS: usize = 600;
 pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
     words <= MOST_WORDS && CONTINUES.is_match(prompt)
-        || words < ENOUGH_WORDS && (POINTS.is_match(prompt) || JOINS.is_match(prompt))
+        || words < ENOUGH_WORDS && (refers_back(prompt) || JOINS.is_match(prompt))
 }
 
 /// Returns the text for retrieval: the prompt and, for a follow-up, the earlier prompt to which it
@@ -97,6 +91,10 @@ mod tests {
             "Same for the second file",
             "make it shorter",
             "cancel it",
+            "delete it",
+            "what about Paris?",
+            "send that to Bob",
+            "now the same for Berlin",
             "thanks, and the one after that?",
             "undo that",
             "no, the other one",
@@ -119,6 +117,13 @@ mod tests {
             "In which city was Kafka born?",
             "מה מזג האוויר מחר בחיפה",
             "Delete the file report.txt from the downloads folder",
+            "list the loans that are overdue",
+            "cancel my hold, I do not need it any more",
+            "text a member that the hold is ready",
+            "what time is it in Tokyo",
+            "is it raining in Oslo",
+            "if it rains tomorrow, remind me",
+            "find the books that Tolkien wrote",
         ] {
             assert!(!is_follow_up(prompt), "{prompt}");
         }

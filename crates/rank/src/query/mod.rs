@@ -44,6 +44,7 @@ mod noise;
 mod phase;
 mod plural;
 mod reading;
+mod reference;
 mod requests;
 mod source_language;
 mod spelling;
