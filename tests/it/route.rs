@@ -115,7 +115,9 @@ fn a_prompt_may_come_from_stdin_and_must_not_be_empty() {
     let args = ["route", "--tools", &tools, "--json", "-s", "keyword"];
     let from_stdin = |text: &str| sandbox.toolroute().args(args).write_stdin(text).assert();
     from_stdin("send an email\n").success().stdout(predicate::str::contains("send an email"));
-    from_stdin(" \n").code(3).stderr(predicate::str::contains("the prompt is empty"));
+    for empty in [" \n", "?", "...", "!!"] {
+        from_stdin(empty).code(3).stderr(predicate::str::contains("the prompt is empty"));
+    }
 }
 
 #[test]

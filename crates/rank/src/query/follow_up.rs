@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::context::{Speaker, Turn};
+use super::context::{Speaker, Turn, says_nothing};
 use super::focus::focus;
 use super::pattern;
 use super::reference::refers_back;
@@ -60,7 +60,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
         return Cow::Borrowed(prompt);
     }
     let mut earlier: Vec<Cow<'_, str>> = Vec::new();
-    for turn in said.map(|turn| turn.text.trim()).filter(|text| !text.is_empty()).take(BACK) {
+    for turn in said.map(|turn| turn.text.trim()).filter(|text| !says_nothing(text)).take(BACK) {
         let asked = focus(turn).text;
         let is_whole = !is_follow_up(&asked);
         earlier.push(asked);
@@ -136,6 +136,7 @@ mod tests {
             turn(Speaker::User, "Weather in Oslo?"),
             turn(Speaker::Assistant, "Sunny."),
             turn(Speaker::User, "and in Rome?"),
+            turn(Speaker::User, "??"),
             turn(Speaker::Tool, "{\"sky\": \"grey\"}"),
         ];
         assert_eq!(routing_text("and tomorrow?", &conversation), "Weather in Oslo?\nand tomorrow?");
