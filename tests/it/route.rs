@@ -270,7 +270,7 @@ fn a_prompt_in_another_language_is_read_in_english() {
         assert!(answer["read_as"].is_string() && answer["degraded"].is_null(), "{answer}");
         assert_eq!(ids(&answer)[0], first, "{answer}");
     }
-    let said = sandbox.run(&["route", "--tools", &tools, "סכם את הקובץ הזה", "--explain"]).stdout;
+    let said = sandbox.run(&["route", "--tools", &tools, "סכם את הקובץ הזה"]).stdout;
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains("read as: summarize file"), "{said}");
 }
