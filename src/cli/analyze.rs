@@ -64,7 +64,7 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let (prompt, files) = (prompt.as_str(), context.files.len());
         render::json(&AnalysisAnswer { prompt, files, analysis: &analysis, timings_ms })?;
     } else {
-        render_analysis(&analysis)?;
+        render_analysis(&analysis, true)?;
         if args.timings {
             render::stages(&analysis.times.stages())?;
         }
@@ -72,11 +72,14 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the features, each with its evidence.
-pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
+/// Prints the features, each with its evidence; those without a value only if `all` are wanted.
+pub fn render_analysis(analysis: &Analysis, all: bool) -> anyhow::Result<()> {
     let (features, found) = (&analysis.features, &analysis.found);
     let mut table = render::table(&["feature", "value", "by"], &[]);
     let mut row = |name: &str, value: Option<String>, by: &Evidence| {
+        if value.is_none() && !all {
+            return;
+        }
         let value = value.unwrap_or_else(|| "–".to_owned());
         table.add_row([
             name.to_owned(),
@@ -96,7 +99,7 @@ pub fn render_analysis(analysis: &Analysis) -> anyhow::Result<()> {
     });
     row("structure", structure, &found.structure);
     row("testing", features.testing.map(|testing| testing.to_string()), &found.testing);
-    render::print(table)
+    if table.is_empty() { Ok(()) } else { render::print(table) }
 }
 
 /// Describes how a feature was found.

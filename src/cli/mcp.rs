@@ -20,6 +20,7 @@ use super::{call, models, render, serve, servers};
 use hints::KeptHints;
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog};
 use toolroute_rank::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
+use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
 use toolroute_serve::{
     Assembly, CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles,
@@ -188,7 +189,7 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
         Some(profile) => (profile.query.as_deref(), profile.limit),
         None => (None, None),
     };
-    let is_asked = query.is_some_and(|query| !query.trim().is_empty());
+    let is_asked = query.is_some_and(|query| !says_nothing(query));
     if args.expose == ExposeChoice::Selected && !is_asked {
         let most = limit.unwrap_or(SELECTED);
         let said = format!(

@@ -11,12 +11,13 @@ use super::run::RunArgs;
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
+use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Outcome, Report};
 use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = call::servers_file(&args.catalog)?;
-    if args.prompt.trim().is_empty() {
+    if says_nothing(&args.prompt) {
         let said = "expected a prompt with at least one word, found none".to_owned();
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }

@@ -30,6 +30,9 @@ pub const MAX_ID_CHARS: usize = 80;
 /// Maximum number of invalid rows to print; the rest is counted.
 const SHOWN_ROWS: usize = 20;
 
+/// Maximum number of characters to print of the text as which a prompt was read.
+const READ_AS_CHARS: usize = 300;
+
 /// Minimum width of an explanation. To reach it, number columns are omitted.
 const READABLE: u16 = 40;
 
@@ -265,8 +268,10 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
     if let Some(because @ Degradation::UnreadLanguage) = selection.degraded {
         line(&because.to_string())?;
     }
-    if let (true, Some(read_as)) = (explain, &selection.read_as) {
-        line(&format!("read as: {}", plain(read_as)))?;
+    if let Some(read_as) = &selection.read_as {
+        // What stays of a prompt with pasted text may be long.
+        let most = if explain { usize::MAX } else { READ_AS_CHARS };
+        line(&format!("read as: {}", cut(&plain(read_as), most)))?;
     }
     if let (true, [_, ..]) = (explain, selection.left_out.as_slice()) {
         let parts = selection.left_out.iter().map(Omission::to_string).collect::<Vec<_>>();

@@ -90,7 +90,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
         render::json(&RouteAnswer { prompt: &prompt, selection: &selection, timings_ms })?;
     } else {
         if let Some(analysis) = &selection.analysis {
-            analyze::render_analysis(analysis)?;
+            analyze::render_analysis(analysis, false)?;
         }
         render::selection(&selection, args.limit.most, args.explain)?;
         if args.timings {

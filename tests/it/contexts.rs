@@ -52,6 +52,15 @@ fn files_and_a_conversation_are_analyzed_and_select_in_one_step() {
     assert!(follow["read_as"].as_str().unwrap().contains("Paris"), "{follow}");
     let again = route("and in London?", &["--conversation", messages.to_str().unwrap()]);
     assert_eq!(again["read_as"], follow["read_as"]);
+    let typed = ["route", "--tools", &samples, "--model", "static", "--conversation"];
+    let table = |prompt: &str| {
+        let output = sandbox.run(&[&typed[..], &[said.to_str().unwrap(), prompt]].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let follow = table("and in London?");
+    assert!(follow.contains("read as: the weather in Paris and in London?"), "{follow}");
+    assert!(!follow.contains("nothing tells"), "{follow}");
+    assert!(!table("is it raining in London").contains("read as"));
 }
 
 #[test]

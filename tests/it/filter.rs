@@ -163,8 +163,14 @@ fn the_old_name_of_the_list_and_a_follow_up_are_understood() {
         {"role": "user", "content": "what is the weather in Paris?"},
         {"role": "assistant", "content": "Sunny."},
         {"role": "user", "content": "and in Berlin?"}]});
-    let (cut, _) = cut(&body, 1);
-    assert_eq!(cut["functions"][0]["name"], "get_weather");
+    let (shorter, _) = cut(&body, 1);
+    assert_eq!(shorter["functions"][0]["name"], "get_weather");
+    // A prompt without any word is left to the request before it.
+    for asked in ["?", "👍"] {
+        let body = json!({"tools": tools(flat), "messages": [
+            {"role": "user", "content": "play a song"}, {"role": "user", "content": asked}]});
+        assert_eq!(names(&cut(&body, 1).0), ["play_music"], "{asked}");
+    }
 }
 
 /// White space as JSON has it.

@@ -86,6 +86,45 @@ fn a_supplier_that_the_text_names_is_added_however_far_it_is() {
     assert!(!has_supply(&route(uuid)));
 }
 
+/// `place_hold` needs a book and a member, and their searches share no word with the prompt; the list
+/// that `pause_hold` needs does.
+const LIBRARY: &str = r#"[
+    {"server": "library", "name": "search_books", "description": "Search the catalogue by title, author or subject"},
+    {"server": "library", "name": "find_member", "description": "Look up a library member by name or email"},
+    {"server": "library", "name": "place_hold", "description": "Place a hold on a book for a member", "input_schema":
+        {"type": "object", "properties": {"book_id": {}, "member_id": {}}, "required": ["book_id", "member_id"]}},
+    {"server": "library", "name": "pause_hold", "description": "Pause a hold while the member is on holiday",
+        "input_schema": {"type": "object", "properties": {"hold_id": {}}, "required": ["hold_id"]}},
+    {"server": "library", "name": "list_holds", "description": "List all holds that wait for pick-up"},
+    {"server": "library", "name": "hold_shelf_report", "description": "Report of the hold shelf: holds per branch"},
+    {"server": "library", "name": "renew_loan", "description": "Extend the due date of a loan"},
+    {"server": "tasks", "name": "add_reminder", "description": "Remind somebody of something at a time"}]"#;
+
+#[test]
+fn the_ids_of_the_first_tool_come_before_those_of_the_others() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox.write("library.json", LIBRARY);
+    let route = |prompt: &str| {
+        let tools = tools.to_str().unwrap();
+        sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt])
+    };
+    let first = "library__place_hold";
+    let answer = route("put a hold on Dune for Maria");
+    assert_eq!(ids(&answer)[0], first, "{answer:#}");
+    let supplies: Vec<&Value> = answer["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|tool| tool["explanation"].get("supply"))
+        .collect();
+    assert!(!supplies.is_empty(), "{answer:#}");
+    assert!(supplies.iter().all(|supply| supply["to"] == first), "{answer:#}");
+    // With both ids in the prompt, the first tool lacks nothing.
+    let answer = route("put a hold on the book 4711 for the member 1234");
+    assert_eq!(ids(&answer)[0], first, "{answer:#}");
+    assert!(!answer.to_string().contains("for library__place_hold"), "{answer:#}");
+}
+
 fn has_supply(answer: &Value) -> bool {
     let tools = answer["tools"].as_array().unwrap();
     tools.iter().any(|tool| tool["explanation"].get("supply").is_some())

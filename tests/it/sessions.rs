@@ -177,6 +177,11 @@ fn a_session_over_http_is_that_of_its_body_or_of_its_header() {
     let follow = post(server.port, "/v1/select", &ask("and the same for Oslo")).ok();
     assert_eq!(follow["tools"][0]["id"], "clock__get_time", "{follow}");
     assert!(follow["read_as"].as_str().unwrap().contains("Haifa"), "{follow}");
+    // A request that is complete is not.
+    for complete in ["search the messages that Dana wrote", "cancel my mail, I do not need it"] {
+        let alone = post(server.port, "/v1/select", &ask(complete)).ok();
+        assert!(alone["read_as"].is_null(), "{alone}");
+    }
 }
 
 #[test]

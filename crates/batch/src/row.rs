@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::Context;
+use toolroute_rank::query::says_nothing;
 
 use crate::columns::Columns;
 
@@ -56,7 +57,7 @@ impl Cells {
     pub fn row(self, number: usize, line: usize, prompt_column: &str) -> Row {
         let Self { id, prompt, candidates, tools, context } = self;
         let error = match prompt {
-            Some(query) if !query.trim().is_empty() => {
+            Some(query) if !says_nothing(&query) => {
                 let query = Query { id, query, gold: Vec::new(), candidates, context, line };
                 return Row { number, query: Ok(query), tools: tools.map(Arc::from) };
             }

@@ -13,6 +13,7 @@ use super::plan::{settle, why_not};
 use super::{Conductor, Error};
 use toolroute_catalog::{Tool, covers};
 use toolroute_rank::engine::SelectRequest;
+use toolroute_rank::query::says_nothing;
 
 /// The maximum number of similar tools that are listed.
 const NEAR: usize = 5;
@@ -110,7 +111,7 @@ impl Conductor<'_> {
     /// Returns the prompt for the router: the given words, or those of the obligation.
     fn prompt(&self, obligation: &ObligationRow) -> Result<String, Error> {
         if let Some(want) = obligation.payload.get("want").and_then(Value::as_str)
-            && !want.trim().is_empty()
+            && !says_nothing(want)
         {
             return Ok(want.to_owned());
         }

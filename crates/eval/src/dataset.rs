@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::Error;
 use super::unread::{begins_list, cure};
 use toolroute_rank::engine::Context;
+use toolroute_rank::query::says_nothing;
 
 /// The id of a row, kept as it was written: a number of thirty digits is not rounded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -250,7 +251,7 @@ pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
     let text = std::str::from_utf8(row)
         .map_err(|error| unread(format!("not UTF-8 at byte {}", error.valid_up_to() + 1)))?;
     let query: Query = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
-    if query.query.trim().is_empty() {
+    if says_nothing(&query.query) {
         let error = "\"query\" is empty; expected some words that say what is wanted";
         return Err(bad(query.id, error.to_owned()));
     }

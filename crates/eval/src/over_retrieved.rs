@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use toolroute_catalog::{Tool, ToolId, everyday_prompts, split_identifier};
 use toolroute_rank::engine::{Engine, Error, SelectRequest, Strategy};
+use toolroute_rank::query::says_nothing;
 
 /// The maximum number of prompts that are made from tools. From a larger catalog, evenly spaced
 /// tools are taken.
@@ -83,7 +84,7 @@ fn prompts<'a>(tools: impl Iterator<Item = &'a Tool>, count: usize) -> Vec<(Opti
     let step = count.div_ceil(MOST_PROBES).max(1);
     let own = (0u32..).zip(tools).step_by(step).map(|(row, tool)| (Some(row), own_prompt(tool)));
     let generic = everyday_prompts().map(|line| (None, line.to_owned()));
-    own.filter(|(_, prompt)| !prompt.trim().is_empty()).chain(generic).collect()
+    own.filter(|(_, prompt)| !says_nothing(prompt)).chain(generic).collect()
 }
 
 /// Returns a prompt of somebody who wants this tool: its first example, otherwise the first

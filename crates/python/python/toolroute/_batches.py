@@ -204,7 +204,7 @@ def _rows(batch: RecordBatch, columns: Columns) -> list[_Row]:
             own = _cells.tools(tools_cell, tools.type)
         except ValueError as error:
             return _Row(error=str(error))
-        if isinstance(prompt, str) and prompt.strip():
+        if isinstance(prompt, str) and any(map(str.isalnum, prompt)):
             return _Row(prompt, ids, own)
         found = "missing" if prompt is None else "empty" if isinstance(prompt, str) else "no text"
         return _Row(error=f'"{prompt_column}" is {found}; expected some words that say what is wanted')

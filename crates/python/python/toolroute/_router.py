@@ -471,7 +471,7 @@ def _past(row: Any) -> tuple[str, list[Any]]:
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
         raise RequestError(f"expected pairs of a prompt and its tools, found {row!r:.80}")
     prompt, served = pair
-    if not prompt.strip():
+    if not any(map(str.isalnum, prompt)):
         raise RequestError("a past prompt is empty; expected some words that say what is wanted")
     several = isinstance(served, (list, tuple, set, frozenset, Iterator, Selection))
     return encodable(prompt), list(served) if several else [served]

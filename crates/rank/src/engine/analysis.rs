@@ -74,10 +74,12 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn needs(&self, prompt: &str) -> Vec<String> {
-        match self.config().clauses {
+        let mut needs = match self.config().clauses {
             true => whole_quotes(prompt, query::all_clauses(prompt)),
             false => vec![prompt.to_owned()],
-        }
+        };
+        needs.retain(|need| !query::says_nothing(need));
+        needs
     }
 
     fn guesses(&self, prompt: &str, context: &Context) -> Result<Guesses, Error> {

@@ -27,7 +27,7 @@ pub(super) struct Supplied {
 impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,
     /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
-    /// loses its last tool. The first rank never changes.
+    /// loses its last tool. The first rank never changes, and its ids come before those of others.
     pub fn complete(
         &self,
         ranking: &mut Ranking,
@@ -50,33 +50,28 @@ impl State {
             return;
         }
         let suppliers = self.scored(&needing, &ranking.all);
-        for (tool, required) in needing {
-            let there = &ranking.chosen[..within.min(ranking.chosen.len())];
-            let Some(at) = there.iter().position(|found| found.row == tool.row) else { continue };
-            if at + 1 >= within || gives(required, there) {
+        let best = first[0].row;
+        for &(tool, required) in &needing {
+            if !lacks(ranking, (tool, required), within) {
                 continue;
             }
-            let least = LEAST_SUPPLY * tool.score;
-            // A stated supplier may share no word with the prompt: it turns `WEB-7` into a UUID.
-            let is_fit = |found: &&Candidate| {
-                (required.is_stated || found.score >= least)
-                    && reader(required, found.row).is_some()
-                    && admits(rules, ranking, found, limit)
+            let find = |ranking: &Ranking, required, least| {
+                supplier(&suppliers, rules, (ranking, limit), (required, least))
             };
-            // A tool for exactly this entity is preferred: `listOrders` to `listPurchaseOrders`.
-            let is_other =
-                |found: &Candidate| !reader(required, found.row).is_some_and(|it| it.is_exact);
-            let order = |a: &&Candidate, b: &&Candidate| {
-                is_other(a).cmp(&is_other(b)).then_with(|| rules.better(a, b))
-            };
-            let best = suppliers.iter().filter(is_fit).min_by(order);
-            let Some(best) = best.copied() else { continue };
-            ranking.chosen.retain(|found| found.row != best.row);
+            let Some(found) = find(ranking, required, LEAST_SUPPLY * tool.score) else { continue };
+            // The first tool's ids come first. Before a tool that fits less well gets a supplier, it
+            // gets one too, however far that is from the prompt.
+            let before = needing.iter().filter(|need| tool.row != best && need.0.row == best);
+            let instead = before.filter(|need| lacks(ranking, **need, within)).find_map(
+                |(tool, required)| Some((*tool, *required, find(ranking, required, 0.0)?)),
+            );
+            let (tool, required, found) = instead.unwrap_or((tool, required, found));
+            ranking.chosen.retain(|other| other.row != found.row);
             ranking.chosen.truncate(limit - 1);
-            let at = ranking.chosen.iter().position(|found| found.row == tool.row);
-            ranking.chosen.insert(at.map_or(0, |at| at + 1), best);
+            let at = ranking.chosen.iter().position(|other| other.row == tool.row);
+            ranking.chosen.insert(at.map_or(0, |at| at + 1), found);
             let parameter = required.parameter.clone();
-            ranking.supplied.push(Supplied { row: best.row, to: tool.row, parameter });
+            ranking.supplied.push(Supplied { row: found.row, to: tool.row, parameter });
         }
     }
 
@@ -95,6 +90,34 @@ impl State {
         let to = self.catalog.tools()[found.to as usize].id.clone();
         Some(Supply { parameter: found.parameter.clone(), to })
     }
+}
+
+/// Whether a tool of the first ranks has room for a supplier of an id and none is there.
+fn lacks(ranking: &Ranking, (tool, required): (Candidate, &RequiredId), within: usize) -> bool {
+    let there = &ranking.chosen[..within.min(ranking.chosen.len())];
+    let at = there.iter().position(|found| found.row == tool.row);
+    at.is_some_and(|at| at + 1 < within) && !gives(required, there)
+}
+
+/// Returns the best supplier of an id with at least the score `least`.
+fn supplier(
+    suppliers: &[Candidate],
+    rules: &AdmissionRules<'_>,
+    (ranking, limit): (&Ranking, usize),
+    (required, least): (&RequiredId, f32),
+) -> Option<Candidate> {
+    // A stated supplier may share no word with the prompt: it turns `WEB-7` into a UUID.
+    let is_fit = |found: &&Candidate| {
+        (required.is_stated || found.score >= least)
+            && reader(required, found.row).is_some()
+            && admits(rules, ranking, found, limit)
+    };
+    // A tool for exactly this entity is preferred: `listOrders` to `listPurchaseOrders`.
+    let is_other = |found: &Candidate| !reader(required, found.row).is_some_and(|it| it.is_exact);
+    let order = |a: &&Candidate, b: &&Candidate| {
+        is_other(a).cmp(&is_other(b)).then_with(|| rules.better(a, b))
+    };
+    suppliers.iter().filter(is_fit).min_by(order).copied()
 }
 
 /// Whether one of the tools provides the id.

@@ -21,7 +21,7 @@ use super::state::State;
 use crate::embedding::{Embedder, Role};
 use crate::feedback::RowUsage;
 use crate::index::{Rows, text_hash};
-use crate::query::{self, Reading, rewrite};
+use crate::query::{self, Reading, rewrite, says_nothing};
 use crate::selection::{
     Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
     Preference, PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
@@ -138,7 +138,7 @@ impl State {
         &self,
         request: &SelectRequest,
     ) -> Result<(Strategy, StrategyReason, Option<Degradation>), Error> {
-        if request.prompt.trim().is_empty() {
+        if says_nothing(&request.prompt) {
             return Err(Error::EmptyPrompt);
         }
         let strategy = request.strategy.unwrap_or(self.config.strategy);

@@ -9,7 +9,7 @@ use ndarray::{Array2, ArrayView1};
 use super::{Engine, Error};
 use crate::embedding::{Embedder, Role};
 use crate::index::{Bm25, Bm25Settings, Field, Rows, TextHash, text_hash};
-use crate::query::latin_share;
+use crate::query::{latin_share, says_nothing};
 use crate::selection::{Fusion, Strategy};
 
 /// Maximum number of cached vectors: 12 MB with 384 numbers each.
@@ -96,7 +96,7 @@ impl Engine {
     /// # Errors
     /// [`Error::EmptyPrompt`]; errors of the embedder.
     pub fn rank_texts(&self, query: &str, texts: &[&str]) -> Result<Vec<TextScore>, Error> {
-        if query.trim().is_empty() {
+        if says_nothing(query) {
             return Err(Error::EmptyPrompt);
         }
         let state = self.state();

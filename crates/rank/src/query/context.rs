@@ -288,9 +288,15 @@ impl Context {
     }
 }
 
+/// Whether a prompt has no letter and no digit, such as `...` or `?`: no tool can be found for it,
+/// and every door treats it as an empty one.
+pub fn says_nothing(prompt: &str) -> bool {
+    !prompt.chars().any(char::is_alphanumeric)
+}
+
 /// Checks that a prompt is neither empty nor too long.
 pub(super) fn check_prompt(prompt: &str) -> Result<(), Error> {
-    if prompt.trim().is_empty() {
+    if says_nothing(prompt) {
         return Err(Error::EmptyPrompt);
     }
     at_most("the prompt", prompt.len(), TEXT_BYTES)
@@ -315,7 +321,10 @@ mod tests {
     fn a_bad_context_says_what_is_wrong() {
         let told = |context: Context| context.check().unwrap_err().to_string();
         let of = |prompt: &str| Context { prompt: Some(prompt.to_owned()), ..Context::default() };
-        assert!(told(of(" ")).contains("prompt is empty"));
+        for empty in ["", " ", "?", "...", "!!", " \u{200b}\n", "👍"] {
+            assert!(told(of(empty)).contains("prompt is empty"), "{empty:?}");
+        }
+        assert!(["1", "ü?", "天气", "नमस्ते", "שלום"].into_iter().all(|text| !says_nothing(text)));
         assert!(told(Context::default().file(" ", "")).contains("file 0"));
         assert!(told(Context::default().file("a", "").file("a", "")).contains("a twice"));
         assert!(told(of(&"x".repeat(TEXT_BYTES + 1))).contains("shorten"));

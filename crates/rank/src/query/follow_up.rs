@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::context::{Speaker, Turn};
+use super::context::{Speaker, Turn, says_nothing};
 use super::focus::focus;
 use super::pattern;
+use super::reference::refers_back;
 use super::requests::content_words;
 
 /// Beginnings of a prompt that continues an earlier one. In Hebrew, "and" is part of the word.
@@ -28,13 +29,6 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Words that refer to something said before.
-static POINTS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
-    )
-});
-
 /// A leading conjunction: "and todo.txt".
 static JOINS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^\W*(?:and|or|but|also|plus)\b"));
 
@@ -52,7 +46,7 @@ const EARLIER_CHARS: usize = 600;
 pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
     words <= MOST_WORDS && CONTINUES.is_match(prompt)
-        || words < ENOUGH_WORDS && (POINTS.is_match(prompt) || JOINS.is_match(prompt))
+        || words < ENOUGH_WORDS && (refers_back(prompt) || JOINS.is_match(prompt))
 }
 
 /// Returns the text for retrieval: the prompt and, for a follow-up, the earlier prompt to which it
@@ -66,7 +60,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
         return Cow::Borrowed(prompt);
     }
     let mut earlier: Vec<Cow<'_, str>> = Vec::new();
-    for turn in said.map(|turn| turn.text.trim()).filter(|text| !text.is_empty()).take(BACK) {
+    for turn in said.map(|turn| turn.text.trim()).filter(|text| !says_nothing(text)).take(BACK) {
         let asked = focus(turn).text;
         let is_whole = !is_follow_up(&asked);
         earlier.push(asked);
@@ -97,6 +91,10 @@ mod tests {
             "Same for the second file",
             "make it shorter",
             "cancel it",
+            "delete it",
+            "what about Paris?",
+            "send that to Bob",
+            "now the same for Berlin",
             "thanks, and the one after that?",
             "undo that",
             "no, the other one",
@@ -119,6 +117,13 @@ mod tests {
             "In which city was Kafka born?",
             "מה מזג האוויר מחר בחיפה",
             "Delete the file report.txt from the downloads folder",
+            "list the loans that are overdue",
+            "cancel my hold, I do not need it any more",
+            "text a member that the hold is ready",
+            "what time is it in Tokyo",
+            "is it raining in Oslo",
+            "if it rains tomorrow, remind me",
+            "find the books that Tolkien wrote",
         ] {
             assert!(!is_follow_up(prompt), "{prompt}");
         }
@@ -131,6 +136,7 @@ mod tests {
             turn(Speaker::User, "Weather in Oslo?"),
             turn(Speaker::Assistant, "Sunny."),
             turn(Speaker::User, "and in Rome?"),
+            turn(Speaker::User, "??"),
             turn(Speaker::Tool, "{\"sky\": \"grey\"}"),
         ];
         assert_eq!(routing_text("and tomorrow?", &conversation), "Weather in Oslo?\nand tomorrow?");

@@ -44,6 +44,7 @@ mod noise;
 mod phase;
 mod plural;
 mod reading;
+mod reference;
 mod requests;
 mod source_language;
 mod spelling;
@@ -58,7 +59,7 @@ pub use categories::CategoryWords;
 pub use caveat::caveat;
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
-pub use context::{Context, SourceFile, Speaker, Stage, Turn};
+pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};
 pub use depth::Depth;
 pub use error::Error;
 pub use features::{

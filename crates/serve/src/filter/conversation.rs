@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use toolroute_rank::engine::{Speaker, Turn};
+use toolroute_rank::query::says_nothing;
 
 use super::FilterError;
 use super::body::{Outline, place_of};
@@ -138,7 +139,9 @@ impl Conversation {
 
     fn say(&mut self, role: Speaker, text: &str) {
         let text = shortened(text.trim());
-        if !text.is_empty() {
+        // After a "?" of the user, the request before it is still the one to answer.
+        let is_empty = if role == Speaker::User { says_nothing(&text) } else { text.is_empty() };
+        if !is_empty {
             self.turns.push(Turn { role, text });
         }
     }
@@ -179,7 +182,7 @@ pub(super) fn own_prompt(body: &Outline<'_>) -> Result<Option<String>, FilterErr
         (Some(prompt), Some(query)) if prompt != query => return Err(FilterError::TwoPrompts),
         (prompt, query) => prompt.or(query),
     };
-    Ok(text.map(|text| shortened(text.trim())).filter(|text| !text.is_empty()))
+    Ok(text.map(|text| shortened(text.trim())).filter(|text| !says_nothing(text)))
 }
 
 fn shortened(text: &str) -> String {

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use toolroute_rank::engine::MapPoint;
+use toolroute_rank::query::says_nothing;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::Params;
@@ -64,7 +65,7 @@ pub async fn map(
     State(app): State<Arc<App>>,
     Params(MapParams { prompt, prompt_only }): Params<MapParams>,
 ) -> Result<Response, ApiError> {
-    let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
+    let prompt = prompt.filter(|prompt| !says_nothing(prompt));
     let mapping = Arc::clone(&app);
     let made = app.work(move || {
         let service = mapping.service();

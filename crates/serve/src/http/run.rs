@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
+use toolroute_rank::query::says_nothing;
 use utoipa::ToSchema;
 
 use super::arguments::moment;
@@ -77,7 +78,7 @@ pub async fn run(
     let named = (asked.profile.as_deref(), asked.session.as_deref());
     let session = app.logged_session(client, named, &headers)?;
     let now = moment(asked.now.as_deref())?;
-    if asked.prompt.trim().is_empty() {
+    if says_nothing(&asked.prompt) {
         return Err(ApiError::bad_request("expected a prompt with at least one word"));
     }
     if asked.prompt.len() > MOST_BYTES {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use toolroute_rank::engine::{Context, SelectRequest};
+use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
 use super::meta::{MOST_CHARS, MOST_TOOLS};
@@ -47,7 +48,7 @@ pub struct ToolCall {
 /// A message from which the agent can correct its call.
 pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
     let query = text(given, &["query", "q", "prompt"]);
-    let query = query.filter(|query| !query.trim().is_empty());
+    let query = query.filter(|query| !says_nothing(query));
     let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
     let limit = match first(given, &["limit", "top_k", "k"]) {
         None => None,

@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use rmcp::model::Tool as McpTool;
 use toolroute_catalog::{Tool, ToolId};
+use toolroute_rank::query::says_nothing;
 
 use super::definition::Definition;
 use super::meta::READ_MORE;
@@ -102,7 +103,7 @@ impl GatewayState {
     /// catalog.
     fn best(&self, query: Option<&str>, most: usize) -> Result<Vec<Arc<Tool>>, Error> {
         let profile = self.profile.as_deref();
-        let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
+        let Some(query) = query.filter(|query| !says_nothing(query)) else {
             let catalog = self.service.catalog();
             let sees = |tool: &&Arc<Tool>| self.service.sees(tool, profile).unwrap_or(false);
             return Ok(catalog.tools().iter().filter(sees).cloned().collect());

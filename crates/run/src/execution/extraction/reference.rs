@@ -1,6 +1,7 @@
 //! References to earlier values: "it", "that", "the last result".
 
 use serde_json::Value;
+use toolroute_catalog::{begins_clause, is_time_word};
 
 use super::mention::{Content, Mention};
 use super::plan::{Assignment, OpenQuestion, Plan};
@@ -19,11 +20,6 @@ const DEPTH: usize = 3;
 /// Words before "it" that make it a subject: "is it cold" refers to nothing.
 const BEFORE_SUBJECT: &str = "is was does did will would can should if when how what";
 
-/// Words after "that" or "this" that make it a conjunction ("that I am late") or part of a time
-/// ("this week").
-const AFTER_JOINING: &str = "i i'm you we he she they it the there my our is are was were has have a an week \
-     month year morning evening afternoon day quarter weekend time";
-
 /// Whether the prompt refers to something earlier.
 pub(super) fn is_named(words: &[Word]) -> bool {
     let lower =
@@ -35,7 +31,7 @@ pub(super) fn is_named(words: &[Word]) -> bool {
                 is_listed(before, "last previous latest above")
             }
             "it" | "them" => at > 0 && !is_listed(before, BEFORE_SUBJECT),
-            "that" | "this" | "those" | "these" => !is_listed(next, AFTER_JOINING),
+            "that" | "this" | "those" | "these" => !begins_clause(next) && !is_time_word(next),
             _ => false,
         }
     })

@@ -1,0 +1,268 @@
+//! Tells words that refer to something said before ("delete it") from the same words in a complete
+//! request: "loans that are overdue", "is it raining", "cancel my hold, I do not need it".
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use toolroute_catalog::{begins_clause, is_time_word};
+
+use super::requests::{is_content, is_verb};
+use super::{is_listed, pattern};
+
+/// Words that can refer to something said before.
+static POINTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
+    )
+});
+
+/// Words that stand before a noun, perhaps with adjectives between: "the spine label".
+const DETERMINERS: &str = "a an the my our your his her their its any all every each some no";
+
+/// Words after which a clause follows: "mail it when the book is back".
+const JOINING: &str = "then so because if when whenever while until unless once before after";
+
+/// Words before which a clause follows, if they come after "and", "or" or "but".
+const SUBJECTS: &str = "i you we he she it they";
+
+/// Words of a place in time or space, which may follow "what time is it".
+const PLACES: &str = "in at on there here now right";
+
+/// Words that follow a "that" which stands alone: "send that to Bob".
+const AFTER_ALONE: &str =
+    "to for in on at into from with by as of and or but too again instead now";
+
+/// Verbs that show that a clause follows "that": "tell Bob that dinner is ready".
+const FINITE: &str = "is are was were has have had will can could would should must needs wants";
+
+/// Words before an "it" that is a subject: "is it cold", "if it rains".
+const BEFORE_SUBJECT: &str = "is isn't was does did do will would can could should might has if when while because until once";
+
+/// Beginnings of words for the weather, which make "it" refer to nothing.
+const WEATHER: [&str; 16] = [
+    "rain", "snow", "hail", "storm", "thunder", "drizzl", "freez", "cold", "hot", "warm", "chilly",
+    "wind", "sunny", "cloud", "fog", "humid",
+];
+
+/// Words that make "it" refer to nothing if more follows: "is it safe to swim", "does it take to".
+const JUDGED: &str = "possible necessary true likely safe allowed take takes far";
+
+/// Words of a time that "it" stands for: "what time is it", "how late is it".
+const CLOCK: &str = "time day date month year late early";
+
+/// Words that look like nouns to which "it" could refer, and are none: "I changed my mind, cancel
+/// it".
+const NO_THINGS: &str = "one ones mind mistake bad way end case rush hurry he she him her they them his \
+    their its first second third last next other others same thanks";
+
+/// How many words may stand between a determiner and its noun, and between "it" and the weather.
+const NEAR: usize = 3;
+
+struct Word {
+    end: usize,
+    lower: String,
+    is_capital: bool,
+    /// Whether a mark such as a comma ends a clause after it.
+    ends: bool,
+}
+
+/// Whether a text refers to something that the text itself does not say.
+pub(super) fn refers_back(text: &str) -> bool {
+    let words = words(text);
+    POINTS.find_iter(text).any(|found| {
+        let Some(at) = words.iter().position(|word| word.end > found.start()) else { return true };
+        match found.as_str().to_lowercase().as_str() {
+            "that" => !is_joining(&words, at),
+            "it" => !is_expletive(&words, at) && !is_said_before(&words, at),
+            "he" | "she" | "him" | "her" | "they" | "them" => !is_said_before(&words, at),
+            "too" => words[at].ends,
+            _ => true,
+        }
+    })
+}
+
+fn words(text: &str) -> Vec<Word> {
+    let joins = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '_' | '-');
+    let mut words: Vec<Word> = Vec::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(joins) {
+        let (between, from) = rest.split_at(begin);
+        if let Some(last) = words.last_mut() {
+            last.ends = between.contains(is_mark);
+        }
+        let length = from.find(|c| !joins(c)).unwrap_or(from.len());
+        let (word, after) = from.split_at(length);
+        let start = text.len() - from.len();
+        words.push(Word {
+            end: start + word.len(),
+            lower: word.to_lowercase().replace('’', "'"),
+            is_capital: word.chars().next().is_some_and(char::is_uppercase),
+            ends: true,
+        });
+        rest = after;
+    }
+    words
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '–' | '—' | '\n')
+}
+
+/// The word before another in the same clause.
+fn before(words: &[Word], at: usize) -> Option<&Word> {
+    at.checked_sub(1).map(|before| &words[before]).filter(|before| !before.ends)
+}
+
+/// The words after another in the same clause.
+fn after(words: &[Word], at: usize) -> &[Word] {
+    let rest = &words[at + 1..];
+    match words[at].ends {
+        true => &[],
+        false => &rest[..rest.iter().position(|word| word.ends).map_or(rest.len(), |end| end + 1)],
+    }
+}
+
+/// Whether a "that" joins a clause to the word before it.
+fn is_joining(words: &[Word], at: usize) -> bool {
+    let (Some(before), rest) = (before(words, at), after(words, at)) else { return false };
+    let Some(next) = rest.first() else { return false };
+    if begins_clause(&next.lower) {
+        return true;
+    }
+    if is_listed(AFTER_ALONE, &next.lower) {
+        return false;
+    }
+    let is_plural = before.lower.ends_with('s') && !before.lower.ends_with("ss");
+    let is_name = before.is_capital && at > 1;
+    let is_noun = is_determined(words, at - 1)
+        || is_plural && !is_name && is_content(&before.lower)
+        || is_content(&before.lower) && rest.iter().any(|word| is_listed(FINITE, &word.lower));
+    is_noun && !is_listed(FINITE, &before.lower)
+}
+
+/// Whether a word has a determiner before it: "the spine label".
+fn is_determined(words: &[Word], at: usize) -> bool {
+    let before = words[..at].iter().rev().take(NEAR).take_while(|word| !word.ends);
+    let mut before = before.skip_while(|word| is_content(&word.lower) || is_verb(&word.lower));
+    before.next().is_some_and(|word| is_listed(DETERMINERS, &word.lower))
+}
+
+/// Whether an "it" stands for nothing: the weather, the time, what is possible.
+fn is_expletive(words: &[Word], at: usize) -> bool {
+    let rest = after(words, at);
+    let near = |word: &Word| WEATHER.iter().any(|stem| word.lower.starts_with(stem));
+    let is_subject = before(words, at).is_none_or(|it| is_listed(BEFORE_SUBJECT, &it.lower));
+    let is_judged = |pair: &[Word]| {
+        is_listed(JUDGED, &pair[0].lower) && is_listed("to that for", &pair[1].lower)
+    };
+    if is_subject && (rest.iter().take(NEAR).any(near) || rest.windows(2).any(is_judged)) {
+        return true;
+    }
+    // "What time is it in Tokyo", "how far is it from Oslo to Bergen".
+    let next = rest.first().map(|word| word.lower.as_str());
+    match (at.checked_sub(2).map(|before| &words[before..at]), next) {
+        (Some([asked, is]), next) if is_listed("is was", &is.lower) => {
+            is_listed(CLOCK, &asked.lower) && next.is_none_or(|next| is_listed(PLACES, next))
+                || asked.lower == "far" && next.is_some_and(|next| is_listed("from to", next))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a pronoun can stand for a noun of an earlier clause of the same text: one with a
+/// determiner, or one after a verb of a request. Within a clause it cannot: "add milk to it".
+fn is_said_before(words: &[Word], at: usize) -> bool {
+    let earlier = &words[..clause_start(words, at)];
+    (0..earlier.len()).any(|at| {
+        let word = &earlier[at].lower;
+        let is_thing = word.starts_with(char::is_alphabetic)
+            && !is_time_word(word)
+            && !is_listed(NO_THINGS, word);
+        let asks = || is_verb(&earlier[at - 1].lower) && !earlier[at - 1].ends;
+        // "The order" is a noun, although "order" is a verb of a request.
+        let is_noun = match is_determined(earlier, at) {
+            true => is_content(word) || is_verb(word),
+            false => is_content(word) && at > 0 && asks(),
+        };
+        is_thing && is_noun
+    })
+}
+
+/// The first word of the clause of a word.
+fn clause_start(words: &[Word], at: usize) -> usize {
+    let is_start = |first: &usize| {
+        let word = &words[*first].lower;
+        // "Find Dune and renew it", but not "add milk and bread to it".
+        let takes = |next: &Word| *first + 2 == at && is_content(&next.lower);
+        let begins =
+            |next: &Word| is_verb(&next.lower) || is_listed(SUBJECTS, &next.lower) || takes(next);
+        words[*first - 1].ends
+            || is_listed(JOINING, word)
+            || is_listed("and or but", word) && words.get(*first + 1).is_some_and(begins)
+    };
+    (1..=at).rev().find(is_start).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complete_request_refers_to_nothing_said_before() {
+        for text in [
+            "list the loans that are overdue",
+            "cancel my hold, I do not need it any more",
+            "text a member that the hold is ready",
+            "what time is it in Tokyo",
+            "What time is it?",
+            "is it raining in Oslo",
+            "if it rains tomorrow, remind me",
+            "it is snowing in Bergen",
+            "is it too cold to swim",
+            "is it safe to swim in Haifa",
+            "how far is it from Oslo to Bergen",
+            "find the books that Tolkien wrote",
+            "find books that mention dragons",
+            "tell Bob that dinner is ready",
+            "open the report that Anna wrote",
+            "find the file and delete it",
+            "find Dune and renew it",
+            "my card is lost, replace it",
+            "cancel the order, I do not need it",
+            "list the holds so they can be printed",
+            "mail Anna when the book is back, she waits",
+        ] {
+            assert!(!refers_back(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_for_something_said_before_refers_to_it() {
+        for text in [
+            "delete it",
+            "add milk to it",
+            "add milk and bread to it",
+            "send that to Bob",
+            "mail Bob that",
+            "send Bob that file",
+            "delete that, please",
+            "that is wrong",
+            "is it ready",
+            "how much is it?",
+            "what time does it open?",
+            "make it warm",
+            "on Friday, cancel it",
+            "in the morning, send it",
+            "before noon send it",
+            "I changed my mind, cancel it",
+            "tell Anna to renew it",
+            "only those from March",
+            "that one too: draft.docx",
+            "read them",
+            "it's broken",
+            "תמחק אותו",
+        ] {
+            assert!(refers_back(text), "{text}");
+        }
+    }
+}
