@@ -102,7 +102,7 @@ fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
         json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
     let servers = json!({"mcpServers": {"notes": entry}}).to_string();
     let servers = sandbox.write("servers.json", servers).to_str().unwrap().to_owned();
-    let listed = sandbox.json(&["tools", "list", "--json", "--servers", &servers]);
+    let listed = sandbox.json(&["tools", "list", "--servers", &servers]);
     let saved = |tool: &Value| {
         let mut saved = tool["mcp"].as_object().cloned().unwrap_or_default();
         for (from, to) in [
