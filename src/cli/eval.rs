@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
 use super::{eval_suite, exit, render};
 use toolroute_eval::{
-    BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold, with_gold,
+    BadRow, DEPTH, Error, Scored, answerable, score, unknown_gold, with_gold, with_known_gold,
 };
 use toolroute_rank::engine::Strategy;
 
@@ -44,11 +44,11 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
     let (queries, without_gold) = with_gold(queries);
-    bad.extend(unanswerable.into_iter().chain(without_gold));
-    bad.sort_by_key(|row| row.line);
     let unknown_gold = unknown_gold(&engine, &queries);
-    let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
-    if !queries.iter().any(known) {
+    let (queries, without_tools) = with_known_gold(&engine, queries);
+    bad.extend(unanswerable.into_iter().chain(without_gold).chain(without_tools));
+    bad.sort_by_key(|row| row.line);
+    if queries.is_empty() {
         render::bad_rows(global, "line", &bad);
         return Err(Error::NoGold { path: file }.into());
     }
@@ -72,11 +72,6 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         return render::json(report);
     }
     render::bad_rows(global, "line", &report.bad);
-    if let Some(first) = report.unknown_gold.first() {
-        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MAX_ID_CHARS));
-        let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
-        render::warn(global, &said);
-    }
     let header = [
         "strategy",
         "nDCG@1",

@@ -1,6 +1,6 @@
 //! Measures an engine's answers against known ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
@@ -50,10 +50,53 @@ pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadR
 pub fn with_gold(queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
     let (good, bad): (Vec<_>, Vec<_>) =
         queries.into_iter().partition(|query| !query.gold.is_empty());
-    let error = "no \"gold\"; expected {\"query\": \"…\", \"gold\": [ids of the right tools]}";
+    let error = "no \"gold\" and no \"tools\"; expected {\"query\": \"…\", \"gold\": [ids of the right tools]}";
     let bad =
         bad.into_iter().map(|Query { id, line, .. }| BadRow { id, line, error: error.into() });
     (good, bad.collect())
+}
+
+/// Removes right tools that are not in the catalog, most often typing errors, because no ranking can
+/// find them. Queries without any other are separated. Each query that had one is reported.
+pub fn with_known_gold(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
+    /// A file for another catalog may have thousands of unknown ids, and the search for near ones
+    /// is slow.
+    const SUGGESTED: usize = 100;
+    let catalog = engine.catalog();
+    let mut hints: HashMap<String, String> = HashMap::new();
+    let mut hint = |id: &str| {
+        if !hints.contains_key(id) && hints.len() < SUGGESTED {
+            let near = catalog.near(id, 1);
+            let hint = near.first().map(|near| format!(", did you mean `{near}`?"));
+            hints.insert(id.to_owned(), hint.unwrap_or_default());
+        }
+        hints.get(id).cloned().unwrap_or_default()
+    };
+    let (mut good, mut bad) = (Vec::with_capacity(queries.len()), Vec::new());
+    for mut query in queries {
+        let all = query.gold.len();
+        let is_known = |id: &String| catalog.get(id).is_some();
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut query.gold).into_iter().partition(is_known);
+        query.gold = known;
+        if let Some(first) = unknown.first() {
+            let hint = hint(first);
+            let count = match (unknown.len(), all) {
+                (1, 1) => String::new(),
+                (count, all) => format!("{count} of {all} right tools, first "),
+            };
+            let outcome = match query.gold.is_empty() {
+                true => "the row is left out",
+                false => "the row is scored by the others",
+            };
+            let error = format!("not in the catalog: {count}`{first}`{hint}; {outcome}");
+            bad.push(BadRow { id: query.id.clone(), line: query.line, error });
+        }
+        if !query.gold.is_empty() {
+            good.push(query);
+        }
+    }
+    (good, bad)
 }
 
 /// Returns the right tools that are not in the catalog, sorted by name. No ranking can find them.
@@ -154,6 +197,24 @@ mod tests {
             let scored = score(&engine(), &[query], Strategy::Keyword, None, &|_, _| {}).unwrap();
             assert_eq!(scored.measures.mrr, 1.0, "{spelling}");
         }
+    }
+
+    #[test]
+    fn a_right_tool_that_is_unknown_is_told_by_its_line_and_not_scored() {
+        let rows = [
+            r#"{"query": "a", "gold": ["mail__sned"]}"#,
+            r#"{"query": "b", "gold": ["xylophone", "mail:send"]}"#,
+            r#"{"query": "c", "gold": ["read_file"]}"#,
+        ];
+        let queries = (7..).zip(rows).map(|(line, row)| parse_query(row.as_bytes(), line).unwrap());
+        let (good, bad) = with_known_gold(&engine(), queries.collect());
+        let gold: Vec<_> = good.iter().map(|query| (query.line, query.gold.join(" "))).collect();
+        assert_eq!(gold, [(8, "mail:send".to_owned()), (9, "read_file".to_owned())]);
+        let said: Vec<_> = bad.iter().map(|row| (row.line, row.error.as_str())).collect();
+        let first =
+            "not in the catalog: `mail__sned`, did you mean `mail__send`?; the row is left out";
+        let second = "not in the catalog: 1 of 2 right tools, first `xylophone`; the row is scored by the others";
+        assert_eq!(said, [(7, first), (8, second)]);
     }
 
     #[test]
