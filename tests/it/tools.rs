@@ -179,6 +179,9 @@ fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() 
     let result = &report["results"][0];
     assert_eq!((&report["queries"], &result["mrr"]), (&4.into(), &1.0.into()), "{report}");
     assert_eq!(result["recall@5"], 1.0, "{report}");
+    assert_eq!(report.get("misses"), None);
+    let misses = sandbox.json(&[&args[..], &["--misses"]].concat())["misses"].clone();
+    assert_eq!(misses, serde_json::json!([]), "all right tools are first");
     let args = ["bench", "-n", "3", "-s", "keyword", "--tools", &tools, "--queries", queries];
     let said = String::from_utf8(sandbox.run(&args).stderr).unwrap();
     assert!(said.contains("line 3:"), "{said}");
@@ -189,4 +192,11 @@ fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() 
     let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", misses.to_str().unwrap()];
     let table = String::from_utf8(sandbox.run(&args).stdout).unwrap();
     assert!(table.contains("0.0000") && !table.contains("-0.0000"), "{table}");
+    let args = [&args[..], &["--misses"]].concat();
+    let missed = sandbox.json(&args)["misses"][0].clone();
+    assert_eq!((&missed["line"], &missed["gold"][0]), (&1.into(), &"EvalMath".into()));
+    assert!(missed["rank"].is_null() && missed["id"].is_null(), "{missed}");
+    let table = String::from_utf8(sandbox.run(&args).stdout).unwrap();
+    assert!(table.contains("right tools") && table.contains("line 1"), "{table}");
+    sandbox.fails(2, &["eval", "--suite", "x", "--misses"]);
 }

@@ -52,6 +52,15 @@ impl RowId {
     }
 }
 
+impl RowId {
+    /// Returns the id as people read it; `None` if there is none.
+    pub fn text(&self) -> Option<String> {
+        let written = self.0.get();
+        let text = serde_json::from_str(written).unwrap_or_else(|_| written.to_owned());
+        (written != "null").then_some(text)
+    }
+}
+
 impl PartialEq for RowId {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()

@@ -23,6 +23,7 @@ mod error;
 
 mod latency;
 mod measures;
+mod misses;
 mod offtopic;
 mod over_retrieved;
 mod part;
@@ -41,6 +42,7 @@ pub use dataset::{BadRow, Query, RowFile, RowId, parse_query};
 pub use error::Error;
 pub use latency::{Percentiles, StageReport, StageTimer};
 pub use measures::{DEPTH, Measures};
+pub use misses::Miss;
 pub use offtopic::{Abstention, OffTopic};
 pub use over_retrieved::{OverRetrieved, ProbeReport, probe};
 pub use part::SetPart;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::dataset::{BadRow, Query};
 use super::measures::{DEPTH, Measures};
+use super::misses::Miss;
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::{
     Engine, Error, ExcludedTool, Fit, Policy, SelectRequest, Selection, Strategy,
@@ -30,6 +31,9 @@ pub struct Scored {
     pub none: f64,
     /// Share of the prompts whose answer is unsure.
     pub unsure: f64,
+    /// The prompts whose right tools are not all first.
+    #[serde(skip)]
+    pub misses: Vec<Miss>,
 }
 
 /// Separates the queries whose candidates are all unknown, because no engine can answer them.
@@ -120,7 +124,7 @@ pub fn score(
 ) -> Result<Scored, Error> {
     let queries: Vec<&Query> = queries.iter().filter(|query| !query.gold.is_empty()).collect();
     let (mut all, mut always) = (Vec::with_capacity(queries.len()), Vec::new());
-    let (mut none, mut unsure) = (0, 0);
+    let (mut none, mut unsure, mut misses) = (0, 0, Vec::new());
     let mut effective = strategy;
     for chunk in queries.chunks(CHUNK) {
         let requests: Vec<SelectRequest> =
@@ -130,6 +134,7 @@ pub fn score(
             effective = selection.strategy;
             all.push(measure(engine, query, &selection));
             always.push(measure_always(engine, query, &selection));
+            misses.extend(Miss::of(&engine.catalog(), query, &selection));
             none += usize::from(selection.abstained);
             unsure += usize::from(selection.fit == Fit::Unsure);
         }
@@ -143,6 +148,7 @@ pub fn score(
         without_abstention: Measures::mean(&always),
         none: share(none),
         unsure: share(unsure),
+        misses,
     })
 }
 
@@ -153,13 +159,16 @@ pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> 
 
 /// Measures like [`measure`], with the tools that an answer holds back because none is sure to fit.
 pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    Measures::of(&ranked_always(selection), &gold(&engine.catalog(), query))
+}
+
+/// The ids of an answer, or those that it holds back because none is sure to fit.
+pub(super) fn ranked_always(selection: &Selection) -> Vec<&str> {
     if !selection.abstained {
-        return measure(engine, query, selection);
+        return selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
     }
     let unfit = |held: &&ExcludedTool| matches!(held.because, Exclusion::Unfit { .. });
-    let held = selection.excluded.iter().filter(unfit);
-    let ranked: Vec<&str> = held.map(|held| held.id.as_str()).collect();
-    Measures::of(&ranked, &gold(&engine.catalog(), query))
+    selection.excluded.iter().filter(unfit).map(|held| held.id.as_str()).collect()
 }
 
 /// Returns the ids of the right tools as answers contain them. `server:tool` and bare names are
@@ -197,6 +206,25 @@ mod tests {
             let scored = score(&engine(), &[query], Strategy::Keyword, None, &|_, _| {}).unwrap();
             assert_eq!(scored.measures.mrr, 1.0, "{spelling}");
         }
+    }
+
+    #[test]
+    fn a_prompt_whose_right_tools_are_not_all_first_is_a_miss() {
+        let rows = [
+            r#"{"id": "hit", "query": "send an email", "gold": ["mail:send", "send"]}"#,
+            r#"{"id": "both", "query": "send an email", "gold": ["fs__read_file", "mail__send"]}"#,
+            r#"{"id": 3, "query": "send an email", "gold": ["read_file"]}"#,
+        ];
+        let queries: Vec<_> =
+            (5..).zip(rows).map(|(line, row)| parse_query(row.as_bytes(), line).unwrap()).collect();
+        let misses =
+            score(&engine(), &queries, Strategy::Keyword, None, &|_, _| {}).unwrap().misses;
+        let said: Vec<_> =
+            misses.iter().map(|miss| (miss.line, miss.id.text(), miss.rank, &miss.first)).collect();
+        let first = Some("mail__send".to_owned());
+        let both = Some("both".to_owned());
+        assert_eq!(said, [(6, both, Some(1), &first), (7, Some("3".to_owned()), None, &first)]);
+        assert_eq!(misses[1].gold, ["fs__read_file"]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct EvalArgs {
     /// Compare keyword, semantic and hybrid
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
+    /// List the prompts whose right tools are not all first; with --all, those of hybrid
+    #[arg(long, conflicts_with = "suite")]
+    pub misses: bool,
     #[command(flatten)]
     pub suite: SuiteArgs,
 }
