@@ -41,7 +41,7 @@ impl Miss {
             id: query.id.clone(),
             line: query.line,
             query: query.query.clone(),
-            rank: ranked.iter().position(|id| is_right(id)).map(|at| at + 1),
+            rank: ranked.iter().position(is_right).map(|at| at + 1),
             first: ranked.first().map(|id| (*id).to_owned()),
             gold: gold.into_iter().map(str::to_owned).collect(),
             fit: selection.fit,
