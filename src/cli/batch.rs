@@ -30,7 +30,7 @@ pub struct BatchArgs {
     pub rows: RowArgs,
     /// Maximum number of tools per row; `auto` for as many as the prompt needs, up to 10 (`auto:N`:
     /// up to N)
-    #[arg(short, long, default_value_t = Limit::of(10), value_name = "N")]
+    #[arg(short, long, default_value_t = Limit::of(10), value_name = "N", allow_negative_numbers = true)]
     pub limit: Limit,
     /// Add the full explanation to each score
     #[arg(long)]

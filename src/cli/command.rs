@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::json;
 
@@ -154,7 +155,7 @@ impl Cli {
     /// If an argument, a variable or a file is invalid.
     pub fn read(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Self, Refused> {
         let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(typed)?;
+        let matches = command.try_get_matches_from_mut(typed).map_err(on_by_default)?;
         let mut cli = Self::from_arg_matches(&matches)?;
         let settings = Settings::resolve(Arc::new(Typed::new(&command, &matches)), variables)?;
         cli.global.configure(&settings);
@@ -164,6 +165,24 @@ impl Cli {
         cli.global.settings = settings;
         Ok(cli)
     }
+}
+
+/// Corrects clap's hint for `--x` where there is only `--no-x`, which is the opposite.
+fn on_by_default(mut error: clap::Error) -> clap::Error {
+    let text = |error: &clap::Error, kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let typed = text(&error, ContextKind::InvalidArg);
+    let opposite = text(&error, ContextKind::SuggestedArg);
+    if typed.strip_prefix("--").is_some_and(|name| opposite == format!("--no-{name}")) {
+        let hint = format!("'{typed}' is on by default; '{opposite}' turns it off");
+        error.remove(ContextKind::SuggestedArg);
+        // It shows the opposite as if it were required.
+        error.remove(ContextKind::Usage);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    error
 }
 
 impl Command {

@@ -36,7 +36,7 @@ pub struct ShowArgs {
     #[command(flatten)]
     pub select: SelectArgs,
     /// Maximum number of tools
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<Limit>,
 }
 

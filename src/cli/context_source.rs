@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::args::{ContextArgs, ContextSourceArgs, Global};
 use super::exit::{self, Failure};
 use super::{render, setup};
-use toolroute_rank::engine::{Context, SourceFile, Turn};
+use toolroute_rank::engine::{Context, Engine, SourceFile, Turn};
+use toolroute_rank::selection::ToolFilter;
 
 /// Folders with third-party or generated files.
 const NOT_OURS: &[&str] =
@@ -41,6 +42,29 @@ impl ContextArgs {
             context.excluded_tools.extend(self.exclude.iter().cloned());
         }
         Ok(context)
+    }
+
+    /// Warns of each pattern of `--enable`, `--exclude` and `--profile` that matches no tool, most
+    /// often a typing error.
+    pub fn warn_unmatched(&self, engine: &Engine, global: &Global) -> anyhow::Result<()> {
+        let catalog = engine.catalog();
+        let Some(any) = catalog.iter().next() else { return Ok(()) };
+        let profile = self.profile.as_ref().and_then(|name| engine.config().profiles.get(name));
+        for pattern in self.enable.iter().chain(&self.exclude).chain(profile.into_iter().flatten())
+        {
+            let filter = ToolFilter::new(Some(std::slice::from_ref(pattern)), &[], None)?;
+            if catalog.iter().any(|tool| filter.admit(tool).is_ok()) {
+                continue;
+            }
+            let near = catalog.near(pattern, 1).first().map_or(&any.id, |near| near);
+            let (pattern, id) = (render::cut(pattern, render::MAX_ID_CHARS), near.as_str());
+            let tools = catalog.len();
+            let said = format!(
+                "warning: `{pattern}` matches none of the {tools} tools; ids look like `{id}`"
+            );
+            render::warn(global, &render::plain(&said));
+        }
+        Ok(())
     }
 }
 

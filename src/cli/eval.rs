@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use comfy_table::Table;
 use serde::Serialize;
 
 use super::args::{EvalArgs, Global};
@@ -11,7 +12,7 @@ use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
 use super::{eval_suite, exit, render};
 use toolroute_eval::{
-    BadRow, DEPTH, Error, Query, Scored, answerable, score, unknown_gold, with_gold,
+    BadRow, DEPTH, Error, Miss, Scored, answerable, score, unknown_gold, with_gold, with_known_gold,
 };
 use toolroute_rank::engine::Strategy;
 
@@ -28,6 +29,9 @@ struct EvalReport {
     /// Right tools that are not in the catalog, so that no ranking can find them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unknown_gold: Vec<String>,
+    /// Asked for by `--misses`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misses: Option<Vec<Miss>>,
 }
 
 pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -44,11 +48,11 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
     let (queries, without_gold) = with_gold(queries);
-    bad.extend(unanswerable.into_iter().chain(without_gold));
-    bad.sort_by_key(|row| row.line);
     let unknown_gold = unknown_gold(&engine, &queries);
-    let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
-    if !queries.iter().any(known) {
+    let (queries, without_tools) = with_known_gold(&engine, queries);
+    bad.extend(unanswerable.into_iter().chain(without_gold).chain(without_tools));
+    bad.sort_by_key(|row| row.line);
+    if queries.is_empty() {
         render::bad_rows(global, "line", &bad);
         return Err(Error::NoGold { path: file }.into());
     }
@@ -61,7 +65,11 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
         results.push(score(&engine, &queries, strategy, Some(policy), &tell)?);
     }
     let tools = engine.catalog().len();
-    let report = EvalReport { tools, queries: results[0].queries, results, bad, unknown_gold };
+    // The last one is hybrid, or the only one.
+    let misses = results.last_mut().map(|scored| std::mem::take(&mut scored.misses));
+    let misses = misses.filter(|_| args.misses);
+    let queries = results[0].queries;
+    let report = EvalReport { tools, queries, results, bad, unknown_gold, misses };
     show(&report, global)?;
     let failed = args.catalog.strict && !report.bad.is_empty();
     Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
@@ -72,11 +80,6 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         return render::json(report);
     }
     render::bad_rows(global, "line", &report.bad);
-    if let Some(first) = report.unknown_gold.first() {
-        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MAX_ID_CHARS));
-        let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
-        render::warn(global, &said);
-    }
     let header = [
         "strategy",
         "nDCG@1",
@@ -105,12 +108,65 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         table.add_row([scored.strategy.to_string()].into_iter().chain(values));
     }
     render::print(table)?;
+    match &report.misses {
+        Some(misses) if !misses.is_empty() => render::print(miss_table(misses))?,
+        _ => {}
+    }
     let judged = report.results.iter().find(|scored| scored.none + scored.unsure > 0.0);
     let fit = judged.map(|Scored { none, unsure, .. }| {
         let [none, unsure] = [none, unsure].map(|share| share * 100.0);
         format!("; {none:.1} % answered by no tool, {unsure:.1} % unsure")
     });
     let (queries, tools, fit) = (report.queries, report.tools, fit.unwrap_or_default());
-    render::warn(global, &format!("{queries} prompts over {tools} tools{fit}"));
+    let misses = report.misses.as_ref().map(|misses| format!("; {} misses", misses.len()));
+    let misses = misses.unwrap_or_default();
+    render::warn(global, &format!("{queries} prompts over {tools} tools{fit}{misses}"));
     Ok(())
+}
+
+fn miss_table(misses: &[Miss]) -> Table {
+    const ID_CHARS: usize = 12;
+    const PROMPT_CHARS: usize = 60;
+    let mut table =
+        render::table(&["row", "rank", "fit", "prompt", "right tools, and the first one"], &[1]);
+    for Miss { id, line, query, gold, rank, first, fit } in misses {
+        let row = id.text().unwrap_or_else(|| format!("line {line}"));
+        table.add_row([
+            render::plain(&render::cut(&row, ID_CHARS)),
+            rank.map_or("–".to_owned(), |rank| rank.to_string()),
+            fit.to_string(),
+            render::plain(&render::cut(query, PROMPT_CHARS)),
+            // One below the other, because two columns of ids would break most ids at 80 columns.
+            format!(
+                "right: {}\nfirst: {}",
+                render::plain(&gold.join(", ")),
+                render::plain(first.as_deref().unwrap_or("–"))
+            ),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolroute_rank::engine::Fit;
+
+    #[test]
+    fn misses_fit_a_narrow_screen() {
+        let miss = Miss {
+            id: "a-rather-long-id-of-a-row".into(),
+            line: 1,
+            query: "tell me which of the books that I have borrowed are due this week".to_owned(),
+            gold: vec!["library__list_borrowed_books".to_owned(), "library__renew".to_owned()],
+            rank: Some(10),
+            first: Some("library__search_the_whole_catalog".to_owned()),
+            fit: Fit::Unsure,
+        };
+        let mut table = miss_table(&[miss]);
+        table.set_width(80);
+        render::fit(&mut table, &[]);
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{table}");
+    }
 }

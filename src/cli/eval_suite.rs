@@ -93,15 +93,13 @@ fn measure_one(
 }
 
 fn warn_problems(measured: &Measured, global: &Global) {
-    let report = &measured.report;
-    for bad in &report.bad {
+    let bad = &measured.report.bad;
+    for bad in bad.iter().take(render::SHOWN_ROWS) {
         let (file, line) = (bad.file.display(), bad.row.line);
         render::warn(global, &format!("{file}:{line}: {}", render::plain(&bad.row.error)));
     }
-    if let Some(first) = report.unknown_gold.first() {
-        let (count, first) = (report.unknown_gold.len(), render::cut(first, render::MAX_ID_CHARS));
-        let said = format!("warning: {count} gold ids are not in the catalog, `{first}` first");
-        render::warn(global, &said);
+    if bad.len() > render::SHOWN_ROWS {
+        render::warn(global, &format!("and {} more bad rows", bad.len() - render::SHOWN_ROWS));
     }
 }
 

@@ -84,7 +84,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let log = match &args.log {
         None => None,
-        Some(named) => Some(super::feedback::open(&paths::feedback(named.as_deref())?)?),
+        Some(named) => Some(super::feedback::open(&paths::feedback(named.as_deref())?, "--log")?),
     };
     // The log is complete each time; adding it to an earlier result would count it twice.
     let before = existing(output, args.fresh || log.is_some())?;

@@ -33,7 +33,8 @@ impl FromStr for Limit {
             None => (typed, false),
         };
         let most = number.parse();
-        let most = most.map_err(|_| "expected a number, `auto` or `auto:N`".to_owned())?;
+        let most =
+            most.map_err(|_| "expected a number from 0 up, `auto` or `auto:N`".to_owned())?;
         Ok(Self { most, adaptive })
     }
 }

@@ -90,7 +90,7 @@ async fn http(
     global: &Global,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await;
-    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let listener = listener.map_err(|error| serve::not_bound(address, "--http", error))?;
     let bound = listener.local_addr().context("a listener has no address")?;
     if global.json {
         render::json(&json!({"listening": format!("http://{bound}/mcp"), "port": bound.port()}))?;

@@ -20,7 +20,7 @@ pub struct ProbeArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Number of tools per answer
-    #[arg(short, long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100).map(usize::from))]
+    #[arg(short, long, default_value_t = 5, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=100).map(usize::from))]
     pub limit: usize,
 }
 

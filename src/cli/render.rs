@@ -23,12 +23,13 @@ use toolroute_rank::engine::{
     Selection, Strategy, Tiers, Timings,
 };
 use toolroute_rank::feedback::RowUsage;
+use toolroute_rank::selection::Exclusion;
 
 /// Maximum number of characters of an external id in errors and warnings.
 pub const MAX_ID_CHARS: usize = 80;
 
 /// Maximum number of invalid rows to print; the rest is counted.
-const SHOWN_ROWS: usize = 20;
+pub const SHOWN_ROWS: usize = 20;
 
 /// Maximum number of characters to print of the text as which a prompt was read.
 const READ_AS_CHARS: usize = 300;
@@ -165,7 +166,7 @@ pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
 }
 
 /// Lets text columns wrap, but not below [`NARROWEST`].
-fn fit(table: &mut Table, spare: &[usize]) {
+pub fn fit(table: &mut Table, spare: &[usize]) {
     let widths = table.column_max_content_widths();
     for (column, width) in table.column_iter_mut().zip(widths) {
         if column.constraint().is_none() {
@@ -352,12 +353,18 @@ fn explanation(selected: &SelectedTool, strategy: Strategy) -> anyhow::Result<()
     Ok(())
 }
 
+/// Prints the excluded tools, but not those that the user's own patterns exclude.
 fn excluded(selection: &Selection) -> anyhow::Result<()> {
-    if selection.excluded.is_empty() {
+    let was_asked = |because: &Exclusion| {
+        matches!(because, Exclusion::ByPattern { .. } | Exclusion::NotEnabled)
+    };
+    let shown: Vec<_> =
+        selection.excluded.iter().filter(|tool| !was_asked(&tool.because)).collect();
+    if shown.is_empty() {
         return Ok(());
     }
     let mut out = table(&["excluded", "score", "because"], &[1]);
-    for tool in &selection.excluded {
+    for tool in shown {
         let (score, because) = (format!("{:.3}", tool.score), tool.because.to_string());
         out.add_row([plain(tool.id.as_str()), score, plain(&because)]);
     }

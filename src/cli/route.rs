@@ -30,7 +30,7 @@ pub struct RouteArgs {
     pub select: SelectArgs,
     /// Maximum number of tools; `auto` for as many as the prompt needs, up to 10 (`auto:N`: up to
     /// N)
-    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N", allow_negative_numbers = true)]
     pub limit: Limit,
     /// Rank only this tool and others that are named; repeatable
     #[arg(long, value_name = "ID")]
@@ -74,6 +74,7 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let request = kept.session.request(request);
     feedback::observe(&engine, &args.history, global)?;
     let selection = engine.select(&request)?;
+    args.context.warn_unmatched(&engine, global)?;
     kept.session.note_selection(&prompt, &selection);
     kept.save()?;
     let unknown = &selection.unknown_candidates;

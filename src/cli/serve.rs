@@ -86,8 +86,8 @@ pub fn listening(args: &ListenArgs) -> HttpOptions {
 
 /// Starts listening, and prints the address: on stdout as JSON for programs, else on stderr.
 pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind(addr).await;
-    let listener = listener.with_context(|| format!("cannot listen on {addr}"))?;
+    let listener =
+        TcpListener::bind(addr).await.map_err(|error| not_bound(addr, "--addr", error))?;
     let address = listener.local_addr().context("a listener has no address")?;
     if global.json {
         render::json(&json!({"listening": format!("http://{address}"), "port": address.port()}))?;
@@ -97,6 +97,18 @@ pub async fn bind(addr: SocketAddr, global: &Global) -> anyhow::Result<TcpListen
         render::warn(global, &format!("listening on http://{address}"));
     }
     Ok(listener)
+}
+
+/// The error of an address that cannot be listened on. `flag` is how the command names it.
+pub fn not_bound(addr: SocketAddr, flag: &str, error: std::io::Error) -> anyhow::Error {
+    let any_port = SocketAddr::new(addr.ip(), 0);
+    let cure = match error.kind() {
+        std::io::ErrorKind::AddrInUse => format!(
+            "another program listens there: stop it, or name another port ({flag} {any_port} takes a free one)"
+        ),
+        _ => format!("name another address with {flag} ADDR:PORT"),
+    };
+    anyhow::Error::from(error).context(format!("cannot listen on {addr}; {cure}"))
 }
 
 /// Reads the token from a file or the environment. A token is required if other machines can reach

@@ -16,6 +16,7 @@ mod call_hints;
 mod conduct;
 mod context;
 mod contexts;
+mod cures;
 mod drill;
 mod feedback;
 mod filter;

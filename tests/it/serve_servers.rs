@@ -93,3 +93,49 @@ fn a_reload_waits_for_the_first_lists_of_servers_that_are_new() {
     assert_eq!(state(port, "notes"), "ready", "{reloaded}");
     assert!(reloaded["tools"].as_u64().unwrap() > 5, "{reloaded}");
 }
+
+#[test]
+fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
+    let python = python();
+    let sandbox = Sandbox::new();
+    let entry =
+        json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
+    let servers = json!({"mcpServers": {"notes": entry}}).to_string();
+    let servers = sandbox.write("servers.json", servers).to_str().unwrap().to_owned();
+    let listed = sandbox.json(&["tools", "list", "--servers", &servers]);
+    let saved = |tool: &Value| {
+        let mut saved = tool["mcp"].as_object().cloned().unwrap_or_default();
+        for (from, to) in [
+            ("name", "name"),
+            ("title", "title"),
+            ("description", "description"),
+            ("input_schema", "inputSchema"),
+        ] {
+            tool.get(from).map(|value| saved.insert(to.to_owned(), value.clone()));
+        }
+        Value::Object(saved)
+    };
+    let tools: Vec<Value> = listed.as_array().unwrap().iter().map(saved).collect();
+    let text = serde_json::to_string_pretty(&json!({"tools": tools})).unwrap();
+    let file = sandbox.write("notes.json", &text).to_str().unwrap().to_owned();
+    let both = ["--tools", &file, "--servers", &servers];
+    let validate = |code: i32| {
+        let found = sandbox.toolroute().args(["tools", "validate"]).args(both).assert().code(code);
+        String::from_utf8(found.get_output().stdout.clone()).unwrap()
+    };
+    let said = validate(0);
+    assert!(said.contains(&format!("{} tools, 0 errors", tools.len())), "{said}");
+    {
+        let serve = [&["serve", "--model", "static"], &both[..]].concat();
+        let server = Server::start(&sandbox, &serve);
+        until("the notes are there", || {
+            matches!(state(server.port, "notes").as_str(), Some("ready" | "idle"))
+        });
+        let reloaded = post(server.port, "/v1/reload", &json!({})).ok();
+        assert_eq!(reloaded["changed"], 0, "{reloaded}");
+    }
+    sandbox.write("notes.json", text.replace("\"description\": \"", "\"description\": \"Now "));
+    let said = validate(3);
+    assert!(said.contains(&format!("{} tools whose ids", tools.len())), "{said}");
+    assert!(said.contains("1 errors"), "{said}");
+}

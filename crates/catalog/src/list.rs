@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::needs::NeedGraph;
@@ -185,28 +186,89 @@ pub(super) struct CatalogBuilder {
     pub tools: Vec<Arc<Tool>>,
     pub problems: Vec<Problem>,
     rows: HashMap<ToolId, usize>,
+    /// The file of the tools that are added next, if they come from one.
+    file: Option<Arc<Path>>,
+    /// The file of each tool.
+    files: Vec<Option<Arc<Path>>>,
+    clashes: Vec<Clash>,
+}
+
+/// Tools of one file that were left out, because an earlier file has different ones with their ids.
+struct Clash {
+    kept: Option<Arc<Path>>,
+    left_out: Option<Arc<Path>>,
+    first: ToolId,
+    count: usize,
 }
 
 impl CatalogBuilder {
+    /// The tools that are added next come from this file.
+    pub fn start_file(&mut self, file: Option<&Path>) {
+        self.file = file.map(Arc::from);
+    }
+
     /// Adds a tool. If two tools have the same id, the first one stays; this is a problem unless
-    /// they are equal.
+    /// they are equal. The problems of two files are returned by [`CatalogBuilder::clashes`],
+    /// because two lists of one server have as many as it has tools.
     pub fn push(&mut self, tool: Arc<Tool>) -> Option<Problem> {
-        match self.rows.entry(tool.id.clone()) {
+        let row = match self.rows.entry(tool.id.clone()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(self.tools.len());
                 self.tools.push(tool);
-                None
+                self.files.push(self.file.clone());
+                return None;
             }
-            Entry::Occupied(first) if self.tools[*first.get()] == tool => None,
-            Entry::Occupied(first) => {
-                let problem = duplicate_id(&self.tools[*first.get()], &tool);
-                Some(problem.tool(tool.id.as_str()).field("id"))
+            Entry::Occupied(first) => *first.get(),
+        };
+        let first = &self.tools[row];
+        if *first == tool {
+            return None;
+        }
+        let same_name = (&first.server, &first.name) == (&tool.server, &tool.name);
+        if same_name && self.files[row] != self.file {
+            self.add_clash(row, tool.id.clone());
+            return None;
+        }
+        Some(duplicate_id(first, &tool).tool(tool.id.as_str()).field("id"))
+    }
+
+    fn add_clash(&mut self, row: usize, id: ToolId) {
+        let (kept, left_out) = (&self.files[row], &self.file);
+        let known = |clash: &&mut Clash| clash.kept == *kept && clash.left_out == *left_out;
+        match self.clashes.iter_mut().find(known) {
+            Some(clash) => clash.count += 1,
+            None => {
+                let (kept, left_out) = (kept.clone(), left_out.clone());
+                self.clashes.push(Clash { kept, left_out, first: id, count: 1 });
             }
         }
     }
 
+    /// Returns one problem for each two files that have different tools with the same ids.
+    pub fn clashes(&mut self) -> Vec<Problem> {
+        std::mem::take(&mut self.clashes).into_iter().map(Clash::problem).collect()
+    }
+
     pub fn finish(self) -> LoadedCatalog {
         LoadedCatalog { catalog: Catalog::of_checked(self.tools), problems: self.problems }
+    }
+}
+
+impl Clash {
+    fn problem(self) -> Problem {
+        let kept = self.kept.as_deref().unwrap_or(Path::new("another source")).display();
+        let found = match self.count {
+            1 => format!("a different tool with this id in {kept}"),
+            count => {
+                format!("{count} tools whose ids {kept} gives to different tools, this one first")
+            }
+        };
+        let cure = format!(
+            "those of {kept} were kept; name only one of the two sources, or give the tools of one another server"
+        );
+        let mut problem = Problem::new(Severity::Error, "a unique id", found, cure);
+        problem.file = self.left_out.map(|file| file.to_path_buf());
+        problem.tool(self.first.as_str()).field("id")
     }
 }
 

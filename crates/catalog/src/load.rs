@@ -67,10 +67,13 @@ impl Catalog {
             });
             add_file(place, import, &mut builder)?;
         }
+        builder.start_file(None);
         for tool in tools {
             let problem = builder.push(tool.into());
             builder.problems.extend(problem);
         }
+        let clashes = builder.clashes();
+        builder.problems.extend(clashes);
         for path in &options.overlays {
             let problems = overlay::apply(path, &mut builder.tools)?;
             builder.problems.extend(problems);
@@ -252,6 +255,7 @@ fn add(path: &Path, import: Import, builder: &mut CatalogBuilder) {
     let (tools, skipped) = (import.tools.len(), import.skipped);
     tracing::debug!(file = %path.display(), tools, skipped, "read tools");
     builder.problems.extend(import.problems);
+    builder.start_file(Some(path));
     for found in import.tools {
         if let Some(mut problem) = builder.push(found.tool) {
             problem.file = Some(path.to_owned());

@@ -11,7 +11,9 @@ use super::error::Error;
 use super::measures::Measures;
 use super::offtopic::{self, Judged, OffTopic};
 use super::part::SetPart;
-use super::score::{answerable, gold, measure, measure_always, request, unknown_gold};
+use super::score::{
+    answerable, gold, measure, measure_always, request, unknown_gold, with_known_gold,
+};
 use super::suite::{Prompts, SetFiles};
 use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
@@ -204,8 +206,9 @@ pub fn measure_set(
 ) -> Result<Measured, Error> {
     let (on, bad) = answerable(engine, prompts.on_topic);
     let (off, bad_off) = answerable(engine, prompts.off_topic);
-    let known = |query: &Query| query.gold.iter().any(|id| engine.catalog().get(id).is_some());
-    if !on.iter().any(known) {
+    let unknown_gold = unknown_gold(engine, &on);
+    let (on, without_tools) = with_known_gold(engine, on);
+    if on.is_empty() {
         return Err(Error::NoGold { path: files.queries.clone() });
     }
     let total = on.len() + off.len();
@@ -230,7 +233,7 @@ pub fn measure_set(
     }
     let off_topic = offtopic::separate(&judged, &judged_off, &files.name);
     let scores = Resampled::of_rows(&rows, &files.name);
-    let bad = bad.into_iter().map(|row| (files.queries.clone(), row));
+    let bad = bad.into_iter().chain(without_tools).map(|row| (files.queries.clone(), row));
     let bad_off = bad_off.into_iter().zip(&files.off_topic).map(|(row, path)| (path.clone(), row));
     let bad = prompts.bad.into_iter().chain(bad).chain(bad_off);
     let report = SetReport {
@@ -242,7 +245,7 @@ pub fn measure_set(
         sizes,
         off_topic,
         bad: bad.map(|(file, row)| BadFileRow { file, row }).collect(),
-        unknown_gold: unknown_gold(engine, &on),
+        unknown_gold,
     };
     Ok(Measured { report, scores })
 }

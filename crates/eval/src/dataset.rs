@@ -53,6 +53,15 @@ impl RowId {
     }
 }
 
+impl RowId {
+    /// Returns the id as people read it; `None` if there is none.
+    pub fn text(&self) -> Option<String> {
+        let written = self.0.get();
+        let text = serde_json::from_str(written).unwrap_or_else(|_| written.to_owned());
+        (written != "null").then_some(text)
+    }
+}
+
 impl PartialEq for RowId {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
@@ -67,7 +76,7 @@ pub struct Query {
     pub id: RowId,
     /// The member `query` of the row, or `prompt` if there is no `query`.
     pub query: String,
-    /// Ids of the right tools.
+    /// Ids of the right tools: the member `gold` of the row, or `tools` if there is no `gold`.
     pub gold: Vec<String>,
     /// Ids of the only tools to rank, if the row restricts them.
     pub candidates: Option<Vec<String>>,
@@ -87,6 +96,9 @@ struct QueryMembers {
     prompt: Option<serde_json::Value>,
     #[serde(default)]
     gold: Option<Vec<String>>,
+    /// In files for other commands, these may be definitions of tools.
+    #[serde(default)]
+    tools: Option<Box<RawValue>>,
     #[serde(default)]
     candidates: Option<Vec<String>>,
     #[serde(default)]
@@ -105,7 +117,8 @@ impl TryFrom<QueryMembers> for Query {
             (None, Some(_)) => return Err("`prompt` is not a text"),
             (None, None) => return Err("missing field `query`"),
         };
-        let (id, gold) = (row.id, row.gold.unwrap_or_default());
+        let ids = || serde_json::from_str(row.tools?.get()).ok();
+        let (id, gold) = (row.id, row.gold.or_else(ids).unwrap_or_default());
         Ok(Self { id, query, gold, candidates: row.candidates, context: row.context, line: 0 })
     }
 }
@@ -292,6 +305,16 @@ mod tests {
         }
         let two = parse_query(br#"{"query": "x", "prompt": "y"}"#, 1).unwrap_err();
         assert!(two.error.contains("not the same text"), "{}", two.error);
+    }
+
+    #[test]
+    fn a_row_names_its_right_tools_by_either_name() {
+        let gold = |row: &str| parse_query(row.as_bytes(), 1).unwrap().gold;
+        assert_eq!(gold(r#"{"query": "x", "tools": ["a", "b"]}"#), ["a", "b"]);
+        assert_eq!(gold(r#"{"query": "x", "gold": ["a"], "tools": ["b"]}"#), ["a"]);
+        assert_eq!(gold(r#"{"query": "x", "gold": null, "tools": ["b"]}"#), ["b"]);
+        let definitions = r#"{"query": "x", "tools": [{"name": "a"}]}"#;
+        assert_eq!(gold(definitions), [""; 0], "a definition is no right tool");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Measures an engine's answers against known ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
 use super::dataset::{BadRow, Query};
 use super::measures::{DEPTH, Measures};
+use super::misses::Miss;
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::{
     Engine, Error, ExcludedTool, Fit, Policy, SelectRequest, Selection, Strategy,
@@ -30,6 +31,9 @@ pub struct Scored {
     pub none: f64,
     /// Share of the prompts whose answer is unsure.
     pub unsure: f64,
+    /// The prompts whose right tools are not all first.
+    #[serde(skip)]
+    pub misses: Vec<Miss>,
 }
 
 /// Separates the queries whose candidates are all unknown, because no engine can answer them.
@@ -50,10 +54,53 @@ pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadR
 pub fn with_gold(queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
     let (good, bad): (Vec<_>, Vec<_>) =
         queries.into_iter().partition(|query| !query.gold.is_empty());
-    let error = "no \"gold\"; expected {\"query\": \"…\", \"gold\": [ids of the right tools]}";
+    let error = "no \"gold\" and no \"tools\"; expected {\"query\": \"…\", \"gold\": [ids of the right tools]}";
     let bad =
         bad.into_iter().map(|Query { id, line, .. }| BadRow { id, line, error: error.into() });
     (good, bad.collect())
+}
+
+/// Removes right tools that are not in the catalog, most often typing errors, because no ranking can
+/// find them. Queries without any other are separated. Each query that had one is reported.
+pub fn with_known_gold(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
+    /// A file for another catalog may have thousands of unknown ids, and the search for near ones
+    /// is slow.
+    const SUGGESTED: usize = 100;
+    let catalog = engine.catalog();
+    let mut hints: HashMap<String, String> = HashMap::new();
+    let mut hint = |id: &str| {
+        if !hints.contains_key(id) && hints.len() < SUGGESTED {
+            let near = catalog.near(id, 1);
+            let hint = near.first().map(|near| format!(", did you mean `{near}`?"));
+            hints.insert(id.to_owned(), hint.unwrap_or_default());
+        }
+        hints.get(id).cloned().unwrap_or_default()
+    };
+    let (mut good, mut bad) = (Vec::with_capacity(queries.len()), Vec::new());
+    for mut query in queries {
+        let all = query.gold.len();
+        let is_known = |id: &String| catalog.get(id).is_some();
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut query.gold).into_iter().partition(is_known);
+        query.gold = known;
+        if let Some(first) = unknown.first() {
+            let hint = hint(first);
+            let count = match (unknown.len(), all) {
+                (1, 1) => String::new(),
+                (count, all) => format!("{count} of {all} right tools, first "),
+            };
+            let outcome = match query.gold.is_empty() {
+                true => "the row is left out",
+                false => "the row is scored by the others",
+            };
+            let error = format!("not in the catalog: {count}`{first}`{hint}; {outcome}");
+            bad.push(BadRow { id: query.id.clone(), line: query.line, error });
+        }
+        if !query.gold.is_empty() {
+            good.push(query);
+        }
+    }
+    (good, bad)
 }
 
 /// Returns the right tools that are not in the catalog, sorted by name. No ranking can find them.
@@ -77,7 +124,7 @@ pub fn score(
 ) -> Result<Scored, Error> {
     let queries: Vec<&Query> = queries.iter().filter(|query| !query.gold.is_empty()).collect();
     let (mut all, mut always) = (Vec::with_capacity(queries.len()), Vec::new());
-    let (mut none, mut unsure) = (0, 0);
+    let (mut none, mut unsure, mut misses) = (0, 0, Vec::new());
     let mut effective = strategy;
     for chunk in queries.chunks(CHUNK) {
         let requests: Vec<SelectRequest> =
@@ -87,6 +134,7 @@ pub fn score(
             effective = selection.strategy;
             all.push(measure(engine, query, &selection));
             always.push(measure_always(engine, query, &selection));
+            misses.extend(Miss::of(&engine.catalog(), query, &selection));
             none += usize::from(selection.abstained);
             unsure += usize::from(selection.fit == Fit::Unsure);
         }
@@ -100,6 +148,7 @@ pub fn score(
         without_abstention: Measures::mean(&always),
         none: share(none),
         unsure: share(unsure),
+        misses,
     })
 }
 
@@ -110,13 +159,16 @@ pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> 
 
 /// Measures like [`measure`], with the tools that an answer holds back because none is sure to fit.
 pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    Measures::of(&ranked_always(selection), &gold(&engine.catalog(), query))
+}
+
+/// The ids of an answer, or those that it holds back because none is sure to fit.
+pub(super) fn ranked_always(selection: &Selection) -> Vec<&str> {
     if !selection.abstained {
-        return measure(engine, query, selection);
+        return selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
     }
     let unfit = |held: &&ExcludedTool| matches!(held.because, Exclusion::Unfit { .. });
-    let held = selection.excluded.iter().filter(unfit);
-    let ranked: Vec<&str> = held.map(|held| held.id.as_str()).collect();
-    Measures::of(&ranked, &gold(&engine.catalog(), query))
+    selection.excluded.iter().filter(unfit).map(|held| held.id.as_str()).collect()
 }
 
 /// Returns the ids of the right tools as answers contain them. `server:tool` and bare names are
@@ -154,6 +206,43 @@ mod tests {
             let scored = score(&engine(), &[query], Strategy::Keyword, None, &|_, _| {}).unwrap();
             assert_eq!(scored.measures.mrr, 1.0, "{spelling}");
         }
+    }
+
+    #[test]
+    fn a_prompt_whose_right_tools_are_not_all_first_is_a_miss() {
+        let rows = [
+            r#"{"id": "hit", "query": "send an email", "gold": ["mail:send", "send"]}"#,
+            r#"{"id": "both", "query": "send an email", "gold": ["fs__read_file", "mail__send"]}"#,
+            r#"{"id": 3, "query": "send an email", "gold": ["read_file"]}"#,
+        ];
+        let queries: Vec<_> =
+            (5..).zip(rows).map(|(line, row)| parse_query(row.as_bytes(), line).unwrap()).collect();
+        let misses =
+            score(&engine(), &queries, Strategy::Keyword, None, &|_, _| {}).unwrap().misses;
+        let said: Vec<_> =
+            misses.iter().map(|miss| (miss.line, miss.id.text(), miss.rank, &miss.first)).collect();
+        let first = Some("mail__send".to_owned());
+        let both = Some("both".to_owned());
+        assert_eq!(said, [(6, both, Some(1), &first), (7, Some("3".to_owned()), None, &first)]);
+        assert_eq!(misses[1].gold, ["fs__read_file"]);
+    }
+
+    #[test]
+    fn a_right_tool_that_is_unknown_is_told_by_its_line_and_not_scored() {
+        let rows = [
+            r#"{"query": "a", "gold": ["mail__sned"]}"#,
+            r#"{"query": "b", "gold": ["xylophone", "mail:send"]}"#,
+            r#"{"query": "c", "gold": ["read_file"]}"#,
+        ];
+        let queries = (7..).zip(rows).map(|(line, row)| parse_query(row.as_bytes(), line).unwrap());
+        let (good, bad) = with_known_gold(&engine(), queries.collect());
+        let gold: Vec<_> = good.iter().map(|query| (query.line, query.gold.join(" "))).collect();
+        assert_eq!(gold, [(8, "mail:send".to_owned()), (9, "read_file".to_owned())]);
+        let said: Vec<_> = bad.iter().map(|row| (row.line, row.error.as_str())).collect();
+        let first =
+            "not in the catalog: `mail__sned`, did you mean `mail__send`?; the row is left out";
+        let second = "not in the catalog: 1 of 2 right tools, first `xylophone`; the row is scored by the others";
+        assert_eq!(said, [(7, first), (8, second)]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct EvalArgs {
     /// Compare keyword, semantic and hybrid
     #[arg(long, conflicts_with = "strategy")]
     pub all: bool,
+    /// List the prompts whose right tools are not all first; with --all, those of hybrid
+    #[arg(long, conflicts_with = "suite")]
+    pub misses: bool,
     #[command(flatten)]
     pub suite: SuiteArgs,
 }
@@ -68,10 +71,16 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE", required = true)]
     pub queries: Option<PathBuf>,
     /// Number of prompts to time one by one; the file is repeated or truncated to this number
-    #[arg(short = 'n', long, default_value = "200", value_name = "N")]
+    #[arg(
+        short = 'n',
+        long,
+        default_value = "200",
+        value_name = "N",
+        allow_negative_numbers = true
+    )]
     pub samples: NonZeroUsize,
     /// Maximum number of tools in an answer, or `auto`
-    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N", allow_negative_numbers = true)]
     pub limit: Limit,
 }
 

@@ -42,7 +42,7 @@ pub struct McpArgs {
     #[arg(long, value_name = "TEXT")]
     pub query: Option<String>,
     /// Maximum number of tools in an answer and with `--expose selected`
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<Limit>,
     /// Always list this tool directly; repeatable
     #[arg(long, value_name = "ID")]
@@ -121,7 +121,7 @@ pub struct ServeArgs {
     pub limits: LimitArgs,
     /// Maximum number of tools in an answer if the request does not say; `auto` for as many as the
     /// prompt needs
-    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N")]
+    #[arg(short, long, default_value_t = Limit::of(DEFAULT_LIMIT), value_name = "N", allow_negative_numbers = true)]
     pub limit: Limit,
     #[command(flatten)]
     pub catalog: CatalogArgs,

@@ -13,7 +13,7 @@ pub use self::check::DoctorArgs;
 use self::check::{Finding, Severity};
 use super::global::Global;
 use super::{exit, paths, render};
-use toolroute_run::pins::{Mode, Pins, pins_option};
+use toolroute_run::pins::{Mode, Pins, pins_option, shell_word};
 
 #[derive(Serialize)]
 struct DoctorReport {
@@ -89,8 +89,9 @@ fn pins(args: &DoctorArgs) -> Vec<Finding> {
         return vec![Finding::ok(CHECK, format!("{} definitions, none held back", listed.len()))];
     }
     let pins = pins_option(args.catalog.live.pinning.pins.as_deref());
+    let first = shell_word(held[0]);
     let cure = format!(
-        "`toolroute pins diff ID{pins}` shows what has changed, `toolroute pins approve ID{pins}` lets it in"
+        "`toolroute pins diff {first}{pins}` shows what has changed, `toolroute pins approve {first}{pins}` lets it in"
     );
     vec![Finding::warning(CHECK, format!("held back: {}", held.join(", ")), cure)]
 }

@@ -8,7 +8,7 @@ use super::check::{DoctorArgs, Finding};
 use crate::cli::{paths, servers};
 use toolroute_catalog::Tool;
 use toolroute_run::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
-use toolroute_run::pins::{Mode, Pins, pins_option};
+use toolroute_run::pins::{Mode, Pins, pins_option, shell_word};
 
 const CHECK: &str = "servers";
 
@@ -107,7 +107,8 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
                     CHECK,
                     format!("{found}, {held} of them held back by pins"),
                     format!(
-                        "`toolroute pins list --held{pins}` shows them, `toolroute pins approve{pins}` lets them in"
+                        "`toolroute pins list --held{pins}` shows them, `toolroute pins approve --server {}{pins}` lets them in",
+                        shell_word(name)
                     ),
                 ),
                 None => Finding::ok(CHECK, found),

@@ -27,26 +27,29 @@ use toolroute_rank::feedback::{
 };
 use toolroute_vectors::durable::{self, Readers};
 
+/// The option that names the log.
+const FLAG: &str = "--feedback";
+
 pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = paths::feedback(args.feedback.as_deref())?;
     match &args.command {
         FeedbackCommand::Add(args) => return add::run(args, &path, global),
-        FeedbackCommand::Stats { tool } => stats(&open(&path)?, tool.as_deref(), global)?,
-        FeedbackCommand::Recommend(args) => recommendations(&open(&path)?, args, global)?,
-        FeedbackCommand::Weights(args) => weights(&mut open(&path)?, args, global)?,
+        FeedbackCommand::Stats { tool } => stats(&open(&path, FLAG)?, tool.as_deref(), global)?,
+        FeedbackCommand::Recommend(args) => recommendations(&open(&path, FLAG)?, args, global)?,
+        FeedbackCommand::Weights(args) => weights(&mut open(&path, FLAG)?, args, global)?,
         FeedbackCommand::Export { output, overwrite } => {
-            export(&open(&path)?, (output.as_deref(), *overwrite), global)?;
+            export(&open(&path, FLAG)?, (output.as_deref(), *overwrite), global)?;
         }
-        FeedbackCommand::Forget(args) => forget(&mut open(&path)?, args, global)?,
+        FeedbackCommand::Forget(args) => forget(&mut open(&path, FLAG)?, args, global)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens an existing log. Reading must not create an empty one.
-pub fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
+/// Opens an existing log. Reading must not create an empty one. `flag` is how the command names it.
+pub fn open(path: &Path, flag: &str) -> anyhow::Result<ExecutionStore> {
     if !path.exists() {
         let said = format!(
-            "there is no log of executions at {}; `toolroute feedback add` makes one, --feedback names another",
+            "there is no log of executions at {}; `toolroute feedback add` makes one, `{flag} FILE` names another",
             path.display()
         );
         return Err(Failure { code: exit::IO, said }.into());
@@ -57,7 +60,7 @@ pub fn open(path: &Path) -> anyhow::Result<ExecutionStore> {
 /// Adds the observations of a log to the engine, if one is named. The log is not written to.
 pub fn observe(engine: &Engine, args: &HistoryArgs, global: &Global) -> anyhow::Result<()> {
     match &args.feedback {
-        Some(path) if path.exists() => engine.observe(Observations::load(&open(path)?)?),
+        Some(path) if path.exists() => engine.observe(Observations::load(&open(path, FLAG)?)?),
         Some(path) => {
             let said = format!("warning: there is no log of executions at {}", path.display());
             render::warn(global, &said);

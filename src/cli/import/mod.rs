@@ -62,8 +62,11 @@ pub fn run(args: &ImportArgs, global: &Global) -> anyhow::Result<ExitCode> {
         None => paths::servers()?,
     };
     if !args.undo {
-        let files = places(args)?;
+        let (files, looked_in) = places(args)?;
         merge::run(&files, args.allow_private, &mut report)?;
+        if report.imported.is_empty() {
+            report.looked_in = looked_in;
+        }
     }
     if let Some(client) = args.into {
         let is_empty = report.imported.is_empty() && !report.servers.is_file();
@@ -98,19 +101,23 @@ fn home(args: &ImportArgs) -> anyhow::Result<clients::Home> {
 }
 
 /// The files to read: those of the named programs, or else of every program, and the named files.
-fn places(args: &ImportArgs) -> anyhow::Result<Vec<Place>> {
+/// Also returns every path that was looked for.
+fn places(args: &ImportArgs) -> anyhow::Result<(Vec<Place>, Vec<PathBuf>)> {
     let named = if args.into.is_some() { &[][..] } else { &args.file };
     let every = args.from.is_empty() && named.is_empty();
     let clients = if every { clients::ALL.to_vec() } else { args.from.clone() };
-    let mut places = Vec::new();
+    let (mut places, mut looked_in) = (Vec::new(), Vec::new());
     if !clients.is_empty() {
         let home = home(args)?;
         places = clients.into_iter().flat_map(|client| home.places(client)).collect();
+        looked_in.extend(places.iter().map(|place| place.path.clone()));
         places.retain(|place| place.path.is_file());
         places.iter_mut().for_each(|place| place.was_named = !every);
     }
     places.extend(named.iter().map(|path| Place::of_file(path)));
-    Ok(places)
+    looked_in.extend(named.iter().cloned());
+    looked_in.dedup();
+    Ok((places, looked_in))
 }
 
 fn put(client: Client, args: &ImportArgs, report: &mut Report) -> anyhow::Result<()> {
@@ -175,7 +182,11 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
         }
         render::print(table)?;
     } else if !args.undo {
-        render::line("no server was found; name a file with --file")?;
+        let places = report.looked_in.iter().map(|path| format!("  {}", path.display()));
+        let places: Vec<String> = places.map(|place| render::plain(&place)).collect();
+        render::line("no server was found in:")?;
+        places.iter().try_for_each(|place| render::line(place))?;
+        render::line("name another file with --file")?;
     }
     report.notes.iter().for_each(|note| render::note(&render::plain(note)));
     for backup in &report.backups {

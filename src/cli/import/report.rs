@@ -12,6 +12,9 @@ pub struct Report {
     pub dry_run: bool,
     /// The files that were read.
     pub read: Vec<PathBuf>,
+    /// Where servers were looked for, if none was found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub looked_in: Vec<PathBuf>,
     pub servers: PathBuf,
     pub imported: Vec<Imported>,
     /// The servers in the files, with their names in our servers file.

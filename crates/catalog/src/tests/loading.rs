@@ -73,6 +73,31 @@ fn each_problem_says_what_came_and_how_to_cure_it() {
 }
 
 #[test]
+fn two_files_with_other_tools_of_the_same_ids_are_one_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = |name: &str, said: &str| {
+        let tools: Vec<_> = (0..25)
+            .map(|at| serde_json::json!({"server": "s", "name": format!("t{at}"), "description": said}))
+            .collect();
+        let path = folder.path().join(name);
+        fs::write(&path, serde_json::to_string_pretty(&tools).unwrap()).unwrap();
+        path
+    };
+    let files = [list("a.json", "Old."), list("b.json", "New."), list("c.json", "Old.")];
+    let loaded = Catalog::load(&files, &LoadOptions::default()).unwrap();
+    let [problem] = &loaded.problems[..] else { panic!("{:?}", loaded.problems) };
+    let said = problem.to_string();
+    for part in ["b.json: tool \"s__t0\"", "25 tools whose ids", "a.json were kept; name only one"]
+    {
+        assert!(said.contains(part), "{part:?} in {said}");
+    }
+    assert!(loaded.catalog.len() == 25 && loaded.catalog.iter().all(|t| t.description == "Old."));
+    let strict = LoadOptions { strict: true, ..LoadOptions::default() };
+    assert!(matches!(Catalog::load(&files, &strict), Err(Error::Strict { .. })));
+    assert!(Catalog::load(&[files[0].clone(), files[2].clone()], &strict).is_ok());
+}
+
+#[test]
 fn strict_mode_fails_with_all_problems() {
     let options = LoadOptions { strict: true, ..LoadOptions::default() };
     let error = Catalog::load(&[fixture("bad/rows.jsonl")], &options).unwrap_err();

@@ -1,5 +1,7 @@
+use serde_json::value::RawValue;
+
 use super::ids;
-use crate::{Catalog, Tool, ToolId};
+use crate::{Catalog, Schema, Tool, ToolId};
 
 fn catalog() -> Catalog {
     let mut odd = Tool::new(None, "get concert", "An id with all sorts of signs.");
@@ -96,6 +98,26 @@ fn of_two_tools_with_one_id_the_first_stays() {
     assert_eq!(loaded.catalog.iter().collect::<Vec<_>>(), [&first]);
     assert_eq!(loaded.problems.len(), 1, "identical tools are silently one");
     assert!(loaded.problems[0].is_error());
+}
+
+#[test]
+fn schemas_that_differ_in_white_space_and_order_alone_are_one_tool() {
+    let tool = |schema: &str| {
+        let schema = RawValue::from_string(schema.to_owned()).unwrap();
+        Tool { input_schema: Some(Schema::new(schema)), ..Tool::new(Some("s"), "t", "Text.") }
+    };
+    let schema = r#"{"type":"object","required":["a"]}"#;
+    let spaced = "{\n  \"required\": [\"a\"],\n  \"type\": \"object\"\n}";
+    let loaded = Catalog::from_tools(vec![tool(schema), tool(spaced)]);
+    assert_eq!((loaded.catalog.len(), loaded.problems.len()), (1, 0), "{:?}", loaded.problems);
+    let kept = loaded.catalog.iter().next().unwrap().input_schema.as_ref().unwrap();
+    assert_eq!(kept.as_str(), schema, "the first text stays, byte for byte");
+    let other = Catalog::from_tools(vec![tool(schema), tool(r#"{"type":"object"}"#)]);
+    assert_eq!(other.problems.len(), 1);
+    // What is too deep to parse is equal to itself alone.
+    let deep = |end: &str| format!("{}{end}{}", "[".repeat(200), "]".repeat(200));
+    assert_eq!(tool(&deep("1")), tool(&deep("1")));
+    assert_ne!(tool(&deep("1")), tool(&deep(" 1")));
 }
 
 #[test]

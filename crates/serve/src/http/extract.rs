@@ -134,10 +134,30 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Params<
     ) -> impl Future<Output = Result<Self, ApiError>> + Send {
         let read = Query::<T>::try_from_uri(&parts.uri);
         let read = read.map(|Query(read)| Self(read)).map_err(|rejection| {
-            ApiError::bad_request(format!("a parameter is not as expected: {rejection}"))
+            let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+            let pairs = pairs.map(|Query(pairs)| pairs).unwrap_or_default();
+            ApiError::bad_request(bad_parameter(&rejection.body_text(), &pairs))
         });
         std::future::ready(read)
     }
+}
+
+/// Says what a parameter must be, in place of what the parser says of its characters.
+fn bad_parameter(said: &str, pairs: &[(String, String)]) -> String {
+    const LONGEST: usize = 40;
+    let fault = said.strip_prefix("Failed to deserialize query string: ").unwrap_or(said);
+    let (name, reason) = fault.split_once(": ").unwrap_or_default();
+    let expected = if reason.contains("`true` or `false`") {
+        "true or false"
+    } else if ["digit", "integer", "number"].iter().any(|word| reason.contains(word)) {
+        "a whole number from 0 up"
+    } else {
+        return format!("a parameter is not as expected: {fault}");
+    };
+    let found = pairs.iter().find(|(named, _)| named == name);
+    let found: String =
+        found.map(|(_, value)| value.chars().take(LONGEST).collect()).unwrap_or_default();
+    format!("expected {expected} for the parameter `{name}`, found {found:?}")
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Part {

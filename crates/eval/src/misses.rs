@@ -1,0 +1,50 @@
+//! Prompts whose right tools are not all first in the answer.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::dataset::{Query, RowId};
+use super::measures::DEPTH;
+use super::score::{gold, ranked_always};
+use toolroute_catalog::Catalog;
+use toolroute_rank::engine::{Fit, Selection};
+
+/// A prompt that has a wrong tool before a right one, or whose answer has no tool.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Miss {
+    pub id: RowId,
+    /// The line number of the row, counted from 1.
+    pub line: usize,
+    pub query: String,
+    /// Ids of the right tools, as answers contain them.
+    pub gold: Vec<String>,
+    /// The rank of the best right tool, counted from 1; `None` if it is not among the first ten.
+    /// Tools that an answer holds back because none is sure to fit have ranks, too.
+    pub rank: Option<usize>,
+    /// The first tool.
+    pub first: Option<String>,
+    pub fit: Fit,
+}
+
+impl Miss {
+    /// Returns the miss, or `None` if the right tools are the first ones of the answer.
+    pub(super) fn of(catalog: &Catalog, query: &Query, selection: &Selection) -> Option<Self> {
+        let gold: BTreeSet<&str> = gold(catalog, query).into_iter().collect();
+        let ranked = ranked_always(selection);
+        let is_right = |id: &&str| gold.contains(id);
+        let leading = ranked.iter().take_while(|id| is_right(id)).count();
+        if !selection.abstained && leading >= gold.len().min(DEPTH) {
+            return None;
+        }
+        Some(Self {
+            id: query.id.clone(),
+            line: query.line,
+            query: query.query.clone(),
+            rank: ranked.iter().position(is_right).map(|at| at + 1),
+            first: ranked.first().map(|id| (*id).to_owned()),
+            gold: gold.into_iter().map(str::to_owned).collect(),
+            fit: selection.fit,
+        })
+    }
+}
