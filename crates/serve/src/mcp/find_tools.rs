@@ -203,6 +203,11 @@ impl GatewayState {
         let visible = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
         let meant = visible.filter(|tool| server.is_none() || tool.server.as_deref() == server);
         let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();
+        // A person or an agent named this server, so the reason matters more than the words.
+        if let Some(lost) = found.unavailable.iter().find(|lost| lost.is_lost && server.is_some()) {
+            let (server, because) = (lost.server.clone(), lost.because.clone());
+            return Some(Error::Unavailable { server, because }.to_string());
+        }
         let unread =
             "The prompt is in a language that the model here does not read. Ask again in English.";
         let is_unread = found.selection.degraded == Some(Degradation::UnreadLanguage);
