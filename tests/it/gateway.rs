@@ -196,6 +196,21 @@ fn one_dead_server_costs_its_own_tools_and_is_named() {
     assert!(both(&found), "{found}");
     assert_eq!(found["unavailable_servers"][0]["server"], "absent");
     assert_eq!(found["unavailable_servers"][1]["server"], "dead");
+    // An agent that was told needs no reminder, until it asks or finds nothing.
+    let again = client.find(json!({"query": SEARCH}));
+    assert!(has_notes(&again) && again.get("unavailable_servers").is_none(), "{again}");
+    let asked = client.find(json!({"query": SEARCH, "server": "dead"}));
+    assert_eq!(asked["unavailable_servers"][0]["server"], "dead", "{asked}");
+    let nothing = client.find(json!({"query": SEARCH, "min_score": 2}));
+    assert_eq!(nothing["unavailable_servers"], found["unavailable_servers"], "{nothing}");
+    // Another client was not told. What it may look for are the tools that are there.
+    let mut other = site.client(&[]);
+    other.begin();
+    let listed = other.ask("tools/list", json!({}));
+    let hint = listed["tools"][0]["description"].as_str().unwrap();
+    assert!(hint.contains("There are 7 tools: notes (") && !hint.contains("dead"), "{hint}");
+    let told = other.find_until(json!({"query": SEARCH}), both);
+    assert_eq!(told["unavailable_servers"], found["unavailable_servers"], "{told}");
     let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
     assert_eq!(text(&client.call("call_tool", called)), "found: milk");
 }

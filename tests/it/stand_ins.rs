@@ -41,8 +41,9 @@ pub fn gateway(sandbox: &Sandbox, args: &[&str], tools: usize) -> Client {
     client.begin();
     let all = json!({"query": "anything at all", "limit": 50, "min_score": -1});
     client.find_until(all, |found| {
-        let unlisted = found["unavailable_servers"].as_array().map_or(0, Vec::len);
-        unlisted == 0 && (tools == 0 || !found["tools"].is_null())
+        let is_starting =
+            found["note"].as_str().is_some_and(|note| note.contains("still starting"));
+        !is_starting && (tools == 0 || !found["tools"].is_null())
     });
     client
 }
