@@ -37,6 +37,9 @@ pub enum Change {
     Default { name: String, value: String },
     /// A null was left out because the argument is optional.
     Dropped { name: String },
+    /// Nothing was changed: the tool has no such parameter, but one whose name is similar. The
+    /// argument was sent as it is, because many tools accept more than their schema lists.
+    Unknown { name: String, tool: String, meant: String },
 }
 
 impl std::fmt::Display for Change {
@@ -46,6 +49,9 @@ impl std::fmt::Display for Change {
             Self::Converted { at, from, to } => write!(f, "`{at}`: {from} became {to}"),
             Self::Default { name, value } => write!(f, "`{name}` is {value} by default"),
             Self::Dropped { name } => write!(f, "`{name}` was null and is left out"),
+            Self::Unknown { name, tool, meant } => {
+                write!(f, "`{name}` is no parameter of {tool}; did you mean `{meant}`?")
+            }
         }
     }
 }
@@ -133,6 +139,9 @@ impl Parameters {
         let root = compiled.value.as_ref();
         let mut prepared = Prepared::default();
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
+        for (name, meant) in names::misspelt(&prepared.arguments, root) {
+            prepared.changes.push(Change::Unknown { name, tool: tool.name.clone(), meant });
+        }
         drop_nulls(&mut prepared, root);
         let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
         add_defaults(&mut prepared, root);
