@@ -256,6 +256,7 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
         kept: kept(),
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
+        failure_log: Some(log_path()),
         ..ExecutorOptions::default()
     })
 }
