@@ -22,7 +22,7 @@ pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
-use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
+use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool, ToolId};
 
 /// A change that was made to the arguments before they were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -65,6 +65,9 @@ pub struct Missing {
     /// The type that the schema declares.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Value>,
+    /// Tools that give such ids, the most likely first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<ToolId>,
 }
 
 /// What the caller must supply before the tool can be called.
@@ -85,7 +88,13 @@ impl std::fmt::Display for Clarification {
             let about = missing.description.as_deref().unwrap_or_default().trim();
             let about: String = about.chars().take(160).collect();
             let about = if about.is_empty() { about } else { format!(" ({about})") };
-            said.push(format!("`{}`{about} is needed", missing.name));
+            let from: Vec<&str> = missing.from.iter().map(ToolId::as_str).collect();
+            let from = match from[..] {
+                [] => String::new(),
+                [one] => format!("; {one} gives it"),
+                _ => format!("; {} give it", from.join(" or ")),
+            };
+            said.push(format!("`{}`{about} is needed{from}", missing.name));
         }
         said.extend(self.unfit.iter().cloned());
         f.write_str(&said.join("; "))?;
@@ -305,6 +314,7 @@ fn missing(arguments: &Arguments, root: &Value, hints: &ParameterHints) -> Vec<M
             name: name.to_owned(),
             description: schema["description"].as_str().map(str::to_owned),
             kind: schema.get("enum").or_else(|| schema.get("type")).cloned(),
+            from: Vec::new(),
         }
     });
     missing.collect()
