@@ -180,6 +180,19 @@ fn answers_keep_their_parts_and_their_structure() {
 }
 
 #[test]
+fn a_request_before_the_handshake_is_told_of_it() {
+    let python = python();
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    let number = client.send("tools/list", json!({}));
+    let refused = client.answer_to(number);
+    let said = refused["error"]["message"].as_str().unwrap();
+    assert!(said.contains("has to send initialize first"), "{refused}");
+    client.begin();
+    assert!(client.ask("tools/list", json!({}))["tools"].is_array());
+}
+
+#[test]
 fn one_dead_server_costs_its_own_tools_and_is_named() {
     let python = python();
     let dead = json!({"dead": {"command": python, "args": [repo("tests/servers/faulty.py"), "x", "--mode", "dies"]},
