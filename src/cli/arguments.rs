@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::{Global, SourceArgs};
 use super::exit::{self, Failure};
 use super::render;
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
 use toolroute_session::Session;
 
@@ -51,7 +51,7 @@ fn result(path: &Path) -> anyhow::Result<Value> {
 
 /// Shows where the arguments come from. Used for dry runs and for missing arguments.
 pub fn show(
-    tool: &Tool,
+    (tool, catalog): (&Tool, &Catalog),
     prepared: &PreparedArguments,
     args: &SourceArgs,
     global: &Global,
@@ -63,7 +63,8 @@ pub fn show(
         let said = format!("not used: {} ({})", unused.text, unused.kind);
         render::warn(global, &render::plain(&said));
     }
-    if let Some(report) = prepared.clarify(tool) {
+    if let Some(mut report) = prepared.clarify(tool) {
+        report.name_suppliers(&catalog.needs(tool));
         match global.json {
             true => render::json(&WithArguments { report: &report, arguments: prepared })?,
             false => {

@@ -86,7 +86,7 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let kept = KeptSession::open(&args.execution.session, global)?;
     let prepared = prepared(args, &tool, (&given, &kept.session))?;
     if let Some(prepared) = &prepared
-        && let Some(end) = arguments::show(&tool, prepared, &args.sources, global)?
+        && let Some(end) = arguments::show((&tool, &catalog), prepared, &args.sources, global)?
     {
         return Ok(end);
     }
@@ -221,6 +221,9 @@ impl Caller<'_> {
             on_event: &|event| render::warn(self.global, &describe_event(&event)),
         };
         let mut report = self.executor.call(&request).await;
+        if let (true, Some(candidate)) = (report.is_question(), candidates.first()) {
+            report.name_suppliers(&self.engine.catalog().needs(&candidate.tool));
+        }
         if let (true, Some(candidate)) = (report.is_out_of_reach(), candidates.first()) {
             report.name_nearest(nearest(self.engine, &candidate.tool.id));
         }
@@ -256,6 +259,7 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
         kept: kept(),
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
+        failure_log: Some(log_path()),
         ..ExecutorOptions::default()
     })
 }

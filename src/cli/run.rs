@@ -76,7 +76,9 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let prepared =
         arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
-    if let Some(end) = arguments::show(&first.tool, &prepared, &args.sources, global)? {
+    if let Some(end) =
+        arguments::show((&first.tool, &engine.catalog()), &prepared, &args.sources, global)?
+    {
         return Ok(end);
     }
     let candidates = call::chain(&args.execution, &engine, &first.tool)?;

@@ -180,6 +180,19 @@ fn answers_keep_their_parts_and_their_structure() {
 }
 
 #[test]
+fn a_request_before_the_handshake_is_told_of_it() {
+    let python = python();
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    let number = client.send("tools/list", json!({}));
+    let refused = client.answer_to(number);
+    let said = refused["error"]["message"].as_str().unwrap();
+    assert!(said.contains("has to send initialize first"), "{refused}");
+    client.begin();
+    assert!(client.ask("tools/list", json!({}))["tools"].is_array());
+}
+
+#[test]
 fn one_dead_server_costs_its_own_tools_and_is_named() {
     let python = python();
     let dead = json!({"dead": {"command": python, "args": [repo("tests/servers/faulty.py"), "x", "--mode", "dies"]},
@@ -196,6 +209,21 @@ fn one_dead_server_costs_its_own_tools_and_is_named() {
     assert!(both(&found), "{found}");
     assert_eq!(found["unavailable_servers"][0]["server"], "absent");
     assert_eq!(found["unavailable_servers"][1]["server"], "dead");
+    // An agent that was told needs no reminder, until it asks or finds nothing.
+    let again = client.find(json!({"query": SEARCH}));
+    assert!(has_notes(&again) && again.get("unavailable_servers").is_none(), "{again}");
+    let asked = client.find(json!({"query": SEARCH, "server": "dead"}));
+    assert_eq!(asked["unavailable_servers"][0]["server"], "dead", "{asked}");
+    let nothing = client.find(json!({"query": SEARCH, "min_score": 2}));
+    assert_eq!(nothing["unavailable_servers"], found["unavailable_servers"], "{nothing}");
+    // Another client was not told. What it may look for are the tools that are there.
+    let mut other = site.client(&[]);
+    other.begin();
+    let listed = other.ask("tools/list", json!({}));
+    let hint = listed["tools"][0]["description"].as_str().unwrap();
+    assert!(hint.contains("There are 7 tools: notes (") && !hint.contains("dead"), "{hint}");
+    let told = other.find_until(json!({"query": SEARCH}), both);
+    assert_eq!(told["unavailable_servers"], found["unavailable_servers"], "{told}");
     let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
     assert_eq!(text(&client.call("call_tool", called)), "found: milk");
 }

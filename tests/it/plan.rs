@@ -50,6 +50,21 @@ fn states(report: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn a_plan_and_a_run_search_for_the_same_words() {
+    let schema = json!({"type": "object", "required": ["query"], "properties": {"query": {"type": "string"}}});
+    let books = json!([{"name": "search_books", "description": "Searches the books of a library",
+        "inputSchema": schema, "annotations": {"readOnlyHint": true}, "does": {"answer": "found {query}"}}]);
+    let sandbox = scripted(&[("library", books)]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let common = ["search books about dune", "--servers", &servers, "--model", "static"];
+    let run = sandbox.json(&[&["run"][..], &common].concat());
+    let plan = sandbox.json(&[&["run", "--plan"][..], &common].concat());
+    assert_eq!(run["arguments"], plan["steps"][0]["arguments"], "{plan:#}");
+    assert_eq!(run["arguments"]["arguments"], json!({"query": "dune"}));
+    assert_eq!(run["arguments"]["sources"][0]["text"], "dune", "{run:#}");
+}
+
+#[test]
 fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
     let sandbox = house();
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();

@@ -41,8 +41,9 @@ pub fn gateway(sandbox: &Sandbox, args: &[&str], tools: usize) -> Client {
     client.begin();
     let all = json!({"query": "anything at all", "limit": 50, "min_score": -1});
     client.find_until(all, |found| {
-        let unlisted = found["unavailable_servers"].as_array().map_or(0, Vec::len);
-        unlisted == 0 && (tools == 0 || !found["tools"].is_null())
+        let is_starting =
+            found["note"].as_str().is_some_and(|note| note.contains("still starting"));
+        !is_starting && (tools == 0 || !found["tools"].is_null())
     });
     client
 }
@@ -183,4 +184,39 @@ fn a_chain_goes_on_after_a_write_only_where_a_fallback_is_declared_safe() {
     assert_eq!(report["tool"], "third__log_report", "{report}");
     assert!(!told.contains("no fallback is tried"), "{told}");
     assert_eq!(journal(&sandbox, "second"), [] as [&str; 0]);
+}
+
+#[test]
+fn who_has_to_give_an_id_is_told_where_it_comes_from() {
+    let takes = |required: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            required.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+        json!({"type": "object", "required": required, "properties": properties})
+    };
+    let sandbox = scripted(&[(
+        "library",
+        json!([
+            {"name": "find_member", "description": "Finds a member of the library by name",
+             "inputSchema": takes(&["name"]), "annotations": {"readOnlyHint": true}, "does": {"answer": "M-1"}},
+            {"name": "send_notice", "description": "Sends a notice to a member",
+             "inputSchema": takes(&["member_id", "text"]), "does": {"answer": "sent"}},
+        ]),
+    )]);
+    let told = "`member_id` is needed; library__find_member gives it";
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let common = ["--servers", &servers, "--model", "static"];
+    let given = ["call", "library:send_notice", "--args", r#"{"text": "hi"}"#];
+    let run = ["run", "send a notice saying: hi"];
+    let plan = ["run", "--plan", "send a notice saying: hi"];
+    for typed in [&given[..], &run, &plan] {
+        let output = sandbox.command().args(typed).args(common).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.contains(told), "{typed:?}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{typed:?}: {said}");
+    }
+    let mut client = gateway(&sandbox, &[], 2);
+    let arguments = json!({"tool_name": "library__send_notice", "arguments": {"text": "hi"}});
+    let asked = client.call("call_tool", arguments);
+    assert!(text(&asked).contains(told), "{asked}");
 }

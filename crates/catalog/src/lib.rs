@@ -70,6 +70,7 @@ pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use plural::singular;
 pub use problem::{Problem, Severity};
 pub use routing::{IntentSignal, ParameterHints, Routing, everyday_prompts};
+pub use row::near_word;
 pub use sanitize::visible;
 pub use sparse::Sparse;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};

@@ -308,7 +308,7 @@ fn word_or_kind(raw: &RawValue) -> Option<String> {
 }
 
 /// Returns the known word that is closest to another one; `None` if none is close.
-pub(super) fn near_word<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
+pub fn near_word<'w>(word: &str, words: &[&'w str]) -> Option<&'w str> {
     const CLOSE: f64 = 0.6;
     let word = word.to_lowercase();
     words

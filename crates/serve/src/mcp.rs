@@ -21,6 +21,7 @@ mod notifications;
 mod prompts;
 mod resources;
 mod sessions;
+mod stdio;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,7 @@ use rmcp::model::{
     UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 use toolroute_session::Session;
 
@@ -137,7 +139,8 @@ impl Gateway {
     /// # Errors
     /// [`Error::NoSession`] if the client does not initialize a session.
     pub async fn serve_stdio(self, end: impl Future<Output = ()>) -> Result<(), Error> {
-        let serving = self.serve(rmcp::transport::io::stdio_pipes());
+        let (input, output) = rmcp::transport::io::stdio_pipes();
+        let serving = self.serve(stdio::Advising(AsyncRwTransport::new(input, output)));
         tokio::pin!(end);
         let running = tokio::select! {
             begun = serving => match begun {

@@ -60,6 +60,8 @@ const MOST_CHARS: usize = 16_384;
 pub struct Session {
     name: Option<String>,
     memory: Mutex<Memory>,
+    /// What the client was told last of the servers that it cannot reach.
+    told: Mutex<String>,
     #[cfg(feature = "execution")]
     guard: LoopGuard,
 }
@@ -121,6 +123,17 @@ impl Session {
     /// Returns the latest prompts, oldest first.
     pub fn prompts(&self) -> Vec<String> {
         self.memory().offers.iter().map(|offer| offer.prompt.clone()).collect()
+    }
+
+    /// Records what the client is told of the servers that it cannot reach, and returns whether it
+    /// is other than what it was told before. At first it was told of none.
+    pub fn is_news(&self, said: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = *told != said;
+        if is_news {
+            said.clone_into(&mut told);
+        }
+        is_news
     }
 
     /// Returns the tool that answered last.
@@ -220,6 +233,7 @@ impl Session {
         Self {
             name: Some(name.into()),
             memory: Mutex::new(record.memory),
+            told: Mutex::default(),
             #[cfg(feature = "execution")]
             guard: LoopGuard::restore(CallLimits::default(), record.calls),
         }

@@ -168,7 +168,8 @@ impl<'a> Plan<'a> {
         let arguments = prepared.arguments.clone();
         let asked = prepared.clarify(&tool);
         step.arguments = Some(prepared);
-        if let Some(report) = asked {
+        if let Some(mut report) = asked {
+            report.name_suppliers(&first.needs);
             step.state = StepState::Clarify;
             step.report = Some(report);
             self.stop();

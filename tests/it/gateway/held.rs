@@ -138,7 +138,8 @@ fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
 #[test]
 fn a_tool_that_is_not_there_is_told_with_the_reason() {
     let python = python();
-    let site = Site::new(&python, json!({"dead": {"command": "/no/such/program"}}));
+    let off = json!({"command": "/no/such/program", "disabled": true});
+    let site = Site::new(&python, json!({"dead": {"command": "/no/such/program"}, "off": off}));
     let mut client = site.client(&["--pin-mode", "strict"]);
     client.begin();
     let mut said = |tool: &str| {
@@ -160,4 +161,11 @@ fn a_tool_that_is_not_there_is_told_with_the_reason() {
         "{dead}"
     );
     assert!(said("none__such").contains("no tool `none__such` here"));
+    for (server, because) in [("dead", "program not found: /no/such/program"), ("off", "disabled")]
+    {
+        let found = client.find(json!({"query": "anything", "server": server}));
+        let note = format!("the server `{server}` is not available: {because}");
+        assert_eq!(found["note"], note, "{found}");
+        assert_eq!(found["unavailable_servers"][0]["server"], server);
+    }
 }

@@ -79,7 +79,7 @@ fn changes_of_lists_are_told_together_while_servers_start() {
     let site = Site::new(&python, more);
     let mut client = site.client(&[]);
     client.begin();
-    let all = |found: &Value| found.get("unavailable_servers").is_none();
+    let all = |found: &Value| found.get("note").is_none();
     let found = client.find_until(json!({"query": SEARCH}), all);
     assert!(all(&found), "{found}");
     client.hear("notifications/prompts/list_changed");

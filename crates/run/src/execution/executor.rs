@@ -7,6 +7,7 @@ mod run;
 mod tests;
 mod tool_error;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
@@ -62,6 +63,8 @@ pub struct ExecutorOptions {
     pub redactor: Redactor,
     /// Receives failures in addition to the log of this process.
     pub on_failure: Option<OnFailure>,
+    /// The file in which `on_failure` keeps them, for messages that name it.
+    pub failure_log: Option<PathBuf>,
 }
 
 impl Default for ExecutorOptions {
@@ -75,6 +78,7 @@ impl Default for ExecutorOptions {
             kept: Arc::new(AnswerStore::in_memory(KEPT_BYTES)),
             redactor: Redactor::default(),
             on_failure: None,
+            failure_log: None,
         }
     }
 }

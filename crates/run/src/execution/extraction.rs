@@ -173,7 +173,7 @@ impl Prompt<'_> {
         }
         plan.decide();
         plan.give_referred(self.sources, &earlier);
-        plan.give_words();
+        plan.give_words(&query_text::objects(self.tool));
         self.result(plan)
     }
 

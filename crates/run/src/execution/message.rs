@@ -3,10 +3,12 @@
 //! It contains no text from a server except tool names: an error may quote paths, keys and code, or
 //! try to mislead the model that reads it.
 
+use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::RegexSet;
+use serde_json::json;
 
 use super::invoker::FaultKind;
 use super::loop_guard::Exceeded;
@@ -44,30 +46,45 @@ pub(super) fn confirmation(tool: &Tool) -> String {
 }
 
 /// A message about the attempts and about what to do next.
-pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt]) -> String {
+pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt], log: Option<&Path>) -> String {
+    let tool_of = |attempt: &Attempt| tools.iter().find(|tool| tool.id == attempt.tool);
     let name = |attempt: &Attempt| {
-        let tool = tools.iter().find(|tool| tool.id == attempt.tool);
+        let tool = tool_of(attempt);
         tool.map_or_else(|| attempt.tool.to_string(), |tool| display_name(tool))
     };
     let tried: Vec<String> = attempts
         .iter()
         .map(|attempt| format!("{} {}", name(attempt), what(&attempt.ending)))
         .collect();
-    let mut advice: Vec<&str> = Vec::new();
+    let mut advice: Vec<String> = Vec::new();
     for attempt in attempts {
-        let said = advise(&attempt.ending);
+        let entry = match &attempt.ending {
+            Ending::Skipped { because: Skip::NoServer } => tool_of(attempt).and_then(|t| entry(t)),
+            _ => None,
+        };
+        let said = advise(&attempt.ending).to_owned() + &entry.unwrap_or_default();
         if !said.is_empty() && !advice.contains(&said) {
             advice.push(said);
         }
     }
     let ids: Vec<&str> = attempts.iter().flat_map(|a| &a.error_ids).map(String::as_str).collect();
+    let log = log.map_or_else(|| "the log".to_owned(), |path| path.display().to_string());
     let log = match ids[..] {
         [] => String::new(),
-        _ => format!(" Details are in the log under {}.", ids.join(", ")),
+        _ => format!(" Details are in {log} under {}.", ids.join(", ")),
     };
     let advice = advice.join(". ");
     let advice = if advice.is_empty() { advice } else { format!(" {advice}.") };
     format!("No answer: {}.{advice}{log}", tried.join("; "))
+}
+
+/// The entry of the servers file with which an API's operation can be called. Its address is that of
+/// the description if it has a whole one.
+fn entry(tool: &Tool) -> Option<String> {
+    let (operation, server) = (tool.operation.as_ref()?, tool.server.as_ref()?);
+    let is_whole = |url: &&str| url.starts_with("https://") || url.starts_with("http://");
+    let url = operation.server.as_deref().filter(is_whole).unwrap_or("https://ADDRESS");
+    Some(format!(": {}: {}", json!(server), json!({"type": "openapi", "url": url})))
 }
 
 fn what(ending: &Ending) -> String {
@@ -158,7 +175,27 @@ fn advise(ending: &Ending) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Operation;
+
     use super::*;
+
+    #[test]
+    fn an_operation_without_a_server_is_given_the_entry_to_write() {
+        let mut tool = Tool::new(Some("fleet-api"), "listTrips", "Lists trips");
+        assert_eq!(entry(&tool), None);
+        let mut operation =
+            json!({"method": "GET", "path": "/trips", "server": "https://api.example.org/v1"});
+        for (server, url) in [
+            ("https://api.example.org/v1", "https://api.example.org/v1"),
+            ("/v1", "https://ADDRESS"),
+        ] {
+            operation["server"] = json!(server);
+            tool.operation =
+                Some(Box::new(serde_json::from_value::<Operation>(operation.clone()).unwrap()));
+            let expected = format!(": \"fleet-api\": {{\"type\":\"openapi\",\"url\":\"{url}\"}}");
+            assert_eq!(entry(&tool).unwrap(), expected);
+        }
+    }
 
     #[test]
     fn a_tools_words_are_understood_and_not_repeated() {

@@ -22,7 +22,7 @@ pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 
 use super::invoker::Arguments;
-use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool};
+use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool, ToolId};
 
 /// A change that was made to the arguments before they were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,6 +37,9 @@ pub enum Change {
     Default { name: String, value: String },
     /// A null was left out because the argument is optional.
     Dropped { name: String },
+    /// Nothing was changed: the tool has no such parameter, but one whose name is similar. The
+    /// argument was sent as it is, because many tools accept more than their schema lists.
+    Unknown { name: String, tool: String, meant: String },
 }
 
 impl std::fmt::Display for Change {
@@ -46,6 +49,9 @@ impl std::fmt::Display for Change {
             Self::Converted { at, from, to } => write!(f, "`{at}`: {from} became {to}"),
             Self::Default { name, value } => write!(f, "`{name}` is {value} by default"),
             Self::Dropped { name } => write!(f, "`{name}` was null and is left out"),
+            Self::Unknown { name, tool, meant } => {
+                write!(f, "`{name}` is no parameter of {tool}; did you mean `{meant}`?")
+            }
         }
     }
 }
@@ -59,6 +65,9 @@ pub struct Missing {
     /// The type that the schema declares.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Value>,
+    /// Tools that give such ids, the most likely first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub from: Vec<ToolId>,
 }
 
 /// What the caller must supply before the tool can be called.
@@ -79,7 +88,13 @@ impl std::fmt::Display for Clarification {
             let about = missing.description.as_deref().unwrap_or_default().trim();
             let about: String = about.chars().take(160).collect();
             let about = if about.is_empty() { about } else { format!(" ({about})") };
-            said.push(format!("`{}`{about} is needed", missing.name));
+            let from: Vec<&str> = missing.from.iter().map(ToolId::as_str).collect();
+            let from = match from[..] {
+                [] => String::new(),
+                [one] => format!("; {one} gives it"),
+                _ => format!("; {} give it", from.join(" or ")),
+            };
+            said.push(format!("`{}`{about} is needed{from}", missing.name));
         }
         said.extend(self.unfit.iter().cloned());
         f.write_str(&said.join("; "))?;
@@ -133,6 +148,9 @@ impl Parameters {
         let root = compiled.value.as_ref();
         let mut prepared = Prepared::default();
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
+        for (name, meant) in names::misspelt(&prepared.arguments, root) {
+            prepared.changes.push(Change::Unknown { name, tool: tool.name.clone(), meant });
+        }
         drop_nulls(&mut prepared, root);
         let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
         add_defaults(&mut prepared, root);
@@ -296,6 +314,7 @@ fn missing(arguments: &Arguments, root: &Value, hints: &ParameterHints) -> Vec<M
             name: name.to_owned(),
             description: schema["description"].as_str().map(str::to_owned),
             kind: schema.get("enum").or_else(|| schema.get("type")).cloned(),
+            from: Vec::new(),
         }
     });
     missing.collect()

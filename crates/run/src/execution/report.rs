@@ -8,7 +8,7 @@ use super::loop_guard::Exceeded;
 use super::output::{Estimate, Truncation};
 use super::params::{Change, Clarification};
 use super::permission::Verdict;
-use toolroute_catalog::ToolId;
+use toolroute_catalog::{Need, ToolId};
 
 /// Everything about one request.
 #[derive(Clone, Debug, Serialize)]
@@ -41,6 +41,23 @@ impl Report {
             _ => false,
         };
         matches!(self.outcome, Outcome::Failed { .. }) && self.attempts.iter().any(is_out_of_reach)
+    }
+
+    /// Adds the tools that give the ids that are missing. The message names them too.
+    pub fn name_suppliers(&mut self, needs: &[Need]) {
+        let Outcome::Clarify { clarification, message, .. } = &mut self.outcome else { return };
+        let before = clarification.to_string();
+        for missing in &mut clarification.missing {
+            if let Some(need) = needs.iter().find(|need| need.parameter == missing.name) {
+                missing.from.clone_from(&need.from);
+            }
+        }
+        *message = message.replace(&before, &clarification.to_string());
+    }
+
+    /// Whether the caller must supply something first.
+    pub fn is_question(&self) -> bool {
+        matches!(self.outcome, Outcome::Clarify { .. })
     }
 
     /// Adds tools that the caller may call instead. They are also named in the message.

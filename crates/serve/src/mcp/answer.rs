@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use toolroute_catalog::Tool;
-use toolroute_run::execution::{Answer, Attempt, Ending, Outcome, Report};
+use toolroute_run::execution::{Answer, Attempt, Change, Ending, Outcome, Report};
 
 /// How to handle structured content that is too long for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,9 @@ fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult 
     if !answer.changes.is_empty() {
         let changes: Vec<String> = answer.changes.iter().map(ToString::to_string).collect();
         meta.0.insert("toolroute/changes".to_owned(), json!(changes));
+        // An agent does not see `_meta`, and only it can say what it meant.
+        let unknown = answer.changes.iter().filter(|c| matches!(c, Change::Unknown { .. }));
+        content.extend(unknown.map(|change| ContentBlock::text(format!("[{change}]"))));
     }
     let whole = answer.truncation.as_ref().and_then(|truncation| truncation.whole_data.as_ref());
     let structured = match (whole, too_long) {

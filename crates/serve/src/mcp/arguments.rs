@@ -1,6 +1,7 @@
 //! Reads the arguments of the gateway's tools, even if an agent does not follow the schema exactly.
 
 use serde_json::Value;
+use toolroute_catalog::near_word;
 use toolroute_rank::engine::{Context, SelectRequest};
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
@@ -14,6 +15,23 @@ const NAMES: [&str; 4] = ["tool_name", "name", "tool", "id"];
 
 /// Members that may hold a tool's arguments.
 const GIVEN: [&str; 4] = ["arguments", "parameters", "args", "input"];
+
+/// The arguments of `find_tools`, then the other names that they may have.
+const OF_FIND: [&str; 13] = [
+    "query",
+    "limit",
+    "server",
+    "min_score",
+    "context",
+    "budget_tokens",
+    "detail",
+    "q",
+    "prompt",
+    "top_k",
+    "k",
+    "similarity_threshold",
+    "max_tokens",
+];
 
 /// How much an answer says about each tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +65,7 @@ pub struct ToolCall {
 /// # Errors
 /// A message from which the agent can correct its call.
 pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
+    only_known(given)?;
     let query = text(given, &["query", "q", "prompt"]);
     let query = query.filter(|query| !says_nothing(query));
     let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
@@ -81,6 +100,20 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, S
     let min_score = min_score.map(|least| least as f32);
     let find = FindRequest { request, profile, server, min_score, ..FindRequest::default() };
     Ok(FindToolsCall { find, detail, budget_tokens: budget })
+}
+
+/// Refuses arguments that `find_tools` does not have: one that is ignored may be what the agent
+/// counts on.
+fn only_known(given: &Arguments) -> Result<(), String> {
+    let unknown =
+        |(name, value): &(&String, &Value)| !value.is_null() && !OF_FIND.contains(&name.as_str());
+    let Some((name, _)) = given.iter().find(unknown) else { return Ok(()) };
+    let cure = match near_word(name, &OF_FIND) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("expected one of {}", OF_FIND[..7].join(", ")),
+    };
+    let name: String = name.chars().take(40).collect();
+    Err(format!("find_tools has no argument `{name}`; {cure}"))
 }
 
 /// The context of the query: an object, or its JSON as text.
@@ -263,6 +296,11 @@ mod tests {
             find(&members(json!({"query": "x", "limit": 900})), None).unwrap().find.request.limit,
             Some(50)
         );
+        let misspelt = json!({"query": "x", "contexts": {}});
+        let said = find(&members(misspelt), None).unwrap_err();
+        assert_eq!(said, "find_tools has no argument `contexts`; did you mean `context`?");
+        let said = find(&members(json!({"query": "x", "zzz": 1})), None).unwrap_err();
+        assert!(said.contains("expected one of query, limit, server"), "{said}");
         for said in [json!({}), json!({"query": " "}), json!({"query": "x", "detail": "some"})] {
             assert!(find(&members(said.clone()), None).is_err(), "{said}");
         }

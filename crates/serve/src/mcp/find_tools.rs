@@ -10,6 +10,7 @@ use toolroute_rank::engine::{
     Degradation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
 };
 use toolroute_run::execution::tokens_of;
+use toolroute_session::Session;
 
 use super::arguments::{Detail, FindToolsCall};
 use super::definition::{Definition, parameters};
@@ -48,8 +49,9 @@ struct Answer<'a> {
     left_out: &'a [Omission],
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    unavailable_servers: &'a [UnavailableServer],
+    /// Absent if the session was told it before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unavailable_servers: Option<&'a [UnavailableServer]>,
     /// Tools that would be in `tools` if the user had approved them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     held_back: Vec<HeldEntry<'a>>,
@@ -130,11 +132,13 @@ impl Gateway {
     /// done on the runtime's blocking pool.
     pub(super) async fn find_tools(&self, call: FindToolsCall) -> Result<CallToolResult, Error> {
         let FindToolsCall { find, detail, budget_tokens } = call;
-        let server = find.server.clone();
+        let (server, session) = (find.server.clone(), Arc::clone(&find.session));
         let found = self.shared.service.find(find).await?;
         let shared = Arc::clone(&self.shared);
         off_thread(move || {
-            let answer = shared.find_answer(&found, detail, server.as_deref());
+            let mut answer = shared.find_answer(&found, detail, server.as_deref());
+            let is_told = tells_servers(&found, server.as_deref(), &session);
+            answer.unavailable_servers = answer.unavailable_servers.filter(|_| is_told);
             shared.write_answer(answer, detail, budget_tokens)
         })
         .await?
@@ -160,7 +164,7 @@ impl GatewayState {
             read_as: found.selection.read_as.as_deref(),
             left_out: &found.selection.left_out,
             note: starting(found).or_else(|| self.note(found, server)),
-            unavailable_servers: &found.unavailable,
+            unavailable_servers: Some(&found.unavailable),
             held_back: held(&found.selection.held_back),
             token_metrics: None,
         }
@@ -203,6 +207,11 @@ impl GatewayState {
         let visible = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
         let meant = visible.filter(|tool| server.is_none() || tool.server.as_deref() == server);
         let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();
+        // A person or an agent named this server, so the reason matters more than the words.
+        if let Some(lost) = found.unavailable.iter().find(|lost| lost.is_lost && server.is_some()) {
+            let (server, because) = (lost.server.clone(), lost.because.clone());
+            return Some(Error::Unavailable { server, because }.to_string());
+        }
         let unread =
             "The prompt is in a language that the model here does not read. Ask again in English.";
         let is_unread = found.selection.degraded == Some(Degradation::UnreadLanguage);
@@ -244,6 +253,19 @@ impl GatewayState {
     }
 }
 
+/// Whether an answer lists the unavailable servers. An agent keeps what it was told in its context, so
+/// the session is told the list once and again when it changes, then also when it became empty.
+/// Who names a server, or finds nothing, has to know it anyway.
+fn tells_servers(found: &FindResult, server: Option<&str>, session: &Session) -> bool {
+    let is_some = !found.unavailable.is_empty();
+    if server.is_some() {
+        return is_some;
+    }
+    let said = if is_some { to_json(&found.unavailable) } else { String::new() };
+    let is_news = session.is_news(&said);
+    is_news || (is_some && found.selection.tools.is_empty())
+}
+
 /// The note if tools may be missing because their servers are starting.
 fn starting(found: &FindResult) -> Option<String> {
     let starting = found.unavailable.iter().filter(|server| server.is_starting);
@@ -256,8 +278,8 @@ fn starting(found: &FindResult) -> Option<String> {
     Some(format!("{still} tools are not in this answer. Ask again in a few seconds."))
 }
 
-fn to_json(answer: &Answer<'_>) -> String {
-    serde_json::to_string(answer).expect("an answer has string keys only. This is a bug.")
+fn to_json(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).expect("an answer has string keys only. This is a bug.")
 }
 
 fn metrics(baseline: usize, returned: usize) -> TokenMetrics {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toolroute_catalog::{Tool, split_identifier};
 
-use crate::{Error, ServerState, Service, Status};
+use crate::{Error, ServerState, Service};
 
 /// The most characters of a hint: about 150 tokens, which every request costs.
 const MOST_CHARS: usize = 600;
@@ -20,26 +20,24 @@ const EMPTY_WORDS: [&str; 28] = [
 ];
 
 /// The hint for clients of a profile: the number of tools, the names of the servers, and some
-/// subjects of each. Equal catalogs give equal hints.
+/// subjects of each. Servers without tools are left out; before any tool is known, those that may
+/// still list some are named. Equal catalogs give equal hints.
 ///
 /// # Errors
 /// [`Error::UnknownProfile`].
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
-    let visible = service.visible_servers(profile)?.into_iter();
-    // Servers that have no tools and cannot get any are left out.
-    let may_have = |state: &ServerState| {
-        !matches!(state.status, Status::LeftOut { .. }) && (state.tools > 0 || state.held_back == 0)
-    };
-    for state in visible.filter(may_have) {
-        by_server.entry(state.name).or_default();
-    }
     for tool in catalog.iter() {
         if service.sees(tool, profile)? {
             let server = tool.server.clone().unwrap_or_default();
             by_server.entry(server).or_default().push(tool);
         }
+    }
+    if by_server.is_empty() {
+        let may_have = |state: &ServerState| !state.is_lost() && state.held_back == 0;
+        let visible = service.visible_servers(profile)?.into_iter();
+        by_server.extend(visible.filter(may_have).map(|state| (state.name, Vec::new())));
     }
     Ok(written(&by_server))
 }

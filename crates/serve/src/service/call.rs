@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use toolroute_catalog::{Tool, ToolId};
+use toolroute_catalog::{Need, Tool, ToolId};
 use toolroute_run::execution::{
     Arguments, Candidate, Event, Fallbacks, Neighbor, Page, Report, Request, candidates,
 };
@@ -58,6 +58,9 @@ impl Service {
             on_event: call.on_event,
         };
         let mut report = executor.call(&request).await;
+        if report.is_question() {
+            report.name_suppliers(&self.suppliers(&tool, call.profile).await?);
+        }
         if report.is_out_of_reach() {
             // The nearest tools are only a suggestion, so an error is ignored.
             report.name_nearest(self.nearest(&tool, call.profile).await.unwrap_or_default());
@@ -95,6 +98,22 @@ impl Service {
         let view = self.view(call.profile)?;
         chain.retain(|candidate| candidate.tool.id == tool.id || view.admits(&candidate.tool));
         Ok(chain)
+    }
+
+    /// The tools that give the ids that a tool requires, as far as the profile admits them. The first
+    /// call may read the schemas of all tools.
+    async fn suppliers(
+        self: &Arc<Self>,
+        tool: &Arc<Tool>,
+        profile: Option<&str>,
+    ) -> Result<Vec<Need>, Error> {
+        let (catalog, asked) = (self.engine.catalog(), Arc::clone(tool));
+        let mut needs = off_thread(move || catalog.needs(&asked)).await?;
+        let (view, server) = (self.view(profile)?, tool.server.as_deref().unwrap_or_default());
+        for need in &mut needs {
+            need.from.retain(|id| view.admits_id(server, id.as_str()));
+        }
+        Ok(needs)
     }
 
     /// The ids of the tools nearest in meaning that the profile admits.

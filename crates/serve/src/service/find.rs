@@ -63,6 +63,9 @@ pub struct UnavailableServer {
     /// Whether the server is starting: the same request may soon have another result.
     #[serde(skip)]
     pub is_starting: bool,
+    /// Whether the server is down or disabled, and none of its tools are known from before.
+    #[serde(skip)]
+    pub is_lost: bool,
 }
 
 /// The number of prompts that are ranked together. Each has a copy of the request's context.
@@ -187,8 +190,11 @@ impl Service {
         let meant = states.filter(|state| named(&state.name) && meant(&state.name));
         Ok(meant
             .filter_map(|state| {
-                let (because, is_starting) = (state.lacking()?, state.is_awaited());
-                Some(UnavailableServer { server: state.name, because, is_starting })
+                // A disabled server is of interest only to those who ask for it.
+                let disabled = || find.server.as_ref().and_then(|_| state.disabled());
+                let because = state.lacking().or_else(disabled)?;
+                let (is_starting, is_lost) = (state.is_awaited(), state.is_lost());
+                Some(UnavailableServer { server: state.name, because, is_starting, is_lost })
             })
             .collect())
     }

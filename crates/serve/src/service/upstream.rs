@@ -92,6 +92,19 @@ impl ServerState {
         self.tools == 0 && self.status == Status::Starting && self.failed.is_none()
     }
 
+    /// Why the server is not started, if the servers file disables it.
+    pub(super) fn disabled(&self) -> Option<String> {
+        let Status::LeftOut { because: because @ LeftOut::Disabled } = &self.status else {
+            return None;
+        };
+        Some(because.to_string())
+    }
+
+    /// Whether the server is down or disabled, and none of its tools are known from before.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.tools == 0 && (self.fault().is_some() || self.disabled().is_some())
+    }
+
     fn fault(&self) -> Option<String> {
         match &self.status {
             Status::Unavailable { because } => Some(because.clone()),

@@ -241,7 +241,13 @@ impl<'a> Run<'a> {
     fn failed(&self) -> Outcome {
         let tools: Vec<&Tool> =
             self.request.candidates.iter().map(|candidate| candidate.tool.as_ref()).collect();
-        Outcome::Failed { message: message::failure(&tools, &self.attempts) }
+        Outcome::Failed {
+            message: message::failure(
+                &tools,
+                &self.attempts,
+                self.executor.options.failure_log.as_deref(),
+            ),
+        }
     }
 
     fn skip(&mut self, candidate: &Candidate, because: Skip) {

@@ -5,17 +5,35 @@ use std::ops::Range;
 use super::mention::Content;
 use super::plan::{Assignment, Plan};
 use super::slot::Kind;
-use super::text::{is_function_word, stem};
+use super::text::{is_function_word, is_listed, name_words, stem, words};
 use super::{Source, reference};
+use toolroute_catalog::Tool;
 
 /// Words that only state that something is to be searched or run.
 const COMMANDS: &[&str] =
     &["ask", "execute", "find", "google", "look", "lookup", "query", "run", "search"];
 
+/// More verbs that order a search, if the object of the tool follows them.
+const ORDERS: &str = "fetch get give list show";
+
+/// Words before the verb of an order.
+const POLITE: &str = "can could kindly please will would you";
+
+/// Words before an object.
+const ARTICLES: &str = "a all an any my our some the";
+
+/// Prepositions that only lead to what is searched for.
+const TOPICAL: &str = "about concerning for on regarding";
+
+/// Prepositions that are a part of what is searched for: "to Rome". "of" is in neither list,
+/// because it makes one name of the words around it: "library of congress".
+const OTHERS: &str = "at before between by from in near since to under with without";
+
 impl Plan<'_> {
-    /// Gives the prompt's words, without the values of other parameters, to a query parameter if it
-    /// is the only required text parameter without a value.
-    pub fn give_words(&mut self) {
+    /// Gives the prompt's words, without the order in front of them and the values of other
+    /// parameters, to a query parameter if it is the only required text parameter without a value.
+    /// `objects` are the stems of what the tool searches.
+    pub fn give_words(&mut self, objects: &[String]) {
         let is_open_text = |at: &usize| {
             self.is_open(*at) && self.slots[*at].required && self.slots[*at].kind.is_text()
         };
@@ -43,11 +61,17 @@ impl Plan<'_> {
             return;
         }
         let text = self.context.text;
-        let source = Source::Prompt { start: 0, end: text.len(), text: text.to_owned() };
-        let how = match words == text {
-            true => "the prompt's own words",
-            false => "the prompt's own words, without values that are for other parameters",
+        let words = without_order(&words, objects).unwrap_or(&words).to_owned();
+        // The words are together in the prompt unless values of other parameters were among them.
+        let start = self.spent.is_empty().then(|| text.rfind(&words)).flatten();
+        let span = start.map_or(0..text.len(), |start| start..start + words.len());
+        let how = match start {
+            Some(0) => "the prompt's own words",
+            Some(_) => "",
+            None => "the prompt's own words, without values that are for other parameters",
         };
+        let (start, end) = (span.start, span.end);
+        let source = Source::Prompt { start, end, text: text[span].to_owned() };
         self.assignments[slot].push(Assignment {
             value: words.into(),
             source,
@@ -110,6 +134,64 @@ impl Plan<'_> {
     }
 }
 
+/// The stems of the words for what a tool searches: those of its name, of its server's name, and of
+/// the first object in its description ("Searches the books of a library").
+pub(super) fn objects(tool: &Tool) -> Vec<String> {
+    let clause = tool.description.split(['.', ',', ';', ':', '(']).next().unwrap_or_default();
+    let described = words(clause).into_iter().map(|word| word.lower).skip(1);
+    let described = described.skip_while(|word| is_function_word(word));
+    let described = described.take_while(|word| !is_function_word(word));
+    let named = name_words(&tool.name).into_iter();
+    let all = named.chain(name_words(tool.server.as_deref().unwrap_or_default())).chain(described);
+    let is_object = |word: &String| !is_function_word(word) && !COMMANDS.contains(&word.as_str());
+    all.filter(is_object).map(|word| stem(&word)).collect()
+}
+
+/// What follows the order at the beginning of a text. An order is "search for", "look for" or
+/// "look up", or a verb with an object of the tool and a preposition. Returns `None` without an
+/// order, and if nothing is left.
+fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
+    let said = words(text);
+    let is = |at: usize, list: &str| said.get(at).is_some_and(|word| is_listed(&word.lower, list));
+    let past = |mut at: usize, list: &str| {
+        while is(at, list) {
+            at += 1;
+        }
+        at
+    };
+    let is_object =
+        |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
+    let verb = past(0, POLITE);
+    let word = said.get(verb)?.lower.as_str();
+    if !COMMANDS.contains(&word) && !is_listed(word, ORDERS) {
+        return None;
+    }
+    let has_particle = match word {
+        "look" => is(verb + 1, "for up"),
+        "search" => is(verb + 1, "for"),
+        _ => false,
+    };
+    let after_verb = past(verb + 1 + usize::from(has_particle), "me us");
+    let object = past(after_verb, ARTICLES);
+    let after_object = (object..).find(|at| !is_object(*at))?;
+    let has_object = after_object > object
+        && (word != "look" || has_particle)
+        && (is(after_object, TOPICAL) || is(after_object, OTHERS));
+    let rest = match has_object {
+        true => after_object + usize::from(is(after_object, TOPICAL)),
+        false if has_particle => after_verb,
+        false => return None,
+    };
+    let ordered = said.get(..rest)?;
+    // Signs between the words are no part of an order: "search: the web for".
+    let is_plain =
+        |pair: &[super::text::Word]| text[pair[0].span.end..pair[1].span.start].trim().is_empty();
+    let has_content = said[rest..].iter().any(|word| !is_function_word(&word.lower));
+    let end = ordered.last().map_or(0, |word| word.span.end);
+    (ordered.windows(2).all(is_plain) && has_content)
+        .then(|| text[end..].trim_start_matches([':', ',', ' ']).trim())
+}
+
 /// Whether a word has no meaning at the edge of a text.
 fn is_loose(word: &str) -> bool {
     const LOOSE: [&str; 11] =
@@ -117,4 +199,39 @@ fn is_loose(word: &str) -> bool {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let has_sign = word.contains(['"', '“', '\'', '`', '«']);
     !has_sign && (bare.is_empty() || LOOSE.contains(&bare.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_in_front_of_a_text_is_left_out() {
+        let books = Tool::new(Some("library"), "search_books", "Searches the books of a library");
+        let papers = Tool::new(Some("arxiv"), "search", "Search for academic papers by topic");
+        let flights = Tool::new(Some("travel"), "search_flights", "Searches flights");
+        for (tool, said, left) in [
+            (&books, "search books about dune", Some("dune")),
+            (&books, "Could you find me the books on Mars, please", Some("Mars, please")),
+            (&books, "search for books by \"Frank Herbert\"", Some("by \"Frank Herbert\"")),
+            (&books, "search the library for \"dune\" and sand", Some("\"dune\" and sand")),
+            (&books, "search for dune", Some("dune")),
+            (&papers, "find the papers on graph theory", Some("graph theory")),
+            (&papers, "show academic papers about bees", Some("bees")),
+            (&flights, "look up flights to Rome", Some("to Rome")),
+            (&flights, "look up Rome", Some("Rome")),
+            // The object is not the tool's, is the beginning of a name, or nothing follows it.
+            (&books, "find the papers on graph theory", None),
+            (&books, "find the library of congress", None),
+            (&books, "find book covers", None),
+            (&books, "search engines", None),
+            (&books, "google stock price", None),
+            (&books, "find books about", None),
+            (&books, "search: books about dune", None),
+            (&books, "books about dune", None),
+            (&books, "", None),
+        ] {
+            assert_eq!(without_order(said, &objects(tool)), left, "{said}");
+        }
+    }
 }

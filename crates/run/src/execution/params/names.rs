@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::invoker::Arguments;
 use super::{Change, properties};
+use toolroute_catalog::near_word;
 
 /// Names that models and authors use for the same thing. An argument is renamed only if exactly one
 /// parameter of its group exists and was not given, so a group may be broad.
@@ -66,6 +67,20 @@ pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>)
         }
     }
     renamed
+}
+
+/// The arguments that are no parameters although their names resemble free ones, each with the most
+/// similar one. There are none if the schema says that it takes any others.
+pub(super) fn misspelt(arguments: &Arguments, root: &Value) -> Vec<(String, String)> {
+    let others = &root["additionalProperties"];
+    if others.is_object() || others == true || !root["patternProperties"].is_null() {
+        return Vec::new();
+    }
+    let names = properties(root).map(|(name, _)| name.as_str());
+    let free: Vec<&str> = names.filter(|name| !arguments.contains_key(*name)).collect();
+    let unknown = arguments.keys().filter(|name| root["properties"].get(name.as_str()).is_none());
+    let meant = |name: &String| Some((name.clone(), near_word(name, &free)?.to_owned()));
+    unknown.filter_map(meant).collect()
 }
 
 /// Returns the only free parameter that a name can mean: the same name apart from case and

@@ -92,6 +92,25 @@ fn names_and_types_are_put_right_and_told() {
 }
 
 #[test]
+fn an_argument_with_a_misspelt_name_is_sent_as_it_is_and_told() {
+    let mut schema = json!({"type": "object", "required": ["text"], "properties": {
+        "text": {"type": "string"}, "channel": {"enum": ["sms", "mail"]}}});
+    let given = json!({"text": "hi", "chanel": "sms", "urgent": true});
+    let prepared = prepare(&schema, given.clone()).unwrap();
+    assert_eq!(Value::Object(prepared.arguments), given);
+    let said: Vec<_> = prepared.changes.iter().map(ToString::to_string).collect();
+    let tool = tool(&schema).name;
+    assert_eq!(said, [format!("`chanel` is no parameter of {tool}; did you mean `channel`?")]);
+    let both = json!({"text": "hi", "chanel": "sms", "channel": "sms"});
+    assert_eq!(prepare(&schema, both).unwrap().changes, []);
+    schema["additionalProperties"] = json!(true);
+    assert_eq!(prepare(&schema, given.clone()).unwrap().changes, []);
+    schema["additionalProperties"] = json!(false);
+    let refused = prepare(&schema, given).unwrap_err();
+    assert!(refused.unfit[0].contains("chanel"), "{refused}");
+}
+
+#[test]
 fn nothing_is_changed_that_would_lose_something() {
     for given in ["5.5", "007", "five", "1e3", "99999999999999999999"] {
         let refused = prepare(&search(), json!({"query": "x", "maxResults": given})).unwrap_err();
