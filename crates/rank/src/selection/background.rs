@@ -25,7 +25,7 @@ const SHARE: f32 = 0.1;
 /// fit one of four tools with high confidence.
 const FEW: f32 = 8.0;
 /// The prior: the mean background evidence of the catalogs of `scripts/calibrate.py`.
-const USUAL: f32 = 0.22;
+const USUAL: f32 = 0.28;
 
 /// The maximum number of dot products of a prompt and a tool. With more than 2,000 tools, fewer
 /// prompts are compared so that startup is not delayed.
