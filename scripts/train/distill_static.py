@@ -259,9 +259,10 @@ def load(a, words, rng):
     sources = [Source(name, share, rows(a.data / name / "tools.jsonl"), rows(a.data / name / f"{SETS[name][0]}.jsonl"), words)
                for name, share in SHARES.items()]
     if a.prompts:
-        prompts = read_prompts(a.prompts) + [order for order in read_orders(a.prompts)[0] if order["gold"]]
+        orders, _, own = read_orders(a.prompts)
+        prompts = read_prompts(a.prompts) + [order for order in orders if order["gold"]]
         wanted = {g for p in prompts for g in p["gold"]}
-        near = [t for t in catalog + read_prompts(a.prompts, "tools") if t["id"] in wanted]
+        near = [t for t in catalog + own if t["id"] in wanted]
         far = rng.sample([t for t in catalog if t["id"] not in wanted], 4000)
         sources.append(Source("prompts", PROMPTS_SHARE, near + far, prompts, words))
     return catalog, sources

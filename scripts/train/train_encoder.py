@@ -41,6 +41,7 @@ SETS = {
     "nestful": ("queries", 0.03),
     "apibank": ("queries", 0.03),
 }
+FAMILIES = Path(__file__).resolve().parents[2] / "tests" / "data" / "families"
 CATALOGS = ("toucan_catalog", "toolsdk_catalog", "docker_catalog", "apizoo_catalog")
 PROMPTS_SHARE, ORDERS_SHARE, SELF_SHARE = 0.55, 0.20, 0.20
 # Scored while training, never trained on: (set, how many prompts).
@@ -393,16 +394,33 @@ class Validation:
         return scores
 
 
-def read_prompts(folder, kind="written"):
-    """The rows of the files KIND_*.jsonl that were written for training; prompts are `{"query","gold":[ids]}`."""
+def measured_servers():
+    """The servers of the families that quality is measured with: nothing is trained on prompts for them."""
+    ids = {line for path in FAMILIES.glob("*/tools.txt") for line in path.read_text(encoding="utf-8").splitlines()}
+    return {id.rsplit("/", 1)[0] for id in ids}
+
+
+def written(folder, kind):
     return [row for path in sorted(Path(folder).glob(f"{kind}_*.jsonl")) for row in rows(path)]
 
 
+def read_prompts(folder):
+    """The prompts written for training: `{"query","gold":[ids of _merged]}` rows."""
+    measured = measured_servers()
+    return [row for row in written(folder, "written") if not any(id.rsplit("/", 1)[0] in measured for id in row["gold"])]
+
+
 def read_orders(folder):
-    """Orders over groups of tools, and the ids of these tools. One with an empty `gold` is a near order: `wrong` has its group."""
-    groups = {row["group"]: row["tools"] for row in read_prompts(folder, "groups")}
-    orders = [row if row["gold"] else {**row, "wrong": groups[row["group"]]} for row in read_prompts(folder, "orders")]
-    return orders, {tool for tools in groups.values() for tool in tools}
+    """Orders over groups of tools, the ids of these tools, and those tools that were written for this.
+
+    One with an empty `gold` is a near order: `wrong` has its group.
+    """
+    measured = measured_servers()
+    groups = {row["group"]: row["tools"] for row in written(folder, "groups")}
+    groups = {group: tools for group, tools in groups.items() if not any(id.rsplit("/", 1)[0] in measured for id in tools)}
+    orders = [row for row in written(folder, "orders") if row["group"] in groups]
+    orders = [row if row["gold"] else {**row, "wrong": groups[row["group"]]} for row in orders]
+    return orders, {tool for tools in groups.values() for tool in tools}, written(folder, "tools")
 
 
 def load_sources(a, encoder, validation, rng):
@@ -431,12 +449,11 @@ def load_sources(a, encoder, validation, rng):
         named = {g for p in held for g in p["gold"]}
         few = list({t["id"]: t for t in [t for t in tools if t["id"] in named] + far}.values())
         validation.add("held_out_prompts", few, held, {t["id"]: i for i, t in enumerate(few)})
-        orders, grouped = read_orders(a.prompts)
+        orders, grouped, own = read_orders(a.prompts)
         orders_share = float(shares.get("orders", ORDERS_SHARE))
         if orders and orders_share > 0:
             servers = {(t["id"].split(":")[0], t.get("server")) for t in catalog if t["id"] in grouped}
-            tools = [t for t in catalog if (t["id"].split(":")[0], t.get("server")) in servers]
-            tools += read_prompts(a.prompts, "tools")
+            tools = [t for t in catalog if (t["id"].split(":")[0], t.get("server")) in servers] + own
             sources.append(Source("orders", orders_share, tools, orders, encoder))
     return sources, [t for t in catalog if len(t["description"]) > 40], float(shares.get("self", SELF_SHARE))
 
