@@ -183,6 +183,7 @@ fn what_is_written_to_be_near_everything_stays_out_of_clear_answers() {
     let rows = [
         tool("vault", "secret_get", "Shows the details of a secret in a key vault"),
         tool("vault", "secret_delete", "Deletes a secret of a key vault"),
+        tool("vault", "secret_history", "Shows the versions of a secret in a key vault"),
         tool("storage", "account_list", "Lists the storage accounts of a subscription"),
         tool("storage", "account_get", "Shows a storage account of a subscription"),
         tool("compute", "vm_create", "Creates a virtual machine"),

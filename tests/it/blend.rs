@@ -146,10 +146,10 @@ fn among_equals_the_weakest_tool_that_will_do_comes_first_and_says_why() {
     let route = |more: &[&str]| sandbox.json(&[&["route", "--tools", &tools, ASK], more].concat());
     let (banded, by_score) = (route(&[]), route(&["--policy-band", "0"]));
     let score = |answer: &Value, at: usize| answer["tools"][at]["score"].as_f64().unwrap();
-    assert_eq!(searching(&by_score), ["west", "north", "south", "east"]);
+    assert_eq!(searching(&by_score), ["west", "south", "north", "east"]);
     assert!(score(&by_score, 0) - score(&by_score, 3) < 0.02, "they are about equal: {by_score}");
     // Reliability, then cost; what declares nothing keeps its place.
-    assert_eq!(searching(&banded), ["east", "west", "south", "north"]);
+    assert_eq!(searching(&banded), ["east", "south", "west", "north"]);
     let first = &banded["tools"][0]["explanation"];
     let preferred = json!({
         "over": "west__search", "by": "cost", "because": "its cost is low, not high",

@@ -1,6 +1,7 @@
 //! Answers a prompt: reads, embeds, retrieves, ranks and explains.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -333,7 +334,7 @@ impl State {
         })
     }
 
-    /// Retrieves and ranks. If an approximate index returns too few tools that the policy admits,
+    /// Retrieves and ranks. If the policy admits few of the tools that an approximate index returns,
     /// all admitted tools are scored instead: a filter may cost time, but must not lose tools.
     fn rank<'a>(
         &self,
@@ -355,9 +356,13 @@ impl State {
         // A tool far below the best one would be excluded after an exact search too.
         let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
         let kept_out = ranking.excluded.iter().any(|(_, why)| is_kept_out(why));
-        let starved = ranking.chosen.len() < limit && kept_out;
-        if starved && self.is_approximate() && matches!(rows, Rows::All) {
-            let exact = self.rank_admitted(retriever, prompt, scorer, &rules)?;
+        if kept_out
+            && self.is_approximate()
+            && matches!(rows, Rows::All)
+            && is_starved(&ranking, limit, &rules)
+        {
+            let found = ranking.all.iter().map(|candidate| candidate.row).collect();
+            let exact = self.rank_admitted(retriever, prompt, scorer, (&rules, found))?;
             (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
         }
         if size.adaptive {
@@ -393,17 +398,19 @@ impl State {
         })
     }
 
-    /// Ranks all tools that the rules admits; each of them is scored.
+    /// Ranks all tools that the rules admit; each of them is scored. The rows in `found` are scored
+    /// again with them, because scores depend on the best cosine among all rows.
     fn rank_admitted<'a>(
         &self,
         retriever: &dyn Retriever,
         prompt: &Prompt<'_>,
         scorer: &'a CandidateScorer<'a>,
-        rules: &AdmissionRules<'_>,
+        (rules, found): (&AdmissionRules<'_>, BTreeSet<u32>),
     ) -> Result<Ranking, Error> {
         let rows = 0..self.catalog.len() as u32;
-        let admitted: Vec<u32> = rows.filter(|&row| rules.admit(row, &[]).is_ok()).collect();
-        let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
+        let is_scored = |row: &u32| rules.admit(*row, &[]).is_ok() || found.contains(row);
+        let scored: Vec<u32> = rows.filter(is_scored).collect();
+        let prompt = Prompt { rows: Rows::Only(&scored), ..*prompt };
         let mut all = retriever.retrieve(&prompt)?.candidates;
         scorer.assess(&mut all, prompt.rows);
         Ok(scorer.rank(all, prompt.limit, rules))
@@ -428,4 +435,12 @@ fn timings(vectors: PromptVectors<'_>, times: StageTimes, policy: Duration) -> T
     let PromptVectors { tokenize, embed, .. } = vectors;
     let StageTimes { search, keyword, fuse } = times;
     Timings { tokenize, embed, search, keyword, fuse, policy }
+}
+
+/// Whether the tools that an approximate index returned do not represent those that the rules
+/// admit: too few are left for an answer, or fewer than half.
+fn is_starved(ranking: &Ranking, limit: usize, rules: &AdmissionRules<'_>) -> bool {
+    let is_admitted = |found: &&Candidate| rules.admit(found.row, &[]).is_ok();
+    ranking.chosen.len() < limit
+        || ranking.all.iter().filter(is_admitted).count() * 2 < ranking.all.len()
 }
