@@ -236,7 +236,9 @@ impl Caller<'_> {
 /// yet.
 pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
-    let options = options(&limits.rights, &file)?;
+    // Only here: a client of a server could not open the file, and need not know where it is.
+    let failure_log = Some(log_path());
+    let options = ExecutorOptions { failure_log, ..options(&limits.rights, &file)? };
     Ok(Executor::new(servers::open_again(&file), options))
 }
 
@@ -259,7 +261,6 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
         kept: kept(),
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
-        failure_log: Some(log_path()),
         ..ExecutorOptions::default()
     })
 }

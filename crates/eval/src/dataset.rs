@@ -51,9 +51,7 @@ impl RowId {
         let json = serde_json::value::to_raw_value(value);
         Self(json.expect("texts and numbers are JSON. This is a bug."))
     }
-}
 
-impl RowId {
     /// Returns the id as people read it; `None` if there is none.
     pub fn text(&self) -> Option<String> {
         let written = self.0.get();

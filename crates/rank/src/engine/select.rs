@@ -353,14 +353,8 @@ impl State {
         let rules = scorer.rules(&assessed, &candidates);
         let critical = scorer.critical(&candidates);
         let mut ranking = scorer.rank(candidates, limit, &rules);
-        // A tool far below the best one would be excluded after an exact search too.
-        let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
-        let kept_out = ranking.excluded.iter().any(|(_, why)| is_kept_out(why));
-        if kept_out
-            && self.is_approximate()
-            && matches!(rows, Rows::All)
-            && is_starved(&ranking, limit, &rules)
-        {
+        let is_approximate = self.is_approximate() && matches!(rows, Rows::All);
+        if is_approximate && is_starved(&ranking, limit, &rules) {
             let found = ranking.all.iter().map(|candidate| candidate.row).collect();
             let exact = self.rank_admitted(retriever, prompt, scorer, (&rules, found))?;
             (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
@@ -440,7 +434,10 @@ fn timings(vectors: PromptVectors<'_>, times: StageTimes, policy: Duration) -> T
 /// Whether the tools that an approximate index returned do not represent those that the rules
 /// admit: too few are left for an answer, or fewer than half.
 fn is_starved(ranking: &Ranking, limit: usize, rules: &AdmissionRules<'_>) -> bool {
+    // A tool far below the best one would be excluded after an exact search too.
+    let is_kept_out = |why: &Exclusion| !matches!(why, Exclusion::FarFromBest { .. });
     let is_admitted = |found: &&Candidate| rules.admit(found.row, &[]).is_ok();
-    ranking.chosen.len() < limit
-        || ranking.all.iter().filter(is_admitted).count() * 2 < ranking.all.len()
+    ranking.excluded.iter().any(|(_, why)| is_kept_out(why))
+        && (ranking.chosen.len() < limit
+            || ranking.all.iter().filter(is_admitted).count() * 2 < ranking.all.len())
 }

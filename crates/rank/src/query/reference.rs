@@ -26,7 +26,7 @@ const JOINING: &str = "then so because if when whenever while until unless once 
 const SUBJECTS: &str = "i you we he she it they";
 
 /// Words of a place in time or space, which may follow "what time is it".
-const PLACES: &str = "in at on there here now right";
+const PLACES: &str = "in there here now right";
 
 /// Words that follow a "that" which stands alone: "send that to Bob".
 const AFTER_ALONE: &str =
@@ -38,11 +38,10 @@ const FINITE: &str = "is are was were has have had will can could would should m
 /// Words before an "it" that is a subject: "is it cold", "if it rains".
 const BEFORE_SUBJECT: &str = "is isn't was does did do will would can could should might has if when while because until once";
 
-/// Beginnings of words for the weather, which make "it" refer to nothing.
-const WEATHER: [&str; 16] = [
-    "rain", "snow", "hail", "storm", "thunder", "drizzl", "freez", "cold", "hot", "warm", "chilly",
-    "wind", "sunny", "cloud", "fog", "humid",
-];
+/// Words for the weather, which make "it" refer to nothing.
+const WEATHER: &str = "rain rains raining rainy snow snows snowing snowy hail hails hailing storm storms \
+    storming stormy thunder thundering drizzle drizzles drizzling freezing cold colder hot hotter warm \
+    warmer chilly windy sunny cloudy foggy humid";
 
 /// Words that make "it" refer to nothing if more follows: "is it safe to swim", "does it take to".
 const JUDGED: &str = "possible necessary true likely safe allowed take takes far";
@@ -53,7 +52,12 @@ const CLOCK: &str = "time day date month year late early";
 /// Words that look like nouns to which "it" could refer, and are none: "I changed my mind, cancel
 /// it".
 const NO_THINGS: &str = "one ones mind mistake bad way end case rush hurry he she him her they them his \
-    their its first second third last next other others same thanks";
+    their its first second third last next other others same thanks hour hours minute minutes moment \
+    meantime pity right good fine done problem monday tuesday wednesday thursday friday saturday sunday";
+
+/// Words that choose among things that were said before: "the second flight, book it".
+const CHOOSING: &str = "first second third fourth fifth last next other same best worst cheapest fastest \
+    latest earliest newest oldest nearest closest biggest largest smallest longest shortest highest lowest";
 
 /// How many words may stand between a determiner and its noun, and between "it" and the weather.
 const NEAR: usize = 3;
@@ -143,19 +147,23 @@ fn is_joining(words: &[Word], at: usize) -> bool {
 /// Whether a word has a determiner before it: "the spine label".
 fn is_determined(words: &[Word], at: usize) -> bool {
     let before = words[..at].iter().rev().take(NEAR).take_while(|word| !word.ends);
-    let mut before = before.skip_while(|word| is_content(&word.lower) || is_verb(&word.lower));
+    let is_between = |word: &&Word| {
+        !is_listed(DETERMINERS, &word.lower) && (is_content(&word.lower) || is_verb(&word.lower))
+    };
+    let mut before = before.skip_while(is_between);
     before.next().is_some_and(|word| is_listed(DETERMINERS, &word.lower))
 }
 
 /// Whether an "it" stands for nothing: the weather, the time, what is possible.
 fn is_expletive(words: &[Word], at: usize) -> bool {
     let rest = after(words, at);
-    let near = |word: &Word| WEATHER.iter().any(|stem| word.lower.starts_with(stem));
+    let near = |word: &Word| is_listed(WEATHER, &word.lower);
     let is_subject = before(words, at).is_none_or(|it| is_listed(BEFORE_SUBJECT, &it.lower));
-    let is_judged = |pair: &[Word]| {
-        is_listed(JUDGED, &pair[0].lower) && is_listed("to that for", &pair[1].lower)
+    // "Is it safe to swim in Haifa", but not "is it safe to delete".
+    let is_judged = |four: &[Word]| {
+        is_listed(JUDGED, &four[0].lower) && is_listed("to that for", &four[1].lower)
     };
-    if is_subject && (rest.iter().take(NEAR).any(near) || rest.windows(2).any(is_judged)) {
+    if is_subject && (rest.iter().take(NEAR).any(near) || rest.windows(4).any(is_judged)) {
         return true;
     }
     // "What time is it in Tokyo", "how far is it from Oslo to Bergen".
@@ -177,7 +185,9 @@ fn is_said_before(words: &[Word], at: usize) -> bool {
         let word = &earlier[at].lower;
         let is_thing = word.starts_with(char::is_alphabetic)
             && !is_time_word(word)
-            && !is_listed(NO_THINGS, word);
+            && !is_listed(NO_THINGS, word)
+            && !is_listed(CHOOSING, word)
+            && !is_chosen(earlier, at);
         let asks = || is_verb(&earlier[at - 1].lower) && !earlier[at - 1].ends;
         // "The order" is a noun, although "order" is a verb of a request.
         let is_noun = match is_determined(earlier, at) {
@@ -186,6 +196,14 @@ fn is_said_before(words: &[Word], at: usize) -> bool {
         };
         is_thing && is_noun
     })
+}
+
+/// Whether a noun stands for one of several things said before: "the cheapest flight", "the red one".
+fn is_chosen(words: &[Word], at: usize) -> bool {
+    let before = words[..at].iter().rev().take(NEAR).take_while(|word| !word.ends);
+    let mut phrase = before.take_while(|word| !is_listed(DETERMINERS, &word.lower));
+    phrase.any(|word| is_listed(CHOOSING, &word.lower))
+        || after(words, at).first().is_some_and(|next| is_listed("one ones", &next.lower))
 }
 
 /// The first word of the clause of a word.
@@ -228,6 +246,8 @@ mod tests {
             "find the file and delete it",
             "find Dune and renew it",
             "my card is lost, replace it",
+            "their order is late, cancel it",
+            "no tickets are left, close it",
             "cancel the order, I do not need it",
             "list the holds so they can be printed",
             "mail Anna when the book is back, she waits",
@@ -253,6 +273,16 @@ mod tests {
             "make it warm",
             "on Friday, cancel it",
             "in the morning, send it",
+            "in an hour, cancel it",
+            "all right, book it",
+            "every Monday, send it",
+            "the second flight, book it",
+            "the cheapest flight, book it",
+            "I like the red one, order it",
+            "does it run on Windows?",
+            "is it a hotel?",
+            "is it safe to delete",
+            "what time is it on Friday",
             "before noon send it",
             "I changed my mind, cancel it",
             "tell Anna to renew it",

@@ -1,7 +1,7 @@
 //! The message to the caller when no tool answered.
 //!
-//! It contains no text from a server except tool names: an error may quote paths, keys and code, or
-//! try to mislead the model that reads it.
+//! It contains no text from a server except tool names and addresses without spaces: an error may
+//! quote paths, keys and code, or try to mislead the model that reads it.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -78,11 +78,19 @@ pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt], log: Option<&Path>)
     format!("No answer: {}.{advice}{log}", tried.join("; "))
 }
 
+/// The longest address of a description that is repeated, in bytes.
+const LONGEST_ADDRESS: usize = 200;
+
 /// The entry of the servers file with which an API's operation can be called. Its address is that of
 /// the description if it has a whole one.
 fn entry(tool: &Tool) -> Option<String> {
     let (operation, server) = (tool.operation.as_ref()?, tool.server.as_ref()?);
-    let is_whole = |url: &&str| url.starts_with("https://") || url.starts_with("http://");
+    // An address without spaces says nothing to the model that reads it.
+    let is_whole = |url: &&str| {
+        (url.starts_with("https://") || url.starts_with("http://"))
+            && url.len() <= LONGEST_ADDRESS
+            && url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
+    };
     let url = operation.server.as_deref().filter(is_whole).unwrap_or("https://ADDRESS");
     Some(format!(": {}: {}", json!(server), json!({"type": "openapi", "url": url})))
 }

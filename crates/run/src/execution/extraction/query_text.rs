@@ -171,7 +171,10 @@ fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
         "search" => is(verb + 1, "for"),
         _ => false,
     };
-    let after_verb = past(verb + 1 + usize::from(has_particle), "me us");
+    let after_verb = match has_particle {
+        true => verb + 2,
+        false => past(verb + 1, "me us"),
+    };
     let object = past(after_verb, ARTICLES);
     let after_object = (object..).find(|at| !is_object(*at))?;
     let has_object = after_object > object

@@ -70,10 +70,11 @@ pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>)
 }
 
 /// The arguments that are no parameters although their names resemble free ones, each with the most
-/// similar one. There are none if the schema says that it takes any others.
+/// similar one. There are none if the schema takes any others, or has parts that may name more.
 pub(super) fn misspelt(arguments: &Arguments, root: &Value) -> Vec<(String, String)> {
     let others = &root["additionalProperties"];
-    if others.is_object() || others == true || !root["patternProperties"].is_null() {
+    let parts = ["patternProperties", "anyOf", "oneOf", "allOf", "$ref", "dependentSchemas", "if"];
+    if others.is_object() || others == true || parts.iter().any(|part| !root[*part].is_null()) {
         return Vec::new();
     }
     let names = properties(root).map(|(name, _)| name.as_str());
