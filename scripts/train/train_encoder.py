@@ -205,7 +205,7 @@ class Source:
     def __init__(self, name, share, tools, prompts, encoder):
         self.name, self.share, self.tools = name, share, tools
         at = {tool["id"]: i for i, tool in enumerate(tools)}
-        self.prompts = [(p["query"], [at[g] for g in p.get("gold", []) if g in at]) for p in prompts]
+        self.prompts = [(p["query"], [at[g] for g in p["gold"] if g in at]) for p in prompts]
         self.prompts = [(query, gold) for query, gold in self.prompts if gold]
         # Orders that no tool of a group carries out, with the tools of that group.
         self.near = [(p["query"], [at[w] for w in p.get("wrong", []) if w in at]) for p in prompts]
@@ -267,16 +267,21 @@ def joined(a, b, rng):
     return a[0].rstrip() + rng.choice([" ", " And ", " Then ", " Also, "]) + b[0], a[1] + b[1], a[2] + b[2]
 
 
+def margins(cosines):
+    """How far cosines are on the side of tools that fit, of the border that the absolute loss draws."""
+    return (cosines - BORDER) * SHARPNESS
+
+
 def absolute(cosines, right, counted):
     """The loss of cosines [prompts, tools] on the wrong side of BORDER: of the right tools, and of the nearest wrong ones.
 
     A softmax only compares the tools of one prompt. With this a cosine means the same for every prompt, so that one
     for which there is no tool is recognised.
     """
-    margins = (cosines - BORDER) * SHARPNESS
-    wrong = margins.masked_fill(right | ~counted, -1e4)
+    sides = margins(cosines)
+    wrong = sides.masked_fill(right | ~counted, -1e4)
     wrong = wrong.topk(min(COUNTED, wrong.shape[1]), 1).values
-    return F.softplus(-margins[right]).mean() + F.softplus(wrong).mean()
+    return F.softplus(-sides[right]).mean() + F.softplus(wrong).mean()
 
 
 def contrastive(source, encoder, size, hard, rng, masks, bank, weight=0.0):
@@ -345,8 +350,7 @@ def contrastive(source, encoder, size, hard, rng, masks, bank, weight=0.0):
         counted = torch.zeros(len(near), len(near_columns), dtype=torch.bool)
         for row, (_, wrong) in enumerate(near):
             counted[row] = torch.tensor([c in wrong for c in near_columns])
-        margins = ((near_query @ near_fresh.T - BORDER) * SHARPNESS)[counted]
-        loss = loss + weight * F.softplus(margins).mean()
+        loss = loss + weight * F.softplus(margins(near_query @ near_fresh.T)[counted]).mean()
     with torch.no_grad():
         source.bank[columns] = fresh.detach()
         if near:

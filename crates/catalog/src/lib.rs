@@ -24,6 +24,7 @@
 
 mod call_hints;
 mod change;
+mod clause_words;
 mod details;
 mod effects;
 mod error;
@@ -32,7 +33,6 @@ mod facet;
 mod fallback;
 mod file;
 mod import;
-mod joining;
 mod list;
 mod load;
 mod needs;
@@ -56,12 +56,12 @@ mod words;
 
 pub use call_hints::{CallHints, Retry, RetryOn};
 pub use change::{Change, ChangedCatalog};
+pub use clause_words::{begins_clause, is_time_word};
 pub use effects::{EffectKind, EffectSource, Effects};
 pub use error::Error;
 pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
-pub use joining::{begins_clause, is_time_word};
 pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
 pub use needs::{Need, RequiredId, Supplier};

@@ -203,8 +203,8 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// An IPv6 address as it stands in `Host`, without its brackets.
-fn without_brackets(host: &str) -> &str {
+/// A host without the brackets that stand around an IPv6 address.
+pub(crate) fn without_brackets(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 

@@ -29,7 +29,7 @@ use toolroute_rank::engine::Engine;
 use super::Shutdown;
 use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
-use super::guard::{Guard, Token, WorkQueue, admit};
+use super::guard::{Guard, Token, WorkQueue, admit, without_brackets};
 use super::http::{ApiError, Limits, accept};
 
 /// The header of the proxy's own token, because `Authorization` is for the upstream.
@@ -285,7 +285,7 @@ fn climbs(path: &str) -> bool {
 
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let address = without_brackets(host).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 

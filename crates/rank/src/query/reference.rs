@@ -52,7 +52,7 @@ const CLOCK: &str = "time day date month year late early";
 /// Words that look like nouns to which "it" could refer, and are none: "I changed my mind, cancel
 /// it".
 const NO_THINGS: &str = "one ones mind mistake bad way end case rush hurry he she him her they them his \
-    their its first second third last next other others same thanks hour hours minute minutes moment \
+    their its others thanks hour hours minute minutes moment \
     meantime pity right good fine done problem monday tuesday wednesday thursday friday saturday sunday";
 
 /// Words that choose among things that were said before: "the second flight, book it".
