@@ -14,7 +14,8 @@ crates/eval/src/sets.txt. One is the sample catalog, whose everyday tools serve 
 catalog is also asked some prompts of `no_tool.jsonl`: talk, questions and wishes that need no tool. The busiest
 servers of the six catalogs with 3 to 8 tools are used as small catalogs, too. `orders.jsonl` has orders over single
 servers, and near orders, which none of their tools carries out; no model was trained on them. They count as two
-catalogs: the servers with at most 14 tools together, and the larger ones.
+catalogs: the servers with at most 14 tools together, and the larger ones. Vague prompts over stores of plugins, and
+orders over assistants with several small servers, are a third (`own_tools.jsonl` has the tools, which are ours).
 
 Both cut-offs are linear functions of the catalog's background evidence, the 10th percentile of the evidence of 500
 prompts of all kinds. The upper one is the highest for which at most UNSURE of the served prompts are doubted: as
@@ -83,12 +84,13 @@ def written(folder, data):
 
 def orders(folder, data):
     """The servers of `orders.jsonl`: kind, file of tools, orders that they carry out and near orders."""
-    tools = {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
+    own = {tool["id"]: tool for tool in rows(WRITTEN / "own_tools.jsonl")}
+    tools = own | {tool["id"]: tool for tool in rows(data / "_merged" / "tools.jsonl")}
     asked = {}
     for row in rows(WRITTEN / "orders.jsonl"):
         asked.setdefault(row["group"], ([], []))[0 if row["gold"] else 1].append(row["query"])
     for row in rows(WRITTEN / "order_groups.jsonl"):
-        kind = "orders_small" if len(row["tools"]) <= 14 else "orders_large"
+        kind = "stores" if row["tools"][0] in own else "orders_small" if len(row["tools"]) <= 14 else "orders_large"
         file = write(folder / "orders.jsonl", [tools[id] for id in row["tools"]])
         yield kind, file, *asked[row["group"]]
 

@@ -217,6 +217,10 @@ class Source:
         for i, tool in enumerate(tools):
             self.servers.setdefault(tool.get("server"), []).append(i)
         self.names = [split(tool["name"]).lower() for tool in tools]
+        # Of each group of tools written for training, the tools of the others: these may do the same, so they are not wrong.
+        groups = [tool["id"].rsplit("/", 1)[0] if tool["id"].startswith("own:") else None for tool in tools]
+        self.elsewhere = {g: torch.tensor([o is not None and o != g for o in groups]) for g in set(groups) - {None}}
+        self.groups = groups
         self.trigrams = {}
         print(f"{name}: {len(tools)} tools, {len(self.prompts)} prompts, {len(self.near)} near", flush=True)
 
@@ -308,6 +312,8 @@ def contrastive(source, encoder, size, hard, rng, masks, bank, weight=0.0):
         allowed = (stale < (best + masks[1]).unsqueeze(1)) & ~alike
         for row, gold in enumerate(golds):
             allowed[row, gold] = False
+            if source.groups[positives[row]] is not None:
+                allowed[row, source.elsewhere[source.groups[positives[row]]]] = False
         ranked = stale.masked_fill(~allowed, -2).topk(min(24, stale.shape[1])).indices.tolist()
     negatives = []
     for row, candidates in enumerate(ranked):
