@@ -55,6 +55,7 @@ impl Catalog {
 
     /// Returns what is [suspicious](suspicions) in any tool, as warnings. Loading does not check
     /// for it, because for a thousand tools it takes 80 ms, as long as the rest of a start.
+    #[doc(hidden)] // For our own crates.
     pub fn suspicious(&self) -> Vec<Problem> {
         let warnings = |tool: &Arc<Tool>| {
             let found = suspicions(tool).into_iter();
@@ -98,6 +99,7 @@ impl Catalog {
     }
 
     /// Returns the row of the tool that [`Catalog::get`] returns.
+    #[doc(hidden)] // For our own crates.
     pub fn row(&self, id: &str) -> Option<u32> {
         self.rows
             .get(id)
@@ -123,6 +125,7 @@ impl Catalog {
     }
 
     /// Returns up to `limit` ids that an unknown id may mean, the most likely first.
+    #[doc(hidden)] // For our own crates.
     pub fn near(&self, id: &str, limit: usize) -> Vec<&ToolId> {
         let wanted = comparable(id);
         let mut near: Vec<(f64, &ToolId)> = self
@@ -144,6 +147,7 @@ impl Catalog {
     }
 
     /// Returns the lines of [`Catalog::to_jsonl`] one by one.
+    #[doc(hidden)] // For our own crates.
     pub fn rows(&self) -> impl Iterator<Item = String> {
         self.tools.iter().map(|tool| import::to_row(tool) + "\n")
     }

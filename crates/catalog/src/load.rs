@@ -117,6 +117,7 @@ impl Catalog {
     /// # Errors
     /// Returns [`Error::Unrecognised`], [`Error::Refused`] for a tool that is not usable, and
     /// [`Error::NoTools`] if there is none.
+    #[doc(hidden)] // For our own crates.
     pub fn read_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
         let (tools, problems) = Self::read_usable_tools(text)?;
         match problems.iter().find(|problem| problem.is_error()) {
@@ -130,6 +131,7 @@ impl Catalog {
     /// # Errors
     /// Returns [`Error::Unrecognised`], and [`Error::Refused`] or [`Error::NoTools`] if no tool is
     /// left.
+    #[doc(hidden)] // For our own crates.
     pub fn read_usable_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
         let LoadedCatalog { catalog, problems } = Self::read(text)?;
         let tools: Vec<Tool> = catalog.iter().cloned().collect();

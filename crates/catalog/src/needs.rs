@@ -154,6 +154,7 @@ impl Catalog {
     /// assert_eq!((needs[0].parameter.as_str(), needs[0].from[0].as_str()), ("tv_id", "tmdb__search_tv"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn needs(&self, tool: &Tool) -> Vec<Need> {
         let id = |supplier: &Supplier| self.tools()[supplier.row as usize].id.clone();
         let need = |required: &RequiredId| Need {
@@ -166,16 +167,19 @@ impl Catalog {
 
     /// Links tools to those that they need, unless this was already done. [`Catalog::needs`] links
     /// them too, and reads the schemas of all tools to do so.
+    #[doc(hidden)] // For our own crates.
     pub fn link_needs(&self) {
         self.need_graph();
     }
 
     /// Returns the required ids of the tool in a row, each with all tools that return it.
+    #[doc(hidden)] // For our own crates.
     pub fn required_ids(&self, row: u32) -> &[RequiredId] {
         self.need_graph().ids.get(&row).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the rows of all tools that a text of another tool names as a supplier, ascending.
+    #[doc(hidden)] // For our own crates.
     pub fn stated_suppliers(&self) -> &[u32] {
         &self.need_graph().stated
     }

@@ -334,6 +334,7 @@ impl Tool {
     }
 
     /// Records whether its server listed the tool recently and after its other tools.
+    #[doc(hidden)] // For our own crates.
     pub fn set_newcomer(&mut self, newcomer: bool) {
         // Writing to the routing of a tool without any would allocate it.
         if self.routing.newcomer != newcomer {

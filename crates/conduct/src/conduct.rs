@@ -37,6 +37,7 @@ impl<'a> Conductor<'a> {
 
     /// Sets which requests facts are taken from.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn scope(mut self, scope: Scope) -> Self {
         self.scope = scope;
         self
@@ -44,6 +45,7 @@ impl<'a> Conductor<'a> {
 
     /// Adds replies to the questions of a resumed request, in addition to those in its document.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn replies(mut self, replies: impl IntoIterator<Item = Reply>) -> Self {
         self.replies.extend(replies);
         self

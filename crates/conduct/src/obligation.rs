@@ -103,6 +103,7 @@ pub enum Status {
 impl Status {
     /// Returns `true` if this transition is allowed: only an active obligation can be settled, and
     /// only once.
+    #[doc(hidden)] // For our own crates.
     pub fn may_become(self, next: Self) -> bool {
         self == Self::Active && next != Self::Active
     }

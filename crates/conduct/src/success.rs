@@ -28,6 +28,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
+    #[doc(hidden)] // For our own crates.
     pub fn success(&self) -> Result<PlanSuccess, Error> {
         let mut found = PlanSuccess::default();
         let mut firsts: BTreeMap<i64, bool> = BTreeMap::new();

@@ -24,6 +24,7 @@ impl Ledger {
     }
 
     /// Returns the latest request that was not refused.
+    #[doc(hidden)] // For our own crates.
     pub fn latest_of_all(&self) -> Result<Option<RequestRow>, Error> {
         let ask = format!(
             "SELECT {} FROM requests WHERE status <> 'refused' ORDER BY id DESC LIMIT 1",
@@ -36,6 +37,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns an error if there is no such request.
+    #[doc(hidden)] // For our own crates.
     pub fn request(&self, id: i64) -> Result<RequestRow, Error> {
         let ask = format!("SELECT {} FROM requests WHERE id = ?1", RequestRow::COLUMNS);
         let found = self.connection.query_row(&ask, [id], RequestRow::read);
@@ -43,6 +45,7 @@ impl Ledger {
     }
 
     /// Returns the first obligation of a request that is still active.
+    #[doc(hidden)] // For our own crates.
     pub fn next_active(&self, request: i64) -> Result<Option<ObligationRow>, Error> {
         let ask = "SELECT * FROM obligations WHERE request = ?1 AND status = 'active' \
                    ORDER BY id LIMIT 1";
@@ -50,12 +53,14 @@ impl Ledger {
     }
 
     /// Returns the obligation with this name in a request.
+    #[doc(hidden)] // For our own crates.
     pub fn obligation(&self, request: i64, name: &str) -> Result<Option<ObligationRow>, Error> {
         let ask = "SELECT * FROM obligations WHERE request = ?1 AND name = ?2";
         self.one(ask, &[&request, &name], ObligationRow::read)
     }
 
     /// Returns the obligation with this row id.
+    #[doc(hidden)] // For our own crates.
     pub fn obligation_at(&self, id: i64) -> Result<Option<ObligationRow>, Error> {
         self.one("SELECT * FROM obligations WHERE id = ?1", &[&id], ObligationRow::read)
     }
@@ -67,11 +72,13 @@ impl Ledger {
     }
 
     /// Returns the runs for an obligation in the order in which they started.
+    #[doc(hidden)] // For our own crates.
     pub fn runs_for(&self, obligation: i64, purpose: Purpose) -> Result<Vec<RunRow>, Error> {
         let ask = "SELECT * FROM runs WHERE obligation = ?1 AND purpose = ?2 ORDER BY id";
         self.all(ask, &[&obligation, &purpose], RunRow::read)
     }
 
+    #[doc(hidden)] // For our own crates.
     pub fn run(&self, id: i64) -> Result<Option<RunRow>, Error> {
         self.one("SELECT * FROM runs WHERE id = ?1", &[&id], RunRow::read)
     }
@@ -81,6 +88,7 @@ impl Ledger {
     }
 
     /// Returns the assertions of one request, or of all requests.
+    #[doc(hidden)] // For our own crates.
     pub fn assertions(&self, request: Option<i64>) -> Result<Vec<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE ?1 IS NULL OR assertions.request = ?1 ORDER BY assertions.id",
@@ -124,6 +132,7 @@ impl Ledger {
     }
 
     /// Returns the user's replies to a question, in order.
+    #[doc(hidden)] // For our own crates.
     pub fn replies(&self, question: i64) -> Result<Vec<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE assertions.obligation = ?1 AND sources.kind = 'user' ORDER BY assertions.id",
@@ -133,6 +142,7 @@ impl Ledger {
     }
 
     /// Returns the result of an obligation: its latest assertion that was not rejected.
+    #[doc(hidden)] // For our own crates.
     pub fn result(&self, obligation: i64) -> Result<Option<AssertionRow>, Error> {
         let ask = format!(
             "{} WHERE assertions.obligation = ?1 AND standing <> 'rejected' \
@@ -143,6 +153,7 @@ impl Ledger {
     }
 
     /// Returns the next result of a report that is not verified yet.
+    #[doc(hidden)] // For our own crates.
     pub fn next_unverified(&self, request: i64) -> Result<Option<AssertionRow>, Error> {
         let ask = format!(
             "{} JOIN obligations ON obligations.id = assertions.obligation \

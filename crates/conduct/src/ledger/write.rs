@@ -81,6 +81,7 @@ pub struct ObligationEnd {
 
 impl Ledger {
     /// Records a document before it is translated.
+    #[doc(hidden)] // For our own crates.
     pub fn receive(&mut self, digest: &str, document: &str) -> Result<i64, Error> {
         self.write("take the request", |tx| {
             tx.execute(
@@ -94,6 +95,7 @@ impl Ledger {
     }
 
     /// Records the facts and obligations of a request.
+    #[doc(hidden)] // For our own crates.
     pub fn plan(&mut self, request: i64, wanted: &Request) -> Result<(), Error> {
         self.write("take the obligations", |tx| {
             for fact in &wanted.facts {
@@ -112,6 +114,7 @@ impl Ledger {
         })
     }
 
+    #[doc(hidden)] // For our own crates.
     pub fn refuse(&mut self, request: i64, said: &str) -> Result<(), Error> {
         self.write("take the refusal", |tx| {
             let set = "UPDATE requests SET status = ?1 WHERE id = ?2";
@@ -121,6 +124,7 @@ impl Ledger {
     }
 
     /// Records a run before the tool is called.
+    #[doc(hidden)] // For our own crates.
     pub fn start(&mut self, start: &NewRun<'_>) -> Result<RunRow, Error> {
         let purpose = format!("{:?}", start.purpose);
         let obligation = start.obligation.to_string();
@@ -149,6 +153,7 @@ impl Ledger {
     }
 
     /// Records that a run with an unknown outcome is repeated.
+    #[doc(hidden)] // For our own crates.
     pub fn repeat(&mut self, request: i64, run: &RunRow) -> Result<(), Error> {
         self.write("take the repetition of a run", |tx| {
             let set = "UPDATE runs SET attempts = attempts + 1, started_ms = ?1 WHERE id = ?2";
@@ -159,6 +164,7 @@ impl Ledger {
     }
 
     /// Applies all changes or none.
+    #[doc(hidden)] // For our own crates.
     pub fn commit(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take a step", |tx| {
             changes.iter().try_for_each(|change| apply(tx, request, change))
@@ -166,6 +172,7 @@ impl Ledger {
     }
 
     /// Reopens an answered request with changes.
+    #[doc(hidden)] // For our own crates.
     pub fn reopen(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take up the request again", |tx| {
             log(tx, request, None, None, "request_resumed", &json!({}))?;

@@ -50,6 +50,7 @@ impl Engine {
     ///
     /// # Errors
     /// The same as [`Engine::select`].
+    #[doc(hidden)] // For our own crates.
     pub fn select_among(
         &self,
         key: &str,
@@ -87,6 +88,7 @@ impl Engine {
     ///
     /// # Errors
     /// The error of `tools`, and errors of the embedder that concern the tools.
+    #[doc(hidden)] // For our own crates.
     pub fn select_many_among<E: From<Error>>(
         &self,
         key: &str,

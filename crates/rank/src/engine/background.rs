@@ -89,11 +89,8 @@ pub fn background_file(model: &dyn Embedder) -> Result<Vec<u8>, Error> {
 #[cfg(all(test, feature = "built-in-model"))]
 mod tests {
     use super::*;
+    use crate::dot::dot;
     use crate::embedding::{BertEmbedder, StaticEmbedder};
-
-    fn cosine(a: &[f32], b: &[f32]) -> f32 {
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
-    }
 
     #[test]
     fn the_vectors_that_ship_are_those_of_the_built_in_encoder() {
@@ -104,7 +101,7 @@ mod tests {
         let prompts = background_prompts();
         let own = model.embed(&prompts[..4], Role::Query).unwrap().vectors;
         for (own, row) in own.rows().into_iter().zip(0..) {
-            assert!(cosine(own.as_slice().unwrap(), shipped.get(row).unwrap()) > 0.999);
+            assert!(dot(own.as_slice().unwrap(), shipped.get(row).unwrap()) > 0.999);
         }
     }
 
@@ -117,7 +114,7 @@ mod tests {
         let file = background_file(&model).unwrap();
         let dimension = own.dimension();
         let back = read(&file, &key(&model), dimension).unwrap();
-        let near = |row| cosine(own.get(row).unwrap(), back.get(row).unwrap()) > 0.999;
+        let near = |row| dot(own.get(row).unwrap(), back.get(row).unwrap()) > 0.999;
         assert!(back.len() == 500 && (0..500).all(near));
         assert!(read(&file, "another", dimension).is_none());
         assert!(read(&file[..99], &key(&model), dimension).is_none());

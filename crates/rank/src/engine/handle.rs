@@ -161,6 +161,7 @@ impl Engine {
     /// assert_ne!(engine("read")?.fingerprint(), engine("load")?.fingerprint());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn fingerprint(&self) -> String {
         self.state().fingerprint()
     }
@@ -316,6 +317,7 @@ impl Engine {
     /// assert!(engine.select(&SelectRequest::new("read a file"))?.tools.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn watch(&self, blocked: impl Fn() -> OpenBreakers + Send + Sync + 'static) {
         let source: BlockedSource = Arc::new(blocked);
         *self.blocked_source.write().unwrap_or_else(PoisonError::into_inner) = Some(source);
@@ -362,6 +364,7 @@ impl Engine {
     /// assert!(text.contains("toolroute_selections_total{outcome=\"answered\"} 1"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

@@ -66,6 +66,7 @@ impl Engine {
     /// assert!(report.checks["disk"].healthy && !report.checks["catalog"].healthy);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn health(&self) -> Health<'_> {
         Health::default()
             .with("catalog", || match self.catalog().is_empty() {

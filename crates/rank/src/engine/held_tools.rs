@@ -92,6 +92,7 @@ impl Engine {
     /// assert_eq!(selection.held_back[0].because, "it changed");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn hold_back(&self, mut tools: Vec<HeldTool>) {
         tools.sort_by(|a, b| a.tool.id.cmp(&b.tool.id));
         if self.state().held.tools == tools {
@@ -115,6 +116,7 @@ impl Engine {
     /// assert!(engine.held_back().is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn held_back(&self) -> Vec<HeldTool> {
         self.state().held.tools.clone()
     }

@@ -48,6 +48,7 @@ pub struct LearnReport {
 impl LearnReport {
     /// Adds a later report. A tool in both counts twice in `tools_learned`.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn and(mut self, later: Self) -> Self {
         self.tools_learned += later.tools_learned;
         self.prompts_used += later.prompts_used;
@@ -189,6 +190,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NoModel`] without a model; an error if `usage` belongs to another model.
+    #[doc(hidden)] // For our own crates.
     pub fn apply_usage(&self, usage: UsageVectors) -> Result<UsageReport, Error> {
         self.replace_state(|before| {
             let (Some(model), Some(vectors)) = (&before.embedder, &before.vectors) else {

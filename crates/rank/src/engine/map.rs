@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{CatalogVectors, Engine, Error};
 use crate::catalog::ToolId;
+use crate::dot::dot;
 use crate::embedding::Role;
 use crate::index::Vectors;
 
@@ -128,10 +129,6 @@ fn axis(rows: &[&[f32]], mean: &[f32], but: Option<&[f32]>) -> Vec<f32> {
         axis.iter_mut().for_each(|x| *x = -*x);
     }
     axis
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn add(to: &mut [f32], what: &[f32], times: f32) {

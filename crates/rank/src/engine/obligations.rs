@@ -46,6 +46,7 @@ impl Engine {
     /// assert_eq!(engine.satisfying("REPORT(query.math)")[0].name, "Adder");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(hidden)] // For our own crates.
     pub fn satisfying(&self, obligation: &str) -> Vec<Arc<Tool>> {
         self.refresh_inputs();
         let (policy, state) = (self.config().policy, self.state());

@@ -68,6 +68,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NoModel`]; errors of the embedder.
+    #[doc(hidden)] // For our own crates.
     pub fn embed_texts(&self, texts: &[&str], role: Role) -> Result<TextVectors, Error> {
         let state = self.state();
         let model = state.embedder.as_deref();

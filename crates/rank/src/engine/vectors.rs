@@ -50,6 +50,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::NoModel`].
+    #[doc(hidden)] // For our own crates.
     pub fn vectors(&self) -> Result<CatalogVectors, Error> {
         let state = self.state();
         match (state.embedder.clone(), state.vectors.clone()) {

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use toolroute_catalog::Tool;
 
-use super::learned_vectors::{CatalogHistory, LearnedVector, dot};
+use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::usage_vectors::{SampledPrompt, UsageVectors};
+use crate::dot::dot;
 
 /// The strengths to try, the usual one first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];

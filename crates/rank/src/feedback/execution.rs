@@ -217,6 +217,7 @@ impl Execution {
     }
 
     /// Returns the hash of the prompt: that of the text if there is one, otherwise `prompt_hash`.
+    #[doc(hidden)] // For our own crates.
     pub fn hash(&self) -> Option<PromptHash> {
         self.prompt.as_deref().map(PromptHash::of).or(self.prompt_hash)
     }
@@ -225,6 +226,7 @@ impl Execution {
     ///
     /// # Errors
     /// [`StoreError::Invalid`] with the first field that is out of range.
+    #[doc(hidden)] // For our own crates.
     pub fn check(&self) -> Result<(), StoreError> {
         let invalid = |field, found: String, expected: &str| {
             Err(StoreError::Invalid { field, found, expected: expected.to_owned() })

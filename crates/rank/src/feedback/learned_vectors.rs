@@ -12,6 +12,7 @@ use serde::Serialize;
 use toolroute_catalog::Tool;
 
 use super::usage_vectors::{History, UsageVectors};
+use crate::dot::dot;
 
 /// The maximum share of past prompts in a tool's vector: a tenth of the description always remains.
 const MOST_SHARE: f32 = 0.9;
@@ -173,8 +174,4 @@ fn moved(
         reach: libm::powf(length.clamp(LEAST_LENGTH, 1.0), -REACH_EXPONENT),
     };
     Some(LearnedVector { row, vector, usage })
-}
-
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

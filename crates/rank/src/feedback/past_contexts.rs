@@ -9,6 +9,7 @@ use toolroute_catalog::ToolId;
 use super::Execution;
 use super::credibility::{PER_SESSION_AND_DAY, day};
 use super::run_stats::RunStats;
+use crate::dot::dot;
 
 /// The maximum number of executions to compare with: of all tools (`MOST`) and of one tool
 /// (`MOST_OF_A_TOOL`). Comparing with ten takes 2 µs.
@@ -150,20 +151,6 @@ impl PastContext {
         }
         if shares > 0.0 { sum / shares } else { 0.0 }
     }
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // Eight independent sums, which the compiler turns into vector instructions.
-    let mut sums = [0.0f32; 8];
-    let (chunks_a, chunks_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = chunks_a.remainder().iter().zip(chunks_b.remainder());
-    let rest: f32 = rest.map(|(a, b)| a * b).sum();
-    for (a, b) in chunks_a.zip(chunks_b) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    sums.iter().sum::<f32>() + rest
 }
 
 fn unit(mut values: Vec<f32>) -> Option<Box<[f32]>> {

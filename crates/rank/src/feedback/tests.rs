@@ -8,6 +8,7 @@ use toolroute_catalog::{Tool, ToolId};
 
 use super::usage_file::{decode, encode};
 use super::*;
+use crate::dot::dot;
 
 mod false_reports;
 
@@ -35,10 +36,6 @@ fn vector(seed: u64) -> Vec<f32> {
 fn unit(vector: Vec<f32>) -> Vec<f32> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     vector.into_iter().map(|x| x / length).collect()
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn own(count: usize) -> Vec<Vec<f32>> {

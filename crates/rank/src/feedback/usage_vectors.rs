@@ -142,12 +142,14 @@ impl UsageVectors {
 
     /// Returns the strength of past prompts in the tools' vectors, 0 to 1. It is below 1 if
     /// held-out prompts then rank clearly better. [`UsageVectors::calibrate`] fits it.
+    #[doc(hidden)] // For our own crates.
     pub fn strength(&self) -> f32 {
         self.strength
     }
 
     /// Returns what is subtracted from the scores of learned tools, so that tools without history
     /// keep their ranks. [`UsageVectors::calibrate`] fits it.
+    #[doc(hidden)] // For our own crates.
     pub fn handicap(&self) -> f32 {
         self.handicap
     }
@@ -156,6 +158,7 @@ impl UsageVectors {
     ///
     /// # Errors
     /// [`Error::OtherModel`] if another model made them.
+    #[doc(hidden)] // For our own crates.
     pub fn matches(&self, model: &UsageModel) -> Result<(), Error> {
         if self.model == *model {
             return Ok(());
@@ -197,6 +200,7 @@ impl UsageVectors {
     }
 
     /// Forgets everything that was learned about a tool. Returns false if there was nothing.
+    #[doc(hidden)] // For our own crates.
     pub fn forget(&mut self, id: &ToolId) -> bool {
         self.sample.forget(id);
         self.tools.remove(id).is_some()
@@ -204,6 +208,7 @@ impl UsageVectors {
 
     /// Returns the new vectors of the tools with history, by row. `own` returns a row's vector
     /// without history.
+    #[doc(hidden)] // For our own crates.
     pub fn learned_vectors<'v>(
         &self,
         tools: &[Arc<Tool>],
@@ -213,11 +218,13 @@ impl UsageVectors {
     }
 
     /// Fits strength and handicap to a catalog. Must be called after learning and forgetting.
+    #[doc(hidden)] // For our own crates.
     pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32] + Sync) {
         (self.strength, self.handicap) = calibration::fit(self, tools, own);
     }
 
     /// Returns a fingerprint of what was learned: the SHA-256 of all of it, in hexadecimal.
+    #[doc(hidden)] // For our own crates.
     pub fn fingerprint(&self) -> String {
         let bytes = usage_file::encode(self);
         let seal = &bytes[bytes.len() - durable::HASH..];

@@ -1,6 +1,7 @@
 //! Labels a vector by its similarity to the vectors of labelled examples.
 
 use super::Error;
+use crate::dot::dot;
 
 /// The label that a classifier gives a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,10 +107,6 @@ fn from_middle(vector: &[f32], middle: &[f32]) -> Vec<f32> {
         away.iter_mut().for_each(|x| *x /= length);
     }
     away
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -215,6 +215,7 @@ impl Context {
 
     /// Adds a turn to the conversation.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn said(mut self, role: Speaker, text: impl Into<String>) -> Self {
         self.conversation.push(Turn { role, text: text.into() });
         self
@@ -232,11 +233,13 @@ impl Context {
     }
 
     /// Whether the context is to be analysed.
+    #[doc(hidden)] // For our own crates.
     pub fn wants_analysis(&self) -> bool {
         self.analyze || !self.files.is_empty()
     }
 
     /// The features that the caller gave. `phase` and `task_type` take precedence over `features`.
+    #[doc(hidden)] // For our own crates.
     pub fn given(&self) -> ContextFeatures {
         let features = self.features.clone().unwrap_or_default();
         let (phase, task_type) =
@@ -248,6 +251,7 @@ impl Context {
     ///
     /// # Errors
     /// [`Error::TwoPrompts`] if the context has a different prompt; [`Error::TooLong`].
+    #[doc(hidden)] // For our own crates.
     pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
         at_most("the prompt", prompt.len(), TEXT_BYTES)?;
         let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
@@ -259,6 +263,7 @@ impl Context {
     /// # Errors
     /// If the prompt is empty, `max_tools` is 0, a file has no path, two files have the same path,
     /// or anything exceeds a limit. No text is truncated silently.
+    #[doc(hidden)] // For our own crates.
     pub fn check(&self) -> Result<(), Error> {
         if let Some(prompt) = &self.prompt {
             check_prompt(prompt)?;

@@ -173,6 +173,7 @@ pub struct Explanation {
 impl Explanation {
     /// Explains one candidate. `matched_terms` contains the words of the prompt that the tool's
     /// text contains.
+    #[doc(hidden)] // For our own crates.
     pub fn new(
         candidate: &Candidate,
         matched_terms: Vec<String>,
@@ -214,6 +215,7 @@ impl Explanation {
 
     /// Adds why the tool ranks before one with a higher score.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn with_preferred(mut self, preferred: Option<PreferenceReason>) -> Self {
         if let Some(PreferenceReason { over, because, .. }) = &preferred {
             self.why.push_str(&format!("; fits about as well as {over}, and {because}"));
@@ -224,6 +226,7 @@ impl Explanation {
 
     /// Adds what was learned about the tool.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn with_usage(mut self, usage: Option<&RowUsage>) -> Self {
         if let Some(usage) = usage {
             let prompts = if usage.prompts == 1 { "prompt" } else { "prompts" };

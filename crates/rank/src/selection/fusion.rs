@@ -54,17 +54,20 @@ impl Fusion {
     const UNREAD: f32 = 0.05 / 0.7;
 
     /// Whether this is [`Fusion::Plain`], in which only the two parts count.
+    #[doc(hidden)] // For our own crates.
     pub fn is_plain(self) -> bool {
         self == Self::Plain
     }
 
     /// Returns the exponent of a word's rarity in this fusion.
+    #[doc(hidden)] // For our own crates.
     pub fn rarity(self) -> f32 {
         if self.is_plain() { 0.0 } else { Self::RARITY }
     }
 
     /// Returns the score that corresponds to a cosine of 1 in a strategy. The width of the policy's
     /// band is relative to it.
+    #[doc(hidden)] // For our own crates.
     pub fn unit(strategy: Strategy) -> f32 {
         match strategy {
             Strategy::Keyword => Self::PLAIN_KEYWORD_SCALE,
@@ -84,6 +87,7 @@ impl Fusion {
     /// Returns the weighted semantic and keyword scores of each candidate. Both slices contain one
     /// raw score per candidate. `readable_share` is the share of the prompt that the encoder can
     /// read, 0 to 1; [`Fusion::Plain`] ignores it.
+    #[doc(hidden)] // For our own crates.
     pub fn apply(
         self,
         semantic: &[f32],
@@ -111,6 +115,7 @@ impl Fusion {
     ///
     /// Use it for a prompt with one request, or for one clause: a prompt with several requests has
     /// no single best tool.
+    #[doc(hidden)] // For our own crates.
     pub fn lift_nearest(self, scores: &mut [(Score, Score)]) {
         if let Self::Weighted { .. } = self {
             let best = scores.iter().map(|(semantic, _)| semantic.raw).fold(f32::MIN, f32::max);

@@ -186,6 +186,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`Exclusion::FarFromBest`] if it is not.
+    #[doc(hidden)] // For our own crates.
     pub fn admit_near(
         &self,
         (tool, score): (&Tool, f32),
@@ -207,6 +208,7 @@ impl Policy {
     /// # Errors
     /// [`Exclusion::ServerShare`] if they already contain the maximum number of tools of its
     /// server.
+    #[doc(hidden)] // For our own crates.
     pub fn admit_beside<'a>(
         &self,
         tool: &Tool,
@@ -224,6 +226,7 @@ impl Policy {
     ///
     /// # Errors
     /// The first tier that excludes the tool, in the order reliability, cost, latency.
+    #[doc(hidden)] // For our own crates.
     pub fn admit(&self, tool: &Tool, observed: Option<&RunStats>) -> Result<(), Exclusion> {
         let assume = self.undeclared;
         let observed = observed.filter(|_| self.observed_tiers);

@@ -30,6 +30,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// Whether retrieval needs the prompt's vector. False for `Auto`, which must be resolved first.
+    #[doc(hidden)] // For our own crates.
     pub fn needs_vector(self) -> bool {
         matches!(self, Self::Semantic | Self::Hybrid)
     }

@@ -139,6 +139,7 @@ impl Executor {
     /// are truncated.
     ///
     /// [`CallHints::summarize`]: toolroute_catalog::CallHints::summarize
+    #[doc(hidden)] // For our own crates.
     pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }
@@ -153,6 +154,7 @@ impl Executor {
 
     /// Like [`Executor::call`], and passes an idempotency key to the tool. The key is the same for
     /// each repetition of this request, and different for every other request.
+    #[doc(hidden)] // For our own crates.
     pub async fn call_with_key(&self, request: &Request<'_>, key: Option<&str>) -> Report {
         let began = Instant::now();
         let (outcome, attempts) = run::Run::new(self, request, key).outcome().await;
@@ -174,6 +176,7 @@ impl Executor {
     }
 
     /// The expected latency and length of an answer of the tool.
+    #[doc(hidden)] // For our own crates.
     pub fn estimate(&self, tool: &Tool) -> Estimate {
         self.statistics.estimate(tool)
     }
@@ -186,6 +189,7 @@ impl Executor {
 
     /// Replaces secrets in a text: those that this executor knows, and text that looks like a
     /// secret.
+    #[doc(hidden)] // For our own crates.
     pub fn clean(&self, text: &str) -> String {
         self.options.redactor.clean(text)
     }

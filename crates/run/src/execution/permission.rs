@@ -134,6 +134,7 @@ impl Verdict {
 
 impl Permissions {
     /// Whether the tool may run, possibly after a confirmation.
+    #[doc(hidden)] // For our own crates.
     pub fn may_ever_run(&self, tool: &Tool) -> bool {
         self.judge(tool, true) == Verdict::Allowed
     }

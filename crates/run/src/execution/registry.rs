@@ -66,6 +66,7 @@ impl Servers {
     }
 
     /// The server of this tool.
+    #[doc(hidden)] // For our own crates.
     pub fn of(&self, tool: &Tool) -> Option<&Arc<dyn Invoker>> {
         self.by_name.get(tool.server.as_deref().unwrap_or_default())
     }
@@ -97,6 +98,7 @@ impl Servers {
     /// Whether the tool's id belongs to its server. If an id begins with the names of two servers,
     /// it belongs to the one with the longer name. The user chooses the names of servers, and
     /// servers those of tools, so no server can take an id from another.
+    #[doc(hidden)] // For our own crates.
     pub fn is_own(&self, server: &str, tool: &Tool) -> bool {
         let id = tool.id.as_str();
         let begins =

@@ -32,6 +32,7 @@ impl Report {
 
     /// Whether the request failed because tools or servers were unavailable, so that another tool
     /// may help.
+    #[doc(hidden)] // For our own crates.
     pub fn is_out_of_reach(&self) -> bool {
         let is_out_of_reach = |attempt: &Attempt| match &attempt.ending {
             Ending::Failed { fault } => *fault != FaultKind::Refused,
@@ -44,6 +45,7 @@ impl Report {
     }
 
     /// Adds the tools that give the ids that are missing. The message names them too.
+    #[doc(hidden)] // For our own crates.
     pub fn name_suppliers(&mut self, needs: &[Need]) {
         let Outcome::Clarify { clarification, message, .. } = &mut self.outcome else { return };
         let before = clarification.to_string();
@@ -56,11 +58,13 @@ impl Report {
     }
 
     /// Whether the caller must supply something first.
+    #[doc(hidden)] // For our own crates.
     pub fn is_question(&self) -> bool {
         matches!(self.outcome, Outcome::Clarify { .. })
     }
 
     /// Adds tools that the caller may call instead. They are also named in the message.
+    #[doc(hidden)] // For our own crates.
     pub fn name_nearest(&mut self, nearest: Vec<ToolId>) {
         if let (Outcome::Failed { message }, false) = (&mut self.outcome, nearest.is_empty()) {
             let ids: Vec<&str> = nearest.iter().map(ToolId::as_str).collect();

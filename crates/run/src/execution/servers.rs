@@ -133,6 +133,7 @@ struct RawEntry {
 
 impl ServersFile {
     /// [`ServersFile::left_out`] without secrets, for display.
+    #[doc(hidden)] // For our own crates.
     pub fn shown_left_out(&self) -> BTreeMap<String, LeftOut> {
         let clean = |because: &LeftOut| match because {
             LeftOut::Wrong(said) => LeftOut::Wrong(self.redactor.clean(said)),

@@ -24,6 +24,7 @@ pub struct Screened {
 impl Pins {
     /// Like [`Pins::check`], for a server of a servers file whose entry has this fingerprint. If
     /// the pins cannot be read or written, every tool is held back.
+    #[doc(hidden)] // For our own crates.
     pub fn screen(&self, server: &str, fingerprint: &str, tools: Vec<Tool>) -> Screened {
         let listed = tools.clone();
         match self.check(&Self::key(server, fingerprint), tools) {

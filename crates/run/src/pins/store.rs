@@ -148,11 +148,13 @@ impl Pins {
     /// Makes the commands in messages name the file (`--pins FILE`), because `toolroute pins` would
     /// otherwise read another file.
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn name_file_in_commands(self) -> Self {
         Self { is_named: true, ..self }
     }
 
     /// The file that commands in messages must name, if any.
+    #[doc(hidden)] // For our own crates.
     pub fn file_in_commands(&self) -> Option<&Path> {
         self.is_named.then_some(&self.path)
     }
@@ -168,6 +170,7 @@ impl Pins {
     /// Returns the key of a server for [`Pins::check`]. It is needed if the name alone does not
     /// identify the server: an entry with the same name and another fingerprint is another server,
     /// with definitions of its own.
+    #[doc(hidden)] // For our own crates.
     pub fn key(server: &str, fingerprint: &str) -> String {
         let print: String = fingerprint.chars().take(FINGERPRINT_DIGITS).collect();
         format!("{server}@{print:0>FINGERPRINT_DIGITS$}")

@@ -60,6 +60,7 @@ impl SkipReason {
     }
 
     /// The reason as a label of metrics.
+    #[doc(hidden)] // For our own crates.
     pub fn label(self) -> &'static str {
         match self {
             Self::NoTools => "no_tools",
@@ -80,6 +81,7 @@ impl SkipReason {
     }
 
     /// Whether tools might have been removed without this reason.
+    #[doc(hidden)] // For our own crates.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::NoTools | Self::FewTools)
     }

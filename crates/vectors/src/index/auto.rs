@@ -31,6 +31,7 @@ pub enum IndexKind {
 
 impl IndexKind {
     /// Resolves `Auto` for a number of rows; never returns `Auto`.
+    #[doc(hidden)] // For our own crates.
     pub fn for_rows(self, rows: usize) -> Self {
         match self {
             Self::Auto if rows >= HNSW_FROM_ROWS => Self::Hnsw,

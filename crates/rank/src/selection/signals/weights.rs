@@ -96,6 +96,7 @@ impl Signal {
 
     /// Whether the signal counts by itself. The others are proportional to the tool's own score:
     /// they weigh tools that fit, and do not lift a tool without a score.
+    #[doc(hidden)] // For our own crates.
     pub fn stands_alone(self) -> bool {
         matches!(self, Self::Intent | Self::Web | Self::Category | Self::Workflow | Self::Planned)
     }
@@ -185,10 +186,12 @@ impl SignalWeights {
         Ok(self)
     }
 
+    #[doc(hidden)] // For our own crates.
     pub fn is_on(&self, signal: Signal) -> bool {
         self.get(signal) > 0.0
     }
 
+    #[doc(hidden)] // For our own crates.
     pub fn is_off(&self) -> bool {
         *self == Self::OFF
     }
