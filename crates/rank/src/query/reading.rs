@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::Turn;
 use super::clauses::clauses;
-use super::direction::{Direction, directions};
 use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
 use super::message::{needs_web, urgency};
@@ -34,8 +33,6 @@ pub struct Reading {
     pub is_urgent: bool,
     /// Whether it asks for something that only the web has, such as news.
     pub needs_web: bool,
-    /// Its directions of conversion, as in "speech to text".
-    pub directions: Vec<Direction>,
     /// The verbs of its requests.
     pub verbs: Vec<String>,
     /// Whether it says what not to do, and nothing else.
@@ -74,7 +71,6 @@ impl Reading {
             latin_share: latin_share(text),
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
-            directions: directions(text),
             only_forbids: false,
             verbs: command_verbs(text),
             original: None,
@@ -119,11 +115,9 @@ mod tests {
         assert!(reading.text.contains("Paris") && reading.text.contains("London"), "{reading:?}");
         let reading = Reading::new("list the issues, don't close them", &[], nothing, true);
         assert!(!reading.text.contains("close"), "{reading:?}");
-        let reading =
-            Reading::verbatim("Get the latest news urgently. Then convert the speech to text.");
+        let reading = Reading::verbatim("Get the latest news urgently. Then convert the speech.");
         assert_eq!(reading.clauses.len(), 2, "{reading:?}");
         assert!(reading.is_urgent && reading.needs_web && reading.latin_share == 1.0);
-        assert_eq!(reading.directions.len(), 1, "{reading:?}");
         let spanish = "borra el archivo notas.txt";
         let reading = Reading::new(spanish, &[], nothing, true);
         assert_eq!(reading.text, "delete file notas.txt");

@@ -256,7 +256,7 @@ fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInpu
         reasons.push("named in the prompt".to_owned());
     }
     if candidate.wording > 0.0 {
-        reasons.push("fits the prompt's number, direction or verb".to_owned());
+        reasons.push("fits the prompt's number or verb".to_owned());
     }
     if let Some(Score { raw, .. }) = candidate.semantic {
         let nearness = match raw {

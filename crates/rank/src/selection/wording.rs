@@ -1,11 +1,10 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
-//! plural, the direction of a conversion, or the verb.
+//! plural, or the verb.
 //!
-//! `key_get` and `key_list` have nearly the same vector. So have "text to speech" and "speech to
-//! text", or `policy_create` and `policy_update`. On the 19 sets of `docs/quality.md`, the plural
-//! corrects 11 prompts and spoils none, the direction corrects 10 and spoils one, and the verb
-//! corrects 10 and spoils none. The singular is not used, because users who write it mean the list
-//! as often as not.
+//! `key_get` and `key_list` have nearly the same vector. So have `policy_create` and
+//! `policy_update`. Without these rules the choice sets `azure_mcp` and `azure_mcp_2026` have 0.004
+//! less nDCG@5 and the trial's `cloud` 0.025; other sets are the same. The singular is not used,
+//! because users who write it mean the list as often as not.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use toolroute_catalog::{Tool, singular};
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{Direction, Reading, asks_for_several, directions, first_word, is_verb};
+use crate::query::{Reading, asks_for_several, first_word, is_verb};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -37,7 +36,7 @@ const GENERAL: [&str; 19] = [
 /// or is named by the verb. Below it, the tool is for something else.
 pub(super) const NEIGHBOUR: f32 = 2.0 / 3.0;
 
-/// The same for a tool with the requested direction or verb.
+/// The same for a tool with the requested verb.
 const NEAR: f32 = 0.8;
 
 /// The shape of a tool's name: the things that it handles, in the singular, and whether the tool
@@ -64,7 +63,7 @@ impl Shape {
     }
 }
 
-/// Ranks a similar tool before the best candidate if it fits the number, direction or verb of the
+/// Ranks a similar tool before the best candidate if it fits the number or verb of the
 /// prompt better.
 pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
     let best = candidates.iter().max_by(|a, b| by_score(a, b));
@@ -72,7 +71,6 @@ pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools:
         return;
     };
     let better = listing_neighbour(&reading.text, best, candidates, tools)
-        .or_else(|| tool_in_direction(reading, best, candidates, tools))
         .or_else(|| tool_with_verb(reading, best, candidates, tools))
         .or_else(|| tool_named_by_verb(reading, best, candidates, tools));
     if let Some(better) = better.map(|at| &mut candidates[at]) {
@@ -106,28 +104,6 @@ fn listing_neighbour(
             && tool.server == one.server
             && Shape::of(tool).is_some_and(|all| all.gives_all && all.things == shape.things)
     })
-}
-
-/// Returns the index of the next candidate that does not convert in the opposite direction, if the
-/// best one does: it contains "text to speech" but not "speech to text", and the prompt contains
-/// the latter.
-fn tool_in_direction(
-    reading: &Reading,
-    best: Candidate,
-    candidates: &[Candidate],
-    tools: &[Arc<Tool>],
-) -> Option<usize> {
-    let asked = &reading.directions;
-    if asked.is_empty() || !is_reversed(&tools[best.row as usize], asked) {
-        return None;
-    }
-    let is_near = |at: &usize| {
-        let Candidate { row, score, .. } = candidates[*at];
-        row != best.row && score >= NEAR * best.score
-    };
-    let mut near: Vec<usize> = (0..candidates.len()).filter(is_near).collect();
-    near.sort_by(|&a, &b| by_score(&candidates[b], &candidates[a]));
-    near.into_iter().find(|&at| !is_reversed(&tools[candidates[at].row as usize], asked))
 }
 
 /// Returns the index of the tool whose name differs from the best candidate's only in that it
@@ -191,13 +167,6 @@ fn tool_named_by_verb(
     };
     let named = (0..candidates.len()).filter(is_named);
     named.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
-}
-
-/// Whether the tool's text contains one of the directions reversed, and none as requested.
-fn is_reversed(tool: &Tool, asked: &[Direction]) -> bool {
-    let own = directions(&format!("{} . {}", name_words(&tool.name).join(" "), tool.description));
-    let reversed = |way: &Direction| own.iter().any(|(from, to)| (to, from) == (&way.0, &way.1));
-    asked.iter().any(reversed) && !asked.iter().any(|way| own.contains(way))
 }
 
 #[cfg(test)]
@@ -279,27 +248,5 @@ mod tests {
         ] {
             assert_eq!(listed(prompt, names, 0.7), 0.7, "{prompt}");
         }
-    }
-
-    #[test]
-    fn there_is_put_before_back() {
-        let order = |prompt: &str, texts: [&str; 3]| {
-            let tools = texts.map(|text| Arc::new(Tool::new(None, "tool", text)));
-            let scores = [(0, 1.0), (1, 0.9), (2, 0.85)];
-            let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
-            let mut candidates = scores.map(candidate);
-            by_wording(&Reading::verbatim(prompt), &mut candidates, &tools);
-            candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
-            candidates.map(|candidate| candidate.row)
-        };
-        let (there, back) = ("Converts speech to text", "Turns text into natural speech");
-        let prompt = "convert the speech to text";
-        assert_eq!(order(prompt, [back, there, ""]), [1, 0, 2]);
-        assert_eq!(order(prompt, [back, back, there]), [2, 0, 1]);
-        assert_eq!(order(prompt, [there, back, ""]), [0, 1, 2]);
-        assert_eq!(order(prompt, [back, back, back]), [0, 1, 2]);
-        let both = "Text to speech, and speech to text";
-        assert_eq!(order(prompt, [both, there, ""]), [0, 1, 2]);
-        assert_eq!(order("send it to Dana", [back, there, ""]), [0, 1, 2]);
     }
 }
