@@ -107,13 +107,9 @@ impl Service {
         tool: &Arc<Tool>,
         profile: Option<&str>,
     ) -> Result<Vec<Need>, Error> {
-        let (catalog, asked) = (self.engine.catalog(), Arc::clone(tool));
-        let mut needs = off_thread(move || catalog.needs(&asked)).await?;
-        let (view, server) = (self.view(profile)?, tool.server.as_deref().unwrap_or_default());
-        for need in &mut needs {
-            need.from.retain(|id| view.admits_id(server, id.as_str()));
-        }
-        Ok(needs)
+        let (service, asked) = (Arc::clone(self), Arc::clone(tool));
+        let profile = profile.map(str::to_owned);
+        off_thread(move || service.needs(&asked, profile.as_deref())).await?
     }
 
     /// The ids of the tools nearest in meaning that the profile admits.
