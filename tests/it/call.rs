@@ -95,6 +95,19 @@ fn a_server_that_never_answers_does_not_hold_up_the_call_of_another() {
 }
 
 #[test]
+fn a_server_that_never_answers_costs_only_its_own_tools() {
+    let site = site(&python(), json!({"mute": {"command": "sleep", "args": ["1000"]}}));
+    let began = std::time::Instant::now();
+    let ran = site.toolroute(&["tools", "list"]).assert();
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    let listed = ran.success().get_output().stdout.clone();
+    assert!(String::from_utf8(listed).unwrap().contains("faulty__fine"));
+    assert!(said.contains("`mute` did not list its tools: no answer after 30s"), "{said}");
+    assert!(said.contains("toolroute doctor") && said.contains("disabled"), "{said}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(90), "{:?}", began.elapsed());
+}
+
+#[test]
 fn tools_without_a_name_are_left_out_with_a_word() {
     let tools = json!([{"name": "add"}, {"description": "adds"}, "sub"]);
     let site = Site::new(&json!({"sums": {"type": "process", "command": "x", "tools": tools}}));
