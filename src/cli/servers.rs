@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
-use super::{paths, render};
+use super::{paths, render, secrets};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
     BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
@@ -56,7 +56,11 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the servers file {}", path.display()))?;
     let read = ServersFile::parse(&text, &|name| std::env::var(name).ok());
-    let read = read.inspect(|file| super::secrets::hide(&file.redactor));
+    let read = read.inspect(|file| {
+        secrets::hide(&file.redactor);
+        let names = file.fingerprints.keys().chain(file.left_out.keys());
+        secrets::keep(names.map(String::as_str).chain(path.to_str()));
+    });
     read.map_err(|error| {
         let said = format!("{}: {error}", path.display());
         Failure { code: exit::BAD_DATA, said }.into()
