@@ -108,6 +108,30 @@ fn a_server_that_never_answers_costs_only_its_own_tools() {
 }
 
 #[test]
+fn only_tools_that_can_be_called_are_named_instead() {
+    let tool = |server: Option<&str>, name: &str| json!({"server": server, "name": name, "description": "Adds or withdraws a book"});
+    let rows = ["add_book", "withdraw_book"].map(|name| tool(Some("gone"), name));
+    let call = |servers: &Value| {
+        let site = Site::new(servers);
+        let tools = site.sandbox.write("tools.json", json!(rows).to_string());
+        let ran = site
+            .toolroute(&["call", "gone:add_book", "--tools", tools.to_str().unwrap()])
+            .assert()
+            .code(1);
+        String::from_utf8(ran.get_output().stderr.clone()).unwrap()
+    };
+    let shelf = |names: &[&str]| {
+        let tools: Vec<Value> = names.iter().map(|name| tool(None, name)).collect();
+        json!({"shelf": {"type": "process", "command": "unused", "tools": tools}})
+    };
+    let said = call(&shelf(&[]));
+    assert!(said.contains("has no server here"), "{said}");
+    assert!(!said.contains("withdraw_book") && !said.contains("Nearest"), "{said}");
+    let said = call(&shelf(&["add_book"]));
+    assert!(said.contains("Nearest: shelf__add_book;"), "{said}");
+}
+
+#[test]
 fn tools_without_a_name_are_left_out_with_a_word() {
     let tools = json!([{"name": "add"}, {"description": "adds"}, "sub"]);
     let site = Site::new(&json!({"sums": {"type": "process", "command": "x", "tools": tools}}));
