@@ -222,10 +222,12 @@ impl Caller<'_> {
         };
         let mut report = self.executor.call(&request).await;
         if let (true, Some(candidate)) = (report.is_question(), candidates.first()) {
-            report.name_suppliers(&self.engine.catalog().needs(&candidate.tool));
+            let catalog = self.engine.catalog();
+            let can_call = |row: u32| self.executor.can_call(&catalog.tools()[row as usize]);
+            report.name_suppliers(&catalog.needs_from(&candidate.tool, can_call));
         }
         if let (true, Some(candidate)) = (report.is_out_of_reach(), candidates.first()) {
-            report.name_nearest(nearest(self.engine, &candidate.tool.id));
+            report.name_nearest(nearest(self.engine, self.executor, &candidate.tool.id));
         }
         self.session.record_report(self.engine, &report, question);
         report

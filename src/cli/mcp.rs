@@ -16,7 +16,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::setup::{self, EngineRequirements};
 use super::tool_lists::Lists;
-use super::{call, models, render, serve, servers};
+use super::{call, models, render, secrets, serve, servers};
 use hints::KeptHints;
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog};
 use toolroute_rank::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
@@ -169,6 +169,7 @@ fn catalog(
     let (overlays, author_signals) = (from.overlay.clone(), from.author_signals);
     let options = LoadOptions { strict: false, overlays, author_signals };
     let LoadedCatalog { catalog, problems, .. } = Catalog::load(&paths, &options)?;
+    secrets::keep_ids(catalog.iter());
     for problem in &problems {
         render::warn(global, &render::plain(&problem.to_string()));
     }

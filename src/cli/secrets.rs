@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
+use toolroute_catalog::Tool;
 use toolroute_run::execution::Redactor;
 
 static KNOWN: RwLock<Option<Redactor>> = RwLock::new(None);
@@ -13,6 +14,24 @@ static KNOWN: RwLock<Option<Redactor>> = RwLock::new(None);
 pub fn hide(redactor: &Redactor) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     known.get_or_insert_default().hide_all_of(redactor);
+}
+
+/// Leaves these texts readable from now on: paths that the user gave, names of servers.
+pub fn keep<'a>(texts: impl IntoIterator<Item = &'a str>) {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.as_mut() {
+        known.keep(texts);
+    }
+}
+
+/// Leaves the ids of these tools readable, in every spelling.
+pub fn keep_ids<'a>(tools: impl IntoIterator<Item = &'a Tool>) {
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let Some(known) = known.as_mut() else { return };
+    for tool in tools {
+        known.keep([tool.id.as_str()]);
+        known.keep(tool.id.with_colon());
+    }
 }
 
 /// Removes secrets from a text. In JSON, each string is searched before it is escaped, because

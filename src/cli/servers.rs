@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
-use super::{paths, render};
+use super::{paths, render, secrets};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
     BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
@@ -56,7 +56,11 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the servers file {}", path.display()))?;
     let read = ServersFile::parse(&text, &|name| std::env::var(name).ok());
-    let read = read.inspect(|file| super::secrets::hide(&file.redactor));
+    let read = read.inspect(|file| {
+        secrets::hide(&file.redactor);
+        let names = file.fingerprints.keys().chain(file.left_out.keys());
+        secrets::keep(names.map(String::as_str).chain(path.to_str()));
+    });
     read.map_err(|error| {
         let said = format!("{}: {error}", path.display());
         Failure { code: exit::BAD_DATA, said }.into()
@@ -115,18 +119,44 @@ pub fn withheld_path(name: &str, fingerprint: &str) -> PathBuf {
 /// The interval of messages about servers that have not answered yet.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
+/// How long a command waits for the tools of servers. It is less than the time that a start may
+/// take, because one server that never answers must not keep the tools of the others back.
+const FOR_ALL: Duration = Duration::from_secs(30);
+
 /// How long `call` waits for the tools of servers other than the called one, which are only needed
 /// if the called tool fails.
 const FOR_OTHERS: Duration = Duration::from_secs(5);
 
+/// How long to wait for servers.
+#[derive(Clone, Copy)]
+struct Patience<'a> {
+    most: Duration,
+    /// The server that is waited for without this limit.
+    called: Option<&'a str>,
+}
+
+impl<'a> Patience<'a> {
+    fn of(called: Option<&'a str>) -> Self {
+        Self { most: if called.is_some() { FOR_OTHERS } else { FOR_ALL }, called }
+    }
+}
+
+/// What to do about a server that takes longer.
+const LATE: &str = "`toolroute doctor` gives it more time, for a first download, and says what is \
+    wrong; \"disabled\": true in its entry leaves it out";
+
 /// Asks servers for their tools and stops them. Prints which servers have not answered yet, because
 /// one that is downloaded first may take minutes.
 pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
-    list_for(None, servers, names)
+    list_within(None, servers, names)
 }
 
-/// Like [`list`]. If `called` is given, other servers are waited for at most [`FOR_OTHERS`].
-fn list_for(called: Option<&str>, servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
+/// Like [`list`], with a limit for all servers together.
+fn list_within(
+    patience: Option<Patience<'_>>,
+    servers: &Servers,
+    names: Vec<String>,
+) -> anyhow::Result<Listed> {
     runtime()?.block_on(async {
         let mut waiting: BTreeSet<String> = names.iter().cloned().collect();
         let mut asked = tokio::task::JoinSet::new();
@@ -135,15 +165,18 @@ fn list_for(called: Option<&str>, servers: &Servers, names: Vec<String>) -> anyh
             asked.spawn(async move { servers.list([name]).await });
         }
         let (began, mut listed) = (Instant::now(), Listed::new());
+        let most = patience.map_or(Duration::ZERO, |patience| patience.most);
         let mut tell = tokio::time::interval_at((began + TELL_EVERY).into(), TELL_EVERY);
         loop {
-            let others_only = called.is_some_and(|called| !waiting.contains(called));
+            let is_limited = patience.is_some_and(|patience| {
+                patience.called.is_none_or(|called| !waiting.contains(called))
+            });
             tokio::select! {
                 answered = asked.join_next() => match answered {
                     Some(answered) => listed.extend(answered.unwrap_or_default()),
                     None => break,
                 },
-                () = tokio::time::sleep_until((began + FOR_OTHERS).into()), if others_only => break,
+                () = tokio::time::sleep_until((began + most).into()), if is_limited => break,
                 _ = tell.tick() => {
                     let names: Vec<&str> = waiting.iter().map(String::as_str).collect();
                     let seconds = began.elapsed().as_secs();
@@ -154,7 +187,8 @@ fn list_for(called: Option<&str>, servers: &Servers, names: Vec<String>) -> anyh
         }
         asked.abort_all();
         servers.close().await;
-        let late = || Fault::before(FaultKind::Timeout, format!("no answer after {FOR_OTHERS:?}"));
+        let late =
+            || Fault::before(FaultKind::Timeout, format!("no answer after {most:?}; {LATE}"));
         listed.extend(waiting.into_iter().map(|name| (name, Err(late()))));
         Ok(listed)
     })
@@ -182,7 +216,8 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
         let servers = open(&file);
-        let listed = list_for(live.called.as_deref(), &servers, stale)?;
+        let patience = Patience::of(live.called.as_deref());
+        let listed = list_within(Some(patience), &servers, stale)?;
         for StoredList { name, path, .. } in &known {
             match listed.get(name) {
                 None => {}

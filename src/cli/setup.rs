@@ -98,6 +98,7 @@ fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Ve
     #[cfg(feature = "mcp")]
     let loaded = {
         let listed = super::servers::catalogs(&args.live)?;
+        super::secrets::keep(args.tools.iter().filter_map(|path| path.to_str()));
         let paths = [args.tools.clone(), listed.files].concat();
         Catalog::load_with(&paths, listed.unkept, &options)?
     };
@@ -106,6 +107,7 @@ fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Ve
     #[cfg(feature = "mcp")]
     let (loaded, held) = {
         let mut loaded = loaded;
+        super::secrets::keep_ids(loaded.catalog.iter());
         let (catalog, held) = super::pins::screened(loaded.catalog, &args.live)?;
         loaded.catalog = super::servers::offered(catalog, &args.live)?;
         (loaded, held)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::servers;
+use super::{secrets, servers};
 use toolroute_catalog::{Catalog, LoadOptions, Tool};
 use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Keep, Upstreams};
@@ -48,6 +48,7 @@ impl Lists {
     fn keeper(&self, overlays: &[PathBuf]) -> Keep {
         let (lists, overlays) = (self.by_server.clone(), overlays.to_vec());
         Arc::new(move |server: &str, tools: Vec<Tool>| {
+            secrets::keep_ids(&tools);
             let Some(path) = lists.get(server) else { return tools };
             if let Err(error) = servers::keep(path, &Catalog::from_tools(tools.clone()).catalog) {
                 tracing::warn!(server, "its tools are not kept for the next start: {error:#}");

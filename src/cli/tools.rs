@@ -228,6 +228,8 @@ fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (tools, problems) = match setup::catalog_with_problems(args, false) {
         Ok((catalog, mut problems)) => {
             problems.extend(catalog.suspicious());
+            #[cfg(feature = "mcp")]
+            problems.extend(catalog.iter().flat_map(toolroute_run::execution::schema_warnings));
             (catalog.len(), problems)
         }
         Err(error) => match error.downcast()? {

@@ -95,6 +95,43 @@ fn a_server_that_never_answers_does_not_hold_up_the_call_of_another() {
 }
 
 #[test]
+fn a_server_that_never_answers_costs_only_its_own_tools() {
+    let site = site(&python(), json!({"mute": {"command": "sleep", "args": ["1000"]}}));
+    let began = std::time::Instant::now();
+    let ran = site.toolroute(&["tools", "list"]).assert();
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    let listed = ran.success().get_output().stdout.clone();
+    assert!(String::from_utf8(listed).unwrap().contains("faulty__fine"));
+    assert!(said.contains("`mute` did not list its tools: no answer after 30s"), "{said}");
+    assert!(said.contains("toolroute doctor") && said.contains("disabled"), "{said}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(90), "{:?}", began.elapsed());
+}
+
+#[test]
+fn only_tools_that_can_be_called_are_named_instead() {
+    let tool = |server: Option<&str>, name: &str| json!({"server": server, "name": name, "description": "Adds or withdraws a book"});
+    let rows = ["add_book", "withdraw_book"].map(|name| tool(Some("gone"), name));
+    let call = |servers: &Value| {
+        let site = Site::new(servers);
+        let tools = site.sandbox.write("tools.json", json!(rows).to_string());
+        let ran = site
+            .toolroute(&["call", "gone:add_book", "--tools", tools.to_str().unwrap()])
+            .assert()
+            .code(1);
+        String::from_utf8(ran.get_output().stderr.clone()).unwrap()
+    };
+    let shelf = |names: &[&str]| {
+        let tools: Vec<Value> = names.iter().map(|name| tool(None, name)).collect();
+        json!({"shelf": {"type": "process", "command": "unused", "tools": tools}})
+    };
+    let said = call(&shelf(&[]));
+    assert!(said.contains("has no server here"), "{said}");
+    assert!(!said.contains("withdraw_book") && !said.contains("Nearest"), "{said}");
+    let said = call(&shelf(&["add_book"]));
+    assert!(said.contains("Nearest: shelf__add_book;"), "{said}");
+}
+
+#[test]
 fn tools_without_a_name_are_left_out_with_a_word() {
     let tools = json!([{"name": "add"}, {"description": "adds"}, "sub"]);
     let site = Site::new(&json!({"sums": {"type": "process", "command": "x", "tools": tools}}));

@@ -3,6 +3,7 @@
 pub mod client;
 mod held;
 mod newest;
+mod protocol;
 mod states;
 
 use std::io::{BufRead as _, BufReader};
@@ -177,19 +178,6 @@ fn answers_keep_their_parts_and_their_structure() {
     assert_eq!(drawn["content"], parts);
     let counted = client.call("notes__count_notes", json!({}));
     assert_eq!(counted["structuredContent"], json!({"count": 3}));
-}
-
-#[test]
-fn a_request_before_the_handshake_is_told_of_it() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
-    let number = client.send("tools/list", json!({}));
-    let refused = client.answer_to(number);
-    let said = refused["error"]["message"].as_str().unwrap();
-    assert!(said.contains("has to send initialize first"), "{refused}");
-    client.begin();
-    assert!(client.ask("tools/list", json!({}))["tools"].is_array());
 }
 
 #[test]

@@ -292,6 +292,37 @@ fn no_key_of_a_flag_and_no_password_of_an_address_is_told() {
     assert!(SECRETS.iter().all(|secret| !log.contains(secret)), "{log}");
 }
 
+#[test]
+fn an_id_is_told_whole_though_a_variable_has_its_words() {
+    let sandbox = Sandbox::new();
+    let schema = json!({"type": "object", "properties": {"ingredient": {"type": "string"}}, "required": ["ingredient"]});
+    let shop = json!({
+        "type": "process", "command": "no-such-program-here",
+        "env": {"TABLE": "check_stock", "STORE": "sho-shop-9", "PASSWORD": "check_stock_0917"},
+        "tools": [{"name": "check_stock", "description": "Looks", "inputSchema": schema}],
+    });
+    let file =
+        sandbox.write("sho-shop-9.json", json!({"mcpServers": {"sho-shop-9": shop}}).to_string());
+    let file = file.to_str().unwrap();
+    let call = |id: &str, args: &str| {
+        let mut command = sandbox.toolroute();
+        command.env("XDG_STATE_HOME", sandbox.path("state"));
+        let call = ["call", id, "--servers", file, "--args", args, "-v"];
+        let output = command.args(call).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let asked = call("sho-shop-9:check_stock", "{}");
+    assert!(asked.contains("sho-shop-9__check_stock"), "{asked}");
+    assert!(!asked.contains("[secret]"), "{asked}");
+    let failed = call("sho-shop-9:check_stock", r#"{"ingredient": "rye"}"#);
+    assert!(failed.contains("sho-shop-9") && !failed.contains("[secret]"), "{failed}");
+    let unknown = call("sho-shop-9:check_stok", "{}");
+    assert!(unknown.contains("sho-shop-9__check_stock"), "{unknown}");
+    // The value itself is told nowhere.
+    let unknown = call("check_stock_0917", "{}");
+    assert!(unknown.contains("[secret]") && !unknown.contains("check_stock_0917"), "{unknown}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_cache_folder_that_cannot_be_made_costs_a_warning() {

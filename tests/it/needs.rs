@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
 use crate::support::{Sandbox, ids};
 
@@ -156,4 +157,56 @@ fn every_door_turns_it_off() {
     assert_eq!(on["tools"][0]["needs"][0]["parameter"], "tv_id");
     assert_eq!(ids(&select(json!(true))), ids(&on));
     assert!(!ids(&select(json!(false))).contains(&SEARCH));
+}
+
+#[test]
+fn a_tool_that_may_not_be_called_is_not_named_as_a_supplier() {
+    let sandbox = Sandbox::new();
+    let tools = catalog(&sandbox);
+    let config = sandbox.write("own.toml", "[profiles]\ncredits = [\"*_credits\"]\n");
+    let config = config.to_str().unwrap();
+    let of_credits = |more: &[&str]| {
+        let route = ["route", "--tools", &tools, "--min-confidence", "0", "--config", config, ASK];
+        let answer = sandbox.json(&[&route[..], more].concat());
+        let found = answer["tools"].as_array().unwrap().iter().find(|tool| tool["id"] == CREDITS);
+        found.expect("the credits").clone()
+    };
+    assert_eq!(of_credits(&[])["needs"][0]["from"], json!([SEARCH]));
+    for more in [["--profile", "credits"], ["--exclude", SEARCH], ["--max-cost", "medium"]] {
+        assert!(of_credits(&more).get("needs").is_none(), "{more:?}");
+    }
+}
+
+#[test]
+fn a_profile_of_the_gateway_names_no_supplier_outside_of_it() {
+    let sandbox = Sandbox::new();
+    let tool = |name: &str, said: &str, required: Value| {
+        let schema = json!({"type": "object", "properties": {"order_id": {"type": "string"}}, "required": required});
+        json!({"name": name, "description": said, "inputSchema": schema})
+    };
+    let shop = json!({"type": "process", "command": "unused", "tools": [
+        tool("cancel_order", "Cancels an order", json!(["order_id"])),
+        tool("list_orders", "Lists all orders", json!([])),
+    ]});
+    let servers = sandbox.write("servers.json", json!({"mcpServers": {"shop": shop}}).to_string());
+    let config = sandbox.write("own.toml", "[profiles]\norders = [\"*_order\"]\n");
+    let ask = |more: &[&str]| {
+        let mut command = sandbox.command();
+        command.env("XDG_STATE_HOME", sandbox.path("state")).arg("mcp");
+        command.arg("--servers").arg(&servers).arg("--config").arg(&config).args(more);
+        let mut client = Client::start(command);
+        client.begin();
+        let has_it = |found: &Value| ids(found).contains(&"shop__cancel_order");
+        let found = client.find_until(json!({"query": "cancel an order"}), has_it).to_string();
+        let described = client.call("describe_tool", json!({"tool_name": "shop__cancel_order"}));
+        let called =
+            client.call("call_tool", json!({"tool_name": "shop__cancel_order", "arguments": {}}));
+        [found, text(&described).to_owned(), text(&called).to_owned()]
+    };
+    for said in ask(&[]) {
+        assert!(said.contains("shop__list_orders"), "{said}");
+    }
+    for said in ask(&["--profile", "orders"]) {
+        assert!(said.contains("order_id") && !said.contains("list_orders"), "{said}");
+    }
 }

@@ -55,6 +55,21 @@ fn one_bad_tool_does_not_lose_the_others_unless_strict() {
 }
 
 #[test]
+fn a_schema_that_is_no_schema_is_warned_of() {
+    let sandbox = Sandbox::new();
+    let rows = r#"{"name": "kind", "input_schema": {"type": "objekt"}}
+{"name": "lacks", "input_schema": {"type": "object", "properties": {"x": {}}, "required": ["x", "y"]}}
+{"name": "good", "input_schema": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}"#;
+    let file = sandbox.write("tools.jsonl", rows);
+    let verdict = sandbox.json(&["tools", "validate", "--tools", file.to_str().unwrap()]);
+    assert_eq!((&verdict["errors"], &verdict["warnings"]), (&0.into(), &2.into()), "{verdict}");
+    let [kind, lacks] = [0, 1].map(|at| &verdict["problems"][at]);
+    assert_eq!((&kind["tool"], &kind["found"]), (&"kind".into(), &"\"objekt\" at /type".into()));
+    assert_eq!((&lacks["tool"], &lacks["found"]), (&"lacks".into(), &"\"y\"".into()));
+    assert_eq!(lacks["field"], "input_schema");
+}
+
+#[test]
 fn a_file_without_a_tool_is_told_as_one() {
     let sandbox = Sandbox::new();
     for text in ["[]", "{\"tools\": []}"] {

@@ -156,13 +156,22 @@ impl Catalog {
     /// ```
     #[doc(hidden)] // For our own crates.
     pub fn needs(&self, tool: &Tool) -> Vec<Need> {
-        let id = |supplier: &Supplier| self.tools()[supplier.row as usize].id.clone();
-        let need = |required: &RequiredId| Need {
-            parameter: required.parameter.clone(),
-            from: required.suppliers.iter().take(MOST).map(id).collect(),
+        self.needs_from(tool, |_| true)
+    }
+
+    /// Returns the same as [`Catalog::needs`], with only those tools whose row `admits` admits. An
+    /// id that none of them returns is left out.
+    #[doc(hidden)] // For our own crates.
+    pub fn needs_from(&self, tool: &Tool, admits: impl Fn(u32) -> bool) -> Vec<Need> {
+        let need = |required: &RequiredId| {
+            let rows = required.suppliers.iter().map(|supplier| supplier.row);
+            let rows = rows.filter(|row| admits(*row)).take(MOST);
+            let from: Vec<ToolId> = rows.map(|row| self.tools()[row as usize].id.clone()).collect();
+            let parameter = required.parameter.clone();
+            (!from.is_empty()).then_some(Need { parameter, from })
         };
         let row = self.row_of_id(tool.id.as_str());
-        row.map_or_else(Vec::new, |row| self.required_ids(row).iter().map(need).collect())
+        row.map_or_else(Vec::new, |row| self.required_ids(row).iter().filter_map(need).collect())
     }
 
     /// Links tools to those that they need, unless this was already done. [`Catalog::needs`] links

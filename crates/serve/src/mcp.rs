@@ -16,6 +16,7 @@ mod find_tools;
 mod hint;
 mod http;
 mod listing;
+mod malformed;
 mod meta;
 mod notifications;
 mod prompts;
@@ -28,12 +29,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -140,7 +141,8 @@ impl Gateway {
     /// [`Error::NoSession`] if the client does not initialize a session.
     pub async fn serve_stdio(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let (input, output) = rmcp::transport::io::stdio_pipes();
-        let serving = self.serve(stdio::Advising(AsyncRwTransport::new(input, output)));
+        let input = stdio::Checked::new(input);
+        let serving = self.serve(stdio::Advising::new(AsyncRwTransport::new(input, output)));
         tokio::pin!(end);
         let running = tokio::select! {
             begun = serving => match begun {
@@ -240,6 +242,14 @@ impl ServerHandler for Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         Ok(self.answer(request, context).await?.into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(malformed::refusal(&request))
     }
 
     async fn list_prompts(

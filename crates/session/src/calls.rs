@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::Session;
-use toolroute_catalog::{ToolId, split_identifier};
+use toolroute_catalog::{Tool, ToolId, split_identifier};
 use toolroute_rank::engine::{Engine, Offer, OpenBreakers, SelectRequest, Strategy, fingerprint};
 use toolroute_rank::feedback::{CallAttempt, EMPTY, Execution, PromptHash};
 use toolroute_run::execution::{
@@ -48,25 +48,27 @@ pub fn neighbors(engine: &Engine, tool: &ToolId) -> Vec<Neighbor> {
     near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect()
 }
 
-/// Returns the ids of the tools nearest to a tool, nearest first, at most three. Tools are compared
-/// by meaning, or without a model by the words of their names and descriptions.
-pub fn nearest(engine: &Engine, tool: &ToolId) -> Vec<ToolId> {
+/// Returns the ids of the tools nearest to a tool that the executor can call, nearest first, at
+/// most three. Tools are compared by meaning, or without a model by the words of their names and
+/// descriptions.
+pub fn nearest(engine: &Engine, executor: &Executor, tool: &ToolId) -> Vec<ToolId> {
     const MOST: usize = 3;
+    /// More than are returned, because some of them may not be callable.
+    const COMPARED: usize = 12;
     let catalog = engine.catalog();
     let Some(subject) = catalog.get(tool.as_str()) else { return Vec::new() };
-    let near: Vec<ToolId> = match engine.vectors() {
-        Ok(vectors) => {
-            vectors.neighbors(tool).into_iter().map(|(near, _)| near.id.clone()).collect()
-        }
+    let near: Vec<Arc<Tool>> = match engine.vectors() {
+        Ok(vectors) => vectors.neighbors(tool).into_iter().map(|(near, _)| near).collect(),
         Err(_) => {
             let name = split_identifier(&subject.name);
             let text = format!("{name} {}", subject.description);
-            let request = SelectRequest::new(text).strategy(Strategy::Keyword).limit(MOST + 1);
+            let request = SelectRequest::new(text).strategy(Strategy::Keyword).limit(COMPARED);
             let found = engine.select(&request).map(|found| found.tools).unwrap_or_default();
-            found.into_iter().map(|found| found.tool.id.clone()).collect()
+            found.into_iter().map(|found| found.tool).collect()
         }
     };
-    near.into_iter().filter(|id| id != tool).take(MOST).collect()
+    let near = near.iter().filter(|near| near.id != *tool && executor.can_call(near));
+    near.take(MOST).map(|near| near.id.clone()).collect()
 }
 
 impl Session {

@@ -40,12 +40,24 @@ pub fn check(path: Option<&Path>, args: &DoctorArgs) -> Vec<Finding> {
         }
     }
     if args.no_start {
-        let found = format!("{} of {} can be started", sound.entries.len(), file.entries.len());
-        findings.push(Finding::ok(CHECK, found));
+        findings.push(startable(&file, &sound));
     } else {
         findings.extend(answers(&sound, args));
     }
     findings
+}
+
+/// How many servers of the file can be started, and which cannot. Other findings say why.
+fn startable(file: &ServersFile, sound: &ServersFile) -> Finding {
+    let all = file.entries.keys().chain(file.left_out.keys());
+    let lacking: Vec<&str> =
+        all.map(String::as_str).filter(|name| !sound.entries.contains_key(*name)).collect();
+    let count = file.entries.len() + file.left_out.len();
+    let mut found = format!("{} of {count} can be started", sound.entries.len());
+    if !lacking.is_empty() {
+        found.push_str(&format!("; not {}", lacking.join(", ")));
+    }
+    Finding::ok(CHECK, found)
 }
 
 fn program(entry: &Entry) -> Option<&Program> {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::super::args::{Global, LimitArgs, ServeArgs};
 use super::super::setup::{self, EngineRequirements};
 use super::super::tool_lists::Lists;
-use super::super::{call, file_changes, mcp, models, render, servers};
+use super::super::{call, file_changes, mcp, models, render, secrets, servers};
 use toolroute_catalog::{Catalog, LoadOptions, Problem};
 use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Assembly, Service, Sources, Upstreams, VectorFile};
@@ -98,6 +98,7 @@ fn assembly(
     let (strict, author_signals) = (from.strict, from.author_signals);
     let options = LoadOptions { strict, overlays: from.overlay.clone(), author_signals };
     let loaded = Catalog::load(&paths, &options)?;
+    secrets::keep_ids(loaded.catalog.iter());
     let broken = broken(&loaded.problems, &from.overlay, before.map(|before| &before.broken))?;
     setup::warn_problems(&loaded.problems, global);
     if lists.stale.is_empty() && !without_sources {

@@ -25,7 +25,7 @@ pub struct Client {
 impl Client {
     pub fn start(mut command: Command) -> Self {
         let born = Instant::now();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the gateway starts");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let (tell, lines) = channel();
@@ -57,8 +57,12 @@ impl Client {
     }
 
     pub fn say(&mut self, message: &Value) {
+        self.say_line(&message.to_string());
+    }
+
+    pub fn say_line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        writeln!(stdin, "{message}").expect("the gateway reads");
+        writeln!(stdin, "{line}").expect("the gateway reads");
     }
 
     pub fn send(&mut self, method: &str, params: Value) -> u64 {

@@ -159,6 +159,11 @@ fn doctor_waits_for_a_slow_start_says_so_and_lists_every_server() {
     ] {
         assert!(said.contains(found), "{found}: {said}");
     }
+    let mut doctor = site.sandbox.toolroute();
+    doctor.args(["doctor", "--model", "static", "--no-start", "--servers"]).arg(file);
+    let said = String::from_utf8(doctor.output().unwrap().stdout).unwrap();
+    let count = "3 of 9 can be started; not homeless, missing, process, off, older, unset";
+    assert!(said.contains(count), "{said}");
 }
 
 /// A server that lists a tool only to clients that offer sampling, as the reference servers do.

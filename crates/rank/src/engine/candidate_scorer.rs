@@ -171,7 +171,8 @@ impl<'a> CandidateScorer<'a> {
         self.situation.observed.get(row as usize)?.as_ref()
     }
 
-    fn admit_alone(&self, row: u32) -> Result<(), Exclusion> {
+    /// Admits a row whatever else is in the answer, or returns why it is excluded.
+    pub fn admit_alone(&self, row: u32) -> Result<(), Exclusion> {
         let tool = self.tool(row);
         self.policy.admit(tool, self.observed(row))?;
         self.blocked.admit(tool)?;

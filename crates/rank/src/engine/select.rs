@@ -195,7 +195,12 @@ impl State {
         };
         let answer = self.rank(retriever, &prompt, &scorer, self.size_rules(request))?;
         let start = Instant::now();
-        let tools = self.selected_tools(retriever, reading, &answer);
+        let mut tools = self.selected_tools(retriever, reading, &answer);
+        // A tool that the answer may not contain may not be named as a supplier either.
+        let is_admitted = |row| scorer.admit_alone(row).is_ok();
+        for found in &mut tools {
+            found.needs = self.catalog.needs_from(&found.tool, is_admitted);
+        }
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
         let AnswerParts { abstained, evidence, background, confidence, .. } = answer;
         let AnswerParts { fit: (fit, fit_reason), no_tools, .. } = answer;
@@ -277,8 +282,7 @@ impl State {
             .with_usage(usage)
             .with_preferred(preferred);
         let suspicions = self.suspicions[found.row as usize].clone();
-        let needs = self.catalog.needs(&tool);
-        SelectedTool { tool, score: found.score, explanation, needs, suspicions }
+        SelectedTool { tool, score: found.score, explanation, needs: Vec::new(), suspicions }
     }
 
     /// The dimension of the vectors; 0 without a model.

@@ -175,6 +175,15 @@ impl Executor {
         self.breakers.is_open(tool, Instant::now())
     }
 
+    /// Whether a call of the tool would be sent, possibly after a confirmation: its server is
+    /// here, permissions admit it, and no breaker is open.
+    #[doc(hidden)] // For our own crates.
+    pub fn can_call(&self, tool: &Tool) -> bool {
+        self.servers.of(tool).is_some()
+            && self.options.permissions.may_ever_run(tool)
+            && !self.is_open(tool)
+    }
+
     /// The expected latency and length of an answer of the tool.
     #[doc(hidden)] // For our own crates.
     pub fn estimate(&self, tool: &Tool) -> Estimate {

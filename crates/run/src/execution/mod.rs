@@ -102,7 +102,9 @@ pub use output::{
     AnswerStore, Estimate, Extractive, Page, Score, Shape, Summarizer, Truncation, shape,
     tokens_of, truncate,
 };
-pub use params::{Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact};
+pub use params::{
+    Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact, schema_warnings,
+};
 pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
 pub use process::ProcessTools;
 pub use redact::Redactor;

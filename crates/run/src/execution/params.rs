@@ -7,6 +7,7 @@ mod coerce;
 mod exact;
 mod example;
 mod names;
+mod schema;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use serde_json::{Map, Value, json};
 pub(super) use coerce::resolved;
 pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
+pub use schema::schema_warnings;
 
 use super::invoker::Arguments;
 use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool, ToolId};

@@ -193,6 +193,8 @@ fn unescaped(text: &str) -> Option<String> {
 #[derive(Clone, Default)]
 pub struct Redactor {
     values: Vec<String>,
+    /// Texts that contain a value and stay readable in texts of this program.
+    kept: Vec<String>,
 }
 
 impl Redactor {
@@ -209,6 +211,20 @@ impl Redactor {
         self.hide(other.values.iter().cloned());
     }
 
+    /// Adds public texts, such as ids of tools, that [`Redactor::clean_known`] leaves whole although
+    /// a value to hide is a part of them. Elsewhere the value is hidden. Texts without a value that
+    /// is known by now are not stored.
+    #[doc(hidden)] // For our own crates.
+    pub fn keep<T: Into<String> + AsRef<str>>(&mut self, texts: impl IntoIterator<Item = T>) {
+        let Self { values, kept } = self;
+        let has_value = |text: &T| values.iter().any(|value| text.as_ref().contains(&**value));
+        for text in texts.into_iter().filter(has_value) {
+            if !kept.iter().any(|known| known == text.as_ref()) {
+                kept.push(text.into());
+            }
+        }
+    }
+
     /// Replaces the secrets in a text.
     pub fn clean(&self, text: &str) -> String {
         let mut found = self.known(text);
@@ -223,7 +239,24 @@ impl Redactor {
 
     /// Replaces only the known values, for texts of this program, which contain no other secrets.
     pub fn clean_known(&self, text: &str) -> String {
-        without(text, self.known(text))
+        let mut found = self.known(text);
+        if !found.is_empty() {
+            found.retain(|range| !self.is_kept(text, *range));
+        }
+        without(text, found)
+    }
+
+    /// Whether the value at this range of a text is a part of a text that stays readable.
+    fn is_kept(&self, text: &str, (start, end): (usize, usize)) -> bool {
+        let is_part = |kept: &String, at: usize| {
+            let from = start.checked_sub(at).and_then(|from| text.get(from..));
+            let rest = from.and_then(|from| from.strip_prefix(kept.as_str()));
+            // A longer word may be the secret itself.
+            rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
+        };
+        let value = &text[start..end];
+        let mut all = self.kept.iter();
+        all.any(|kept| kept.match_indices(value).any(|(at, _)| is_part(kept, at)))
     }
 
     /// The byte ranges of known values. All values are searched in the original text, because
@@ -328,6 +361,29 @@ mod tests {
         redactor.hide(["Bearer".to_owned(), "token=abcd e".to_owned()]);
         let clean = redactor.clean("Authorization: Bearer wxyz123456, a token=abcd ef");
         assert_eq!(clean, "Authorization: [secret], a [secret]f");
+    }
+
+    #[test]
+    fn an_id_stays_whole_and_the_same_word_beside_it_does_not() {
+        let mut redactor = Redactor::default();
+        redactor.hide(["check_stock".to_owned(), "r4nd0m-v4lue".to_owned()]);
+        redactor.keep(["shop__check_stock", "shop__sell", "check_stock_of_all"]);
+        assert_eq!(redactor.kept, ["shop__check_stock", "check_stock_of_all"]);
+        for (text, clean) in [
+            ("`shop__check_stock` waits", "`shop__check_stock` waits"),
+            (
+                "Nearest: shop__check_stock, check_stock_of_all.",
+                "Nearest: shop__check_stock, check_stock_of_all.",
+            ),
+            ("check_stock, bar__check_stock", "[secret], bar__[secret]"),
+            ("shop__check_stock r4nd0m-v4lue check_stock", "shop__check_stock [secret] [secret]"),
+            ("shop__check_stock2", "shop__[secret]2"),
+            ("é check_stock", "é [secret]"),
+        ] {
+            assert_eq!(redactor.clean_known(text), clean);
+        }
+        // Texts of others may quote the value.
+        assert_eq!(redactor.clean("shop__check_stock"), "shop__[secret]");
     }
 
     #[test]

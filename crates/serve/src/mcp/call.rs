@@ -101,7 +101,9 @@ impl Gateway {
         let shared = Arc::clone(&self.shared);
         off_thread(move || {
             let tool = shared.service.describe(&id, shared.profile.as_deref())?;
-            let description = ToolDescription { tool: &tool, about: shared.service.about(&tool) };
+            let ids = shared.service.needs(&tool, shared.profile.as_deref())?;
+            let about = shared.service.about(&tool, ids);
+            let description = ToolDescription { tool: &tool, about };
             Ok(CallToolResult::success(vec![ContentBlock::text(description.to_json())]))
         })
         .await?

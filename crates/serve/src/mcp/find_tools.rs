@@ -154,7 +154,7 @@ impl GatewayState {
     ) -> Answer<'a> {
         let tools = found.selection.tools.iter().map(|selected| Entry {
             selected,
-            about: self.service.about(&selected.tool),
+            about: self.service.about(&selected.tool, selected.needs.clone()),
             detail,
         });
         Answer {

@@ -1,8 +1,17 @@
 //! The transport over stdin and stdout.
 
-use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use rmcp::model::{ClientRequest, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use rmcp::transport::Transport;
+use rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
+use serde::de::IgnoredAny;
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::malformed::refusal;
 
 /// How rmcp's answer begins to a request before the handshake, if its `_meta` lacks what the protocol
 /// of 2026-07-28 requires.
@@ -11,7 +20,18 @@ const NO_META: &str = "request _meta is missing";
 /// A transport whose errors also tell clients of the older protocol what to do: they have a
 /// handshake, and know nothing of `_meta`. Lines that are not JSON stay unanswered, as in the
 /// official SDKs.
-pub(super) struct Advising<T>(pub T);
+pub(super) struct Advising<T> {
+    inner: T,
+    /// The answer to an unreadable handshake, until it is written. It is kept here, because a call
+    /// of `receive` may be cancelled.
+    answer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl<T> Advising<T> {
+    pub fn new(inner: T) -> Self {
+        Self { inner, answer: None }
+    }
+}
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Advising<T> {
     type Error = T::Error;
@@ -26,14 +46,111 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Advising<T> {
             let cure = "; a client of the protocol before 2026-07-28 has to send initialize first";
             refused.error.message = format!("{}{cure}", refused.error.message).into();
         }
-        self.0.send(item)
+        self.inner.send(item)
     }
 
-    fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleServer>>> + Send {
-        self.0.receive()
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(answer) = &mut self.answer {
+                answer.as_mut().await;
+                self.answer = None;
+            }
+            let message = self.inner.receive().await?;
+            let Some(refused) = refused_handshake(&message) else { return Some(message) };
+            let sent = self.inner.send(refused);
+            // If it cannot be written, nothing else can be, and the next message says so.
+            self.answer = Some(Box::pin(async move { drop(sent.await) }));
+        }
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
-        self.0.close()
+        self.inner.close()
+    }
+}
+
+/// The answer to an `initialize` that cannot be read. rmcp would take it for any other request that
+/// comes too early, and advise to initialize first.
+fn refused_handshake(message: &RxJsonRpcMessage<RoleServer>) -> Option<ServerJsonRpcMessage> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::CustomRequest(custom) = &request.request else { return None };
+    (custom.method == "initialize")
+        .then(|| ServerJsonRpcMessage::error(refusal(custom), Some(request.id.clone())))
+}
+
+/// An input that warns of lines that are too long or not JSON. rmcp ignores them without a word, and
+/// a client would wait for an answer in vain.
+pub(super) struct Checked<R> {
+    inner: R,
+    /// The current line, up to the length that rmcp reads.
+    line: Vec<u8>,
+    /// The number of all its bytes so far.
+    length: usize,
+}
+
+impl<R> Checked<R> {
+    pub fn new(inner: R) -> Self {
+        Self { inner, line: Vec::new(), length: 0 }
+    }
+
+    /// Takes in what was read, and returns the lengths of the lines in it that are ignored, each
+    /// with what is wrong.
+    fn check(&mut self, read: &[u8]) -> Vec<(usize, &'static str)> {
+        let mut wrong = Vec::new();
+        for piece in read.split_inclusive(|byte| *byte == b'\n') {
+            self.length += piece.len();
+            if self.length <= DEFAULT_MAX_LINE_LENGTH {
+                self.line.extend_from_slice(piece);
+            }
+            if piece.ends_with(b"\n") {
+                let (line, length) = (std::mem::take(&mut self.line), self.length);
+                self.length = 0;
+                if length > DEFAULT_MAX_LINE_LENGTH {
+                    wrong.push((length, "is too long"));
+                } else if !is_json(&line) {
+                    wrong.push((line.trim_ascii().len(), "is not JSON"));
+                }
+            }
+        }
+        wrong
+    }
+}
+
+/// Whether a line is JSON or empty.
+fn is_json(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    line.is_empty() || serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Checked<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        for (length, fault) in self.check(&buffer.filled()[before..]) {
+            tracing::warn!(
+                "a line of {length} bytes on stdin {fault}, and gets no answer; expected one \
+                 JSON-RPC message on each line"
+            );
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_not_json_is_noticed_in_whatever_pieces_it_comes() {
+        let mut checked = Checked::new(());
+        assert_eq!(checked.check(b"{\"a\": 1}\n\n  \r\n[1]\nhel"), []);
+        assert_eq!(checked.check(b"lo\n{\"a\":"), [(5, "is not JSON")]);
+        assert_eq!(checked.check(b"}\n\xEF\xBB\xBF{}\r\n"), [(6, "is not JSON")]);
+        let long = "x".repeat(DEFAULT_MAX_LINE_LENGTH);
+        let (length, fault) = checked.check(format!("{long}\n{{}}\n").as_bytes())[0];
+        assert_eq!((length, fault), (DEFAULT_MAX_LINE_LENGTH + 1, "is too long"));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use toolroute_catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
 use toolroute_run::execution::tokens_of;
 
-use super::Service;
+use super::{Error, Service};
 
 /// The effects, cost and requirements of a tool's calls. Unknown values are left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,9 +38,9 @@ pub struct About {
 const HINT_CHARS: usize = 80;
 
 impl Service {
-    /// The effects, cost and requirements of a tool's calls. It reads the tool's schema, which may
+    /// The effects, cost and requirements of a tool's calls, with the `ids` that it requires. It reads the tool's schema, which may
     /// be large, so it must not run on a thread that serves connections.
-    pub fn about(&self, tool: &Tool) -> About {
+    pub fn about(&self, tool: &Tool, ids: Vec<Need>) -> About {
         let estimate = self.executor().map(|executor| executor.estimate(tool));
         let measured = estimate.filter(|estimate| estimate.learned);
         let declared = tool.routing.call_hints.typical_tokens.map(|tokens| tokens as usize);
@@ -52,9 +52,19 @@ impl Service {
             usual_ms,
             answer_tokens: measured.map(|estimate| tokens_of(estimate.chars)).or(declared),
             required: required(tool),
-            ids: self.catalog().needs(tool),
+            ids,
             refused: tool.input_schema.as_ref().and_then(Expansion::refusal).map(|e| e.to_string()),
         }
+    }
+
+    /// The tools that return the ids that a tool requires, as far as the profile admits them.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`].
+    pub(crate) fn needs(&self, tool: &Tool, profile: Option<&str>) -> Result<Vec<Need>, Error> {
+        let (view, catalog) = (self.view(profile)?, self.catalog());
+        let tools = catalog.tools();
+        Ok(catalog.needs_from(tool, |row| view.admits(&tools[row as usize])))
     }
 }
 

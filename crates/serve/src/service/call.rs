@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use toolroute_catalog::{Need, Tool, ToolId};
 use toolroute_run::execution::{
-    Arguments, Candidate, Event, Fallbacks, Neighbor, Page, Report, Request, candidates,
+    Arguments, Candidate, Event, Executor, Fallbacks, Neighbor, Page, Report, Request, candidates,
 };
 use toolroute_session::{Session, neighbors};
 
@@ -63,7 +63,8 @@ impl Service {
         }
         if report.is_out_of_reach() {
             // The nearest tools are only a suggestion, so an error is ignored.
-            report.name_nearest(self.nearest(&tool, call.profile).await.unwrap_or_default());
+            let nearest = self.nearest(&tool, (&executor, call.profile)).await;
+            report.name_nearest(nearest.unwrap_or_default());
         }
         call.session.record_report(&self.engine, &report, call.question);
         Ok(report)
@@ -107,24 +108,21 @@ impl Service {
         tool: &Arc<Tool>,
         profile: Option<&str>,
     ) -> Result<Vec<Need>, Error> {
-        let (catalog, asked) = (self.engine.catalog(), Arc::clone(tool));
-        let mut needs = off_thread(move || catalog.needs(&asked)).await?;
-        let (view, server) = (self.view(profile)?, tool.server.as_deref().unwrap_or_default());
-        for need in &mut needs {
-            need.from.retain(|id| view.admits_id(server, id.as_str()));
-        }
-        Ok(needs)
+        let (service, asked) = (Arc::clone(self), Arc::clone(tool));
+        let profile = profile.map(str::to_owned);
+        off_thread(move || service.needs(&asked, profile.as_deref())).await?
     }
 
-    /// The ids of the tools nearest in meaning that the profile admits.
+    /// The ids of the tools nearest in meaning that the profile admits and that can be called.
     async fn nearest(
         self: &Arc<Self>,
         tool: &Arc<Tool>,
-        profile: Option<&str>,
+        (executor, profile): (&Executor, Option<&str>),
     ) -> Result<Vec<ToolId>, Error> {
         let view = self.view(profile)?;
         let near = self.near(tool).await?;
-        let shown = near.iter().filter(|near| view.admits(&near.tool));
+        let is_open = |near: &&Neighbor| view.admits(&near.tool) && executor.can_call(&near.tool);
+        let shown = near.iter().filter(is_open);
         Ok(shown.take(NEAREST).map(|near| near.tool.id.clone()).collect())
     }
 

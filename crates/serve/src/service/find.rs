@@ -4,13 +4,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use toolroute_catalog::{Tool, ToolId};
+use toolroute_catalog::Tool;
 use toolroute_rank::engine::{self, Fit, NoTools, SelectRequest, Selection};
 use toolroute_session::Session;
 
 use super::recent::{RecentSelection, now_ms};
 use super::{Error, Service, off_thread};
-use crate::profile::View;
 
 /// A request for the tools that fit a prompt.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +96,6 @@ impl Service {
     /// Those of [`Service::find`].
     pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
         let mut selection = self.engine.select(&self.narrowed(find)?)?;
-        hide_needs(&mut selection, self.view(find.profile.as_deref())?);
         leave_out(&mut selection, find.min_score);
         find.session.note_selection(&find.request.prompt, &selection);
         Ok(selection)
@@ -120,10 +118,6 @@ impl Service {
             let began = Instant::now();
             let answers = self.engine.select_many(&with_prompts(&request, prompts));
             results.extend(results_of(answers, (find, &unavailable), began));
-        }
-        let view = self.view(find.profile.as_deref())?;
-        for found in results.iter_mut().flatten() {
-            hide_needs(&mut found.selection, view);
         }
         Ok(results)
     }
@@ -211,16 +205,6 @@ impl Service {
             took_ms: found.took_ms,
         };
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).push(recent);
-    }
-}
-
-/// Removes tools that the view does not admit from the needs of the selected tools.
-fn hide_needs(selection: &mut Selection, view: &View) {
-    for found in &mut selection.tools {
-        let server = found.tool.server.as_deref().unwrap_or_default();
-        let is_visible = |id: &ToolId| view.admits_id(server, id.as_str());
-        found.needs.iter_mut().for_each(|need| need.from.retain(is_visible));
-        found.needs.retain(|need| !need.from.is_empty());
     }
 }
 

@@ -1,0 +1,65 @@
+//! Requests of known methods whose parameters do not fit.
+//!
+//! rmcp reads such a request as one of an unknown method, and would answer that there is none.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequestParams, CompleteRequestParams, CustomRequest, ErrorCode, GetPromptRequestParams,
+    InitializeRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
+    UnsubscribeRequestParams,
+};
+use serde::de::DeserializeOwned;
+
+/// The answer to a request that rmcp could not assign to a method.
+pub(super) fn refusal(request: &CustomRequest) -> ErrorData {
+    let method = &request.method;
+    match fault(request) {
+        Some(fault) => {
+            ErrorData::invalid_params(format!("the params of {method} do not fit: {fault}"), None)
+        }
+        None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no method `{method}`"), None),
+    }
+}
+
+/// What is wrong with the parameters; `None` if the method is unknown.
+fn fault(request: &CustomRequest) -> Option<String> {
+    match request.method.as_str() {
+        "initialize" => Some(fault_as::<InitializeRequestParams>(request)),
+        "tools/call" => Some(fault_as::<CallToolRequestParams>(request)),
+        "prompts/get" => Some(fault_as::<GetPromptRequestParams>(request)),
+        "resources/read" => Some(fault_as::<ReadResourceRequestParams>(request)),
+        "resources/subscribe" => Some(fault_as::<SubscribeRequestParams>(request)),
+        "resources/unsubscribe" => Some(fault_as::<UnsubscribeRequestParams>(request)),
+        "completion/complete" => Some(fault_as::<CompleteRequestParams>(request)),
+        _ => None,
+    }
+}
+
+fn fault_as<T: DeserializeOwned>(request: &CustomRequest) -> String {
+    match request.params_as::<T>() {
+        Ok(None) => "expected an object, found none".to_owned(),
+        Ok(Some(_)) => "expected other members".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_told_and_an_unknown_method_too() {
+        let call = |params| refusal(&CustomRequest::new("tools/call", params));
+        let named = call(Some(json!({"arguments": {}})));
+        assert_eq!(named.code, ErrorCode::INVALID_PARAMS);
+        assert!(named.message.contains("missing field `name`"), "{named:?}");
+        let typed = call(Some(json!({"name": "x", "arguments": "oven"})));
+        assert!(typed.message.contains("expected a map"), "{typed:?}");
+        assert!(call(None).message.contains("expected an object, found none"));
+        let unknown = refusal(&CustomRequest::new("tools/drop", None));
+        assert_eq!(unknown.code, ErrorCode::METHOD_NOT_FOUND);
+        assert_eq!(unknown.message, "no method `tools/drop`");
+    }
+}
