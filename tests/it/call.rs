@@ -139,6 +139,20 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
 }
 
 #[test]
+fn a_failed_call_is_told_by_its_cause_and_by_what_the_tool_may_have_done() {
+    let python = python();
+    let site = site(&python, json!({}));
+    let said = |tool: &str| {
+        let failed = site.toolroute(&["call", tool, "--args", r#"{"query": "x"}"#, "--yes"]);
+        let said = { failed }.assert().code(1).get_output().stderr.clone();
+        String::from_utf8(said).unwrap()
+    };
+    let crashed = said("faulty__crash");
+    assert!(!crashed.contains("changed") && crashed.contains("Try again later"), "{crashed}");
+    assert!(said("faulty__write_crash").contains("See whether anything was changed"));
+}
+
+#[test]
 fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
     let python = python();
     let site = site(&python, json!({}));
