@@ -149,6 +149,8 @@ fn a_failed_call_is_told_by_its_cause_and_by_what_the_tool_may_have_done() {
     };
     let crashed = said("faulty__crash");
     assert!(!crashed.contains("changed") && crashed.contains("Try again later"), "{crashed}");
+    let odd = said("faulty__odd");
+    assert!(odd.contains("answered with something that is no tool result"), "{odd}");
     assert!(said("faulty__write_crash").contains("See whether anything was changed"));
 }
 
@@ -365,6 +367,36 @@ fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
         (&down["attempts"][0]["fault"], &down["attempts"][0]["tries"]),
         (&json!("busy"), &json!(3))
     );
+}
+
+/// A library's API that no test reaches, beside its description.
+fn library() -> (Site, String) {
+    let entry = json!({"type": "openapi", "url": "http://127.0.0.1:9/api"});
+    let site = Site::new(&json!({"library": entry}));
+    let text = json!({"type": "string"});
+    let id = json!({"name": "bookId", "in": "path", "required": true, "schema": text});
+    let api = json!({"openapi": "3.0.0", "info": {"title": "Library"}, "paths": {
+        "/books/{bookId}": {"get": {"operationId": "getBook", "parameters": [id]}}}});
+    let api = site.sandbox.write("api.json", api.to_string()).to_str().unwrap().to_owned();
+    (site, api)
+}
+
+#[test]
+fn a_call_that_is_refused_here_says_why_and_what_to_give() {
+    let (site, api) = library();
+    for (id, why) in [
+        ("..", "`{bookId}` in the path would become \"..\", which leads to another path"),
+        ("", "`bookId` is a part of the path and is empty; give a value"),
+    ] {
+        let args = json!({"bookId": id}).to_string();
+        let call = ["call", "getBook", "--args", &args, "--tools", &api];
+        let failed = site.toolroute(&call).assert().code(1).get_output().stderr.clone();
+        let said = String::from_utf8(failed).unwrap();
+        let wanted = format!("library__getBook was not called, toolroute refused it: {why}");
+        assert!(said.contains(&wanted), "{said}");
+        let report = site.json(&call);
+        assert_eq!(report["attempts"][0]["because"]["skip"], "refused", "{report}");
+    }
 }
 
 #[test]

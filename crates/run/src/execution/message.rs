@@ -122,6 +122,7 @@ fn skipped(because: &Skip) -> String {
         }
         Skip::Parameters => "takes other input".to_owned(),
         Skip::Unchecked { because } => format!("was not called: {because}"),
+        Skip::Refused { because } => format!("was not called, toolroute refused it: {because}"),
         Skip::NoServer => "has no server here".to_owned(),
         Skip::Limit { exceeded } => format!("was not called: {exceeded}"),
         Skip::WriteElsewhere => {
@@ -135,7 +136,9 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
     match ending {
         Ending::Answered
         | Ending::Failed { fault: FaultKind::Refused }
-        | Ending::Skipped { because: Skip::Parameters | Skip::Unchecked { .. } } => "",
+        | Ending::Skipped {
+            because: Skip::Parameters | Skip::Unchecked { .. } | Skip::Refused { .. },
+        } => "",
         Ending::Empty => "Ask more broadly, or with other words",
         Ending::ToolError { hint: Hint::NotFound } => "Check the name or path that was given",
         Ending::ToolError { hint: Hint::NotPermitted } => {
@@ -161,10 +164,10 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
         Ending::Failed { fault: FaultKind::Flooding } => {
             "Report it to the server's author, or take the server out of the servers file"
         }
-        Ending::Failed { fault: FaultKind::Unreadable } if only_reads => {
+        Ending::Failed { fault: FaultKind::Unreadable | FaultKind::NoResult } if only_reads => {
             "Report it to the server's author"
         }
-        Ending::Failed { fault: FaultKind::Unreadable } => {
+        Ending::Failed { fault: FaultKind::Unreadable | FaultKind::NoResult } => {
             "See whether anything was changed, and report it to the server's author"
         }
         Ending::Failed { fault: FaultKind::TooLong } => "Ask for less at once",
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_change_is_looked_for_only_after_a_tool_that_may_make_one() {
-        for fault in [FaultKind::Broken, FaultKind::ServerError, FaultKind::Unreadable] {
+        for fault in [FaultKind::Broken, FaultKind::ServerError, FaultKind::NoResult] {
             let failed = Ending::Failed { fault };
             assert!(advise(&failed, false).contains("whether anything was changed"), "{fault}");
             assert!(!advise(&failed, true).contains("changed"), "{fault}");
