@@ -400,6 +400,29 @@ fn a_call_that_is_refused_here_says_why_and_what_to_give() {
 }
 
 #[test]
+fn an_argument_without_a_place_in_the_request_is_told_or_asked_about() {
+    let python = python();
+    let http = Http::start(&python);
+    let entry = json!({"type": "openapi", "url": format!("http://127.0.0.1:{}/api", http.port)});
+    let site = Site::new(&json!({"library": entry}));
+    let text = json!({"type": "string"});
+    let book = json!({"type": "object", "required": ["title"], "properties": {"title": text, "author": text}});
+    let api = json!({"openapi": "3.0.0", "info": {"title": "Library"}, "paths": {"/books": {"post": {
+        "operationId": "addBook", "requestBody": {"content": {"application/json": {"schema": book}}}}}}});
+    let api = site.sandbox.write("api.json", api.to_string());
+    let call = |args: &str| {
+        site.json(&["call", "addBook", "--args", args, "--tools", api.to_str().unwrap()])
+    };
+    let report = call(r#"{"title": "Emma", "colour": "red"}"#);
+    assert_eq!(report["data"]["body"], json!({"title": "Emma"}), "{report}");
+    let change = json!({"change": "not_sent", "name": "colour", "tool": "addBook"});
+    assert_eq!(report["changes"], json!([change]));
+    let report = call(r#"{"title": "Emma", "auther": "Austen"}"#);
+    let asked = report["clarification"]["unfit"][0].as_str().unwrap();
+    assert!(asked.contains("did you mean `author`?"), "{report}");
+}
+
+#[test]
 fn a_local_program_answers_json_with_json() {
     let python = python();
     let code = "import json, sys; asked = json.load(sys.stdin); a = asked['arguments']; \
