@@ -318,6 +318,13 @@ fn library() -> Sandbox {
                 json!({"overdue": flag, "renewed": flag})
             ),
             tool("list_files", "Lists the files of a folder", json!({"recursive": flag})),
+            tool(
+                "add",
+                "Adds numbers",
+                json!({"n": {"type": "array", "items": {"type": "number"}}})
+            ),
+            tool("list_shelves", "Lists the shelves", json!({"floor": {"type": "integer"}})),
+            tool("open_hours", "Tells the hours of the library", json!({})),
         ]),
     )])
 }
@@ -346,6 +353,34 @@ fn an_adjective_or_an_adverb_sets_a_boolean_unless_it_is_denied() {
     let called = json_of(&sandbox, &[&RUN[..], &["show the overdue loans"]].concat());
     assert_eq!(called["arguments"]["sources"][0]["text"], "overdue", "{called}");
     assert_eq!(journal(&sandbox, "library"), [r#"list_loans {"overdue": true}"#]);
+}
+
+#[test]
+fn a_call_without_arguments_is_not_made_for_a_prompt_with_values() {
+    let sandbox = library();
+    let read = |tool: &str, prompt: &str| {
+        let read = json_of(&sandbox, &["call", tool, "--prompt", prompt, "--dry-run"]);
+        read["arguments"]["arguments"].clone()
+    };
+    assert_eq!(read("add", "add 4 and 5"), json!({"n": [4, 5]}));
+    assert_eq!(read("add", "add 4, 5 and 6.5"), json!({"n": [4, 5, 6.5]}));
+    assert_eq!(read("list_shelves", "list the shelves"), json!({}));
+    assert_eq!(
+        read("list_shelves", "list the shelves for \"art\""),
+        json!({}),
+        "no text is a floor"
+    );
+    assert_eq!(read("open_hours", "open hours on 5 May for 2 people"), json!({}));
+    for (prompt, value) in [("list the shelves near 7", "7"), ("shelves of 3 of 12", "3 or 12")] {
+        let output = output_of(&sandbox, &["call", "list_shelves", "--prompt", prompt]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("`floor`: no parameter took a value") && said.contains(value),
+            "{said}"
+        );
+    }
+    assert_eq!(journal(&sandbox, "library"), [] as [&str; 0]);
 }
 
 #[test]
