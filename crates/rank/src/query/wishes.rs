@@ -98,7 +98,7 @@ fn parts(sentence: &str, before: &str, joint: &str, after: &str) -> bool {
         return asks_more(before, joint, after);
     }
     let is_name = after.starts_with(char::is_uppercase);
-    // What restricts one order may restrict the other: "stop it and delete it if it is old".
+    // What restricts one order may restrict the other: "stop it and delete it unless it is old".
     let is_plain = caveat(sentence).is_none() || QUESTION.is_match(without_opener(sentence));
     is_order(after) && !is_name && is_plain && !may_be_a_recipient(before, after)
 }
@@ -141,12 +141,12 @@ fn is_order(text: &str) -> bool {
 
 /// Whether the part after a joint may begin with a recipient: "send dana" and "ann a mail".
 fn may_be_a_recipient(before: &str, after: &str) -> bool {
-    let (mut before, first) = (words(without_opener(before)), words(after).next());
-    let is_known = first.is_none_or(|first| is_verb(&first));
+    let verb = words(without_opener(before)).next();
+    let is_known = words(after).next().is_none_or(|first| is_verb(&first));
     !is_known
         && is_order(after)
-        && before.next().is_some_and(|verb| is_listed(DITRANSITIVE, &verb))
-        && before.filter(|word| is_content(word)).count() <= 1
+        && verb.is_some_and(|verb| is_listed(DITRANSITIVE, &verb))
+        && content_words(before) <= 2
 }
 
 fn refers(text: &str) -> bool {
@@ -215,7 +215,7 @@ mod tests {
             "show the sales of May and during the summer",
             "who works this week and when",
             "Move my alarm, which was set for 6, to 7",
-            "stop the mixer and throw away the buns if it is hot",
+            "stop the mixer and throw away the buns unless it is hot",
             "I want a QR code for my friend. Can you help me with that?",
         ] {
             assert_eq!(wishes(prompt).len(), 1, "{prompt}: {:?}", wishes(prompt));
