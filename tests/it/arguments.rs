@@ -302,6 +302,87 @@ fn call_reads_a_prompt_too_and_a_dry_run_calls_nothing() {
     assert!(alone.status.code() == Some(2) && said.contains("expected --prompt"), "{said}");
 }
 
+/// A library whose tools have optional parameters, and one without any.
+fn library() -> Sandbox {
+    let tool = |name: &str, about: &str, properties: Value| {
+        json!({"name": name, "description": about, "annotations": {"readOnlyHint": true},
+               "inputSchema": {"type": "object", "properties": properties}})
+    };
+    let flag = json!({"type": "boolean"});
+    scripted(&[(
+        "library",
+        json!([
+            tool(
+                "list_loans",
+                "Lists the loans of members",
+                json!({"overdue": flag, "renewed": flag})
+            ),
+            tool("list_files", "Lists the files of a folder", json!({"recursive": flag})),
+            tool(
+                "add",
+                "Adds numbers",
+                json!({"n": {"type": "array", "items": {"type": "number"}}})
+            ),
+            tool("list_shelves", "Lists the shelves", json!({"floor": {"type": "integer"}})),
+            tool("open_hours", "Tells the hours of the library", json!({})),
+        ]),
+    )])
+}
+
+#[test]
+fn an_adjective_or_an_adverb_sets_a_boolean_unless_it_is_denied() {
+    let sandbox = library();
+    for (tool, prompt, expected) in [
+        ("list_loans", "show the overdue loans", json!({"overdue": true})),
+        ("list_loans", "overdue loans", json!({"overdue": true})),
+        ("list_loans", "which loans are overdue?", json!({"overdue": true})),
+        ("list_loans", "overdue and renewed loans", json!({"overdue": true, "renewed": true})),
+        ("list_loans", "show the loans that are not overdue", json!({"overdue": false})),
+        ("list_loans", "do not show the overdue loans", json!({})),
+        ("list_loans", "all loans except overdue loans", json!({})),
+        ("list_loans", "current and overdue loans", json!({})),
+        ("list_loans", "say if a loan is overdue", json!({})),
+        ("list_loans", "show the fees for overdue items", json!({})),
+        ("list_files", "list the files recursively", json!({"recursive": true})),
+        ("list_files", "list the files non-recursively", json!({"recursive": false})),
+    ] {
+        let call = ["call", tool, "--prompt", prompt, "--dry-run"];
+        let read = &json_of(&sandbox, &call)["arguments"]["arguments"];
+        assert_eq!(*read, expected, "{prompt}");
+    }
+    let called = json_of(&sandbox, &[&RUN[..], &["show the overdue loans"]].concat());
+    assert_eq!(called["arguments"]["sources"][0]["text"], "overdue", "{called}");
+    assert_eq!(journal(&sandbox, "library"), [r#"list_loans {"overdue": true}"#]);
+}
+
+#[test]
+fn a_call_without_arguments_is_not_made_for_a_prompt_with_values() {
+    let sandbox = library();
+    let read = |tool: &str, prompt: &str| {
+        let read = json_of(&sandbox, &["call", tool, "--prompt", prompt, "--dry-run"]);
+        read["arguments"]["arguments"].clone()
+    };
+    assert_eq!(read("add", "add 4 and 5"), json!({"n": [4, 5]}));
+    assert_eq!(read("add", "add 4, 5 and 6.5"), json!({"n": [4, 5, 6.5]}));
+    assert_eq!(read("list_shelves", "list the shelves"), json!({}));
+    assert_eq!(
+        read("list_shelves", "list the shelves for \"art\""),
+        json!({}),
+        "no text is a floor"
+    );
+    assert_eq!(read("open_hours", "open hours on 5 May for 2 people"), json!({}));
+    for (prompt, value) in [("list the shelves near 7", "7"), ("shelves of 3 of 12", "3 or 12")] {
+        let output = output_of(&sandbox, &["call", "list_shelves", "--prompt", prompt]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("`floor`: no parameter took a value") && said.contains(value),
+            "{said}"
+        );
+    }
+    assert_eq!(journal(&sandbox, "library"), [] as [&str; 0]);
+}
+
 #[test]
 fn http_reads_arguments_and_calls_nothing() {
     let sandbox = home();

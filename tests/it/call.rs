@@ -176,6 +176,22 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
 }
 
 #[test]
+fn a_failed_call_is_told_by_its_cause_and_by_what_the_tool_may_have_done() {
+    let python = python();
+    let site = site(&python, json!({}));
+    let said = |tool: &str| {
+        let failed = site.toolroute(&["call", tool, "--args", r#"{"query": "x"}"#, "--yes"]);
+        let said = { failed }.assert().code(1).get_output().stderr.clone();
+        String::from_utf8(said).unwrap()
+    };
+    let crashed = said("faulty__crash");
+    assert!(!crashed.contains("changed") && crashed.contains("Try again later"), "{crashed}");
+    let odd = said("faulty__odd");
+    assert!(odd.contains("answered with something that is no tool result"), "{odd}");
+    assert!(said("faulty__write_crash").contains("See whether anything was changed"));
+}
+
+#[test]
 fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
     let python = python();
     let site = site(&python, json!({}));
@@ -388,6 +404,59 @@ fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
         (&down["attempts"][0]["fault"], &down["attempts"][0]["tries"]),
         (&json!("busy"), &json!(3))
     );
+}
+
+/// A library's API that no test reaches, beside its description.
+fn library() -> (Site, String) {
+    let entry = json!({"type": "openapi", "url": "http://127.0.0.1:9/api"});
+    let site = Site::new(&json!({"library": entry}));
+    let text = json!({"type": "string"});
+    let id = json!({"name": "bookId", "in": "path", "required": true, "schema": text});
+    let api = json!({"openapi": "3.0.0", "info": {"title": "Library"}, "paths": {
+        "/books/{bookId}": {"get": {"operationId": "getBook", "parameters": [id]}}}});
+    let api = site.sandbox.write("api.json", api.to_string()).to_str().unwrap().to_owned();
+    (site, api)
+}
+
+#[test]
+fn a_call_that_is_refused_here_says_why_and_what_to_give() {
+    let (site, api) = library();
+    for (id, why) in [
+        ("..", "`{bookId}` in the path would become \"..\", which leads to another path"),
+        ("", "`bookId` is a part of the path and is empty; give a value"),
+    ] {
+        let args = json!({"bookId": id}).to_string();
+        let call = ["call", "getBook", "--args", &args, "--tools", &api];
+        let failed = site.toolroute(&call).assert().code(1).get_output().stderr.clone();
+        let said = String::from_utf8(failed).unwrap();
+        let wanted = format!("library__getBook was not called, toolroute refused it: {why}");
+        assert!(said.contains(&wanted), "{said}");
+        let report = site.json(&call);
+        assert_eq!(report["attempts"][0]["because"]["skip"], "refused", "{report}");
+    }
+}
+
+#[test]
+fn an_argument_without_a_place_in_the_request_is_told_or_asked_about() {
+    let python = python();
+    let http = Http::start(&python);
+    let entry = json!({"type": "openapi", "url": format!("http://127.0.0.1:{}/api", http.port)});
+    let site = Site::new(&json!({"library": entry}));
+    let text = json!({"type": "string"});
+    let book = json!({"type": "object", "required": ["title"], "properties": {"title": text, "author": text}});
+    let api = json!({"openapi": "3.0.0", "info": {"title": "Library"}, "paths": {"/books": {"post": {
+        "operationId": "addBook", "requestBody": {"content": {"application/json": {"schema": book}}}}}}});
+    let api = site.sandbox.write("api.json", api.to_string());
+    let call = |args: &str| {
+        site.json(&["call", "addBook", "--args", args, "--tools", api.to_str().unwrap()])
+    };
+    let report = call(r#"{"title": "Emma", "colour": "red"}"#);
+    assert_eq!(report["data"]["body"], json!({"title": "Emma"}), "{report}");
+    let change = json!({"change": "not_sent", "name": "colour", "tool": "addBook"});
+    assert_eq!(report["changes"], json!([change]));
+    let report = call(r#"{"title": "Emma", "auther": "Austen"}"#);
+    let asked = report["clarification"]["unfit"][0].as_str().unwrap();
+    assert!(asked.contains("did you mean `author`?"), "{report}");
 }
 
 #[test]

@@ -64,6 +64,58 @@ fn a_plan_and_a_run_search_for_the_same_words() {
     assert_eq!(run["arguments"]["sources"][0]["text"], "dune", "{run:#}");
 }
 
+/// A bakery whose tools take the number of an oven or of an order.
+fn bakery() -> Sandbox {
+    let takes = |name: &str| json!({"type": "object", "required": [name], "properties": {name: {"type": "integer"}}});
+    let tool = |name: &str, about: &str, schema: Value, reads: bool| {
+        json!({"name": name, "description": about, "inputSchema": schema,
+               "annotations": {"readOnlyHint": reads}, "does": {"answer": name}})
+    };
+    let none = json!({"type": "object"});
+    scripted(&[(
+        "bakery",
+        json!([
+            tool("get_temperature", "Tells how hot an oven is", takes("oven"), true),
+            tool("get_stock", "Tells how much rye is left in stock", none, true),
+            tool("cancel_order", "Cancels an order of a customer", takes("order"), false),
+            tool("refund_order", "Refunds the money of an order", takes("order"), false),
+        ]),
+    )])
+}
+
+#[test]
+fn no_wish_is_lost_and_what_is_doubtful_is_told() {
+    let sandbox = bakery();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let plan = |prompt: &str| {
+        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
+        let output = sandbox.toolroute().args(typed).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let report = plan("how hot is oven 1 and how much rye is left");
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    assert_eq!(report["complete"], true);
+    let report = plan("cancel order 12 and refund it");
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let wanted = [
+        r#"get_temperature {"oven": 1}"#,
+        "get_stock {}",
+        r#"cancel_order {"order": 12}"#,
+        r#"refund_order {"order": 12}"#,
+    ];
+    assert_eq!(journal(&sandbox, "bakery"), wanted);
+    let report = plan("how much rye is left and how much rye is in stock");
+    assert_eq!(states(&report), ["answered"], "one call is one step: {report:#}");
+    let report = plan("check how hot oven 1 is and how much rye is left");
+    assert_eq!(report["complete"], false, "{report:#}");
+    let last = report["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["need"], &last["state"]),
+        (&json!("how much rye is left"), &json!("not_run"))
+    );
+    assert!(last["why"].as_str().unwrap().contains("ask for it by itself"), "{last}");
+}
+
 #[test]
 fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
     let sandbox = house();

@@ -8,12 +8,17 @@ use serde::Serialize;
 use super::Session;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{FitReason, MAX_CLAUSES, SelectRequest, Selection, caveat};
+use toolroute_rank::query::doubtful_parts;
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
 
 /// Why a step is not run.
 const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself";
+
+/// Why a part of a step that may be a request of its own is not run.
+const DOUBTFUL: &str =
+    "it is not certain that this is a request of its own; if it is, ask for it by itself";
 
 /// The steps of a prompt while they are run. The plan itself selects and calls nothing. The caller
 /// takes [`Plan::next_request`], lets the engine select for it, passes the selection to
@@ -175,9 +180,27 @@ impl<'a> Plan<'a> {
             self.stop();
             return None;
         }
+        if self.joins_the_last(&tool, &arguments) {
+            return None;
+        }
+        let step = self.steps.last_mut()?;
         step.state = StepState::Ready;
         let call = PlannedCall { need: step.need.clone(), tool, arguments };
         (!self.is_draft).then_some(call)
+    }
+
+    /// Makes the current step a part of the one before if both call the same tool with the same
+    /// arguments.
+    fn joins_the_last(&mut self, tool: &Tool, arguments: &Arguments) -> bool {
+        let [.., before, step] = &mut self.steps[..] else { return false };
+        let same_call = before.tool.as_ref() == Some(&tool.id)
+            && before.arguments.as_ref().is_some_and(|prepared| prepared.arguments == *arguments);
+        let is_done = matches!(before.state, StepState::Answered | StepState::Ready);
+        if same_call && is_done {
+            before.need = format!("{}; {}", before.need, step.need);
+            self.steps.pop();
+        }
+        same_call && is_done
     }
 
     /// Records the report of the call. The session receives it separately, from
@@ -215,6 +238,9 @@ impl<'a> Plan<'a> {
 
     /// Returns the report on all steps, including those that were not run.
     pub fn finish(mut self) -> PlanReport {
+        let parts = self.steps.iter().flat_map(|step| doubtful_parts(&step.need));
+        let parts: Vec<Step> = parts.map(|part| Step::not_run(part, DOUBTFUL)).collect();
+        self.steps.extend(parts);
         let beyond = self.beyond.drain(..).map(|need| Step::not_run(need, TOO_MANY));
         self.steps.extend(beyond);
         let wanted = if self.is_draft { StepState::Ready } else { StepState::Answered };

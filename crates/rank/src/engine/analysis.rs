@@ -75,7 +75,7 @@ impl Engine {
     /// ```
     pub fn needs(&self, prompt: &str) -> Vec<String> {
         let mut needs = match self.config().clauses {
-            true => whole_quotes(prompt, query::all_clauses(prompt)),
+            true => whole_quotes(prompt, query::wishes(prompt)),
             false => vec![prompt.to_owned()],
         };
         needs.retain(|need| !query::says_nothing(need));
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_quotation_stays_whole_and_no_word_is_in_two_needs() {
-        let whole = |prompt: &str| whole_quotes(prompt, query::all_clauses(prompt));
+        let whole = |prompt: &str| whole_quotes(prompt, query::wishes(prompt));
         let prompt = "Send Dana a mail that says \"drink tea and get the weather forecast\"";
         assert_eq!(whole(prompt), [prompt]);
         let prompt = "Create an issue for the crash. Email Dana saying \"Hello.\nRead the report and close the issue\"";

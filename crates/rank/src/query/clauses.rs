@@ -18,7 +18,7 @@ const MIN_CONTENT_WORDS: usize = 2;
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[.!?;]\s+|\n+"));
 
 /// Where another request may begin within a sentence.
-static JOINT: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static JOINT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\s*,\s*(?:and then|and also|and|then|also|plus|finally|lastly)?\s+|\s+(?:and then|and also|and|then|as well as|after that|followed by)\s+",
     )
@@ -31,20 +31,28 @@ static JOINT: LazyLock<Regex> = LazyLock::new(|| {
 /// butter") stay whole. A statement belongs to the request before it, or to the first request if
 /// there is none before. English only: a prompt in another language is returned whole.
 pub fn clauses(prompt: &str) -> Vec<String> {
-    let mut clauses = all_clauses(prompt);
+    let mut clauses = split(prompt, &RULES);
     clauses.truncate(MAX_CLAUSES);
     clauses
 }
 
-/// Like [`clauses`], without a limit on their number.
-pub fn all_clauses(prompt: &str) -> Vec<String> {
+/// How a prompt is split.
+pub(super) struct Rules {
+    /// Whether a part may be a clause of its own.
+    pub stands_alone: fn(&str) -> bool,
+    /// Whether the sentence ends a request before a joint and begins another after it.
+    pub parts: fn(sentence: &str, before: &str, joint: &str, after: &str) -> bool,
+}
+
+static RULES: Rules = Rules { stands_alone, parts: parts_of };
+
+/// Splits a prompt by rules, without a limit on the number of parts.
+pub(super) fn split(prompt: &str, rules: &Rules) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
     let mut ahead = String::new();
-    for piece in sentences(prompt).into_iter().flat_map(requests_of) {
-        let alone = (is_request(piece) || piece.ends_with('?'))
-            && content_words(piece) >= MIN_CONTENT_WORDS
-            && !is_polite_filler(piece);
-        if alone {
+    let sentences = sentences(prompt).into_iter();
+    for piece in sentences.flat_map(|sentence| requests_of(sentence, rules)) {
+        if (rules.stands_alone)(piece) {
             join(&mut ahead, piece);
             clauses.push(std::mem::take(&mut ahead));
         } else {
@@ -82,15 +90,25 @@ pub(super) fn sentences(prompt: &str) -> Vec<&str> {
     sentences.into_iter().map(without_opener).filter(|sentence| !sentence.is_empty()).collect()
 }
 
+fn stands_alone(piece: &str) -> bool {
+    (is_request(piece) || piece.ends_with('?'))
+        && content_words(piece) >= MIN_CONTENT_WORDS
+        && !is_polite_filler(piece)
+}
+
+pub(super) fn parts_of(_: &str, before: &str, _: &str, after: &str) -> bool {
+    let ends = content_words(before) >= MIN_CONTENT_WORDS && is_request(before);
+    let begins =
+        is_request(after) && !is_relative(after) && content_words(after) >= MIN_CONTENT_WORDS;
+    ends && begins
+}
+
 /// Splits one sentence into its requests.
-fn requests_of(sentence: &str) -> Vec<&str> {
+fn requests_of<'a>(sentence: &'a str, rules: &Rules) -> Vec<&'a str> {
     let (mut pieces, mut start) = (Vec::new(), 0);
     for joint in JOINT.find_iter(sentence) {
         let (before, after) = (&sentence[start..joint.start()], &sentence[joint.end()..]);
-        let ends = content_words(before) >= MIN_CONTENT_WORDS && is_request(before);
-        let begins =
-            is_request(after) && !is_relative(after) && content_words(after) >= MIN_CONTENT_WORDS;
-        if ends && begins {
+        if (rules.parts)(sentence, before, joint.as_str(), after) {
             pieces.push(before);
             start = joint.end();
         }

@@ -50,6 +50,7 @@ mod spelling;
 mod structure;
 mod task;
 mod testing_status;
+mod wishes;
 
 use regex::Regex;
 
@@ -72,11 +73,11 @@ pub use phase::{phase_by_keywords, phase_examples};
 pub use reading::Reading;
 pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
+pub use wishes::doubtful_parts;
 
 pub(crate) use actions::{Actions, actions_in, order, third_person};
 pub(crate) use camel_case::split_camel_case;
 pub(crate) use categories::Categories;
-pub(crate) use clauses::all_clauses;
 pub(crate) use ids::has_id_of;
 pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};
@@ -84,6 +85,7 @@ pub(crate) use plural::asks_for_several;
 pub(crate) use reading::rewrite;
 pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
+pub(crate) use wishes::wishes;
 
 /// Compiles a constant regular expression of this crate.
 fn pattern(text: &str) -> Regex {

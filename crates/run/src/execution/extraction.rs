@@ -9,6 +9,7 @@ mod arguments;
 mod choice;
 mod cue;
 mod decimal;
+mod flag;
 mod interpretation;
 mod local_time;
 mod mention;

@@ -67,7 +67,8 @@ impl HttpOperations {
     ) -> Result<reqwest::RequestBuilder, Fault> {
         let refused = |said: String| Fault::before(FaultKind::Refused, said);
         let method = Method::from_bytes(operation.method.as_bytes());
-        let method = method.map_err(|_| refused(format!("method {}", operation.method)))?;
+        let method =
+            method.map_err(|_| refused(format!("`{}` is no HTTP method", operation.method)))?;
         let url = self.url(operation, arguments).map_err(refused)?;
         let mut request = self.client.request(method, url);
         for (argument, value) in given(operation, arguments) {
@@ -99,12 +100,12 @@ impl HttpOperations {
         }
         let base = url.clone();
         for part in operation.path.split('/').filter(|part| !part.is_empty()) {
-            let part = filled(part, operation, arguments)?;
-            push(&mut url, &part)?;
+            let filled = filled(part, operation, arguments)?;
+            push(&mut url, &filled, part)?;
         }
         // `/items/` and `/items` are different addresses.
         if operation.path.ends_with('/') {
-            push(&mut url, "")?;
+            push(&mut url, "", "/")?;
         }
         if !is_below(&base, &url) {
             return Err(format!("the path `{}` leads out of the API's own", operation.path));
@@ -118,22 +119,28 @@ impl HttpOperations {
     }
 }
 
-/// Adds one segment to the path.
-fn push(url: &mut Url, part: &str) -> Result<(), String> {
+/// Adds one segment to the path. `template` is the segment in the description of the API.
+fn push(url: &mut Url, part: &str, template: &str) -> Result<(), String> {
+    let refused = |why: &str| {
+        let part: String = part.chars().take(40).collect();
+        Err(format!(
+            "`{template}` in the path would become {part:?}, which {why}; expected an id or a name"
+        ))
+    };
     // A URL parser removes tabs and line ends, which could produce `..`.
     if part.chars().any(char::is_control) {
-        return Err("a path argument with a control character".to_owned());
+        return refused("has a control character");
     }
     // Slashes in the argument are escaped, but some servers decode them.
     if part.split(['/', '\\']).any(|piece| matches!(piece, "." | "..")) {
-        return Err("a path argument with a part that is a dot".to_owned());
+        return refused("leads to another path");
     }
     let before = url.path().len();
     url.path_segments_mut().map_err(|()| "an address without path")?.push(part);
     // The path must have grown by exactly one segment.
     let added = url.path().get(before..).unwrap_or_default();
     let is_one = added.matches('/').count() <= 1 && (url.path().len() > before || before <= 1);
-    if is_one { Ok(()) } else { Err("a path argument that is no one segment".to_owned()) }
+    if is_one { Ok(()) } else { refused("is not one part of a path") }
 }
 
 /// Whether `url`, as a server will parse it, is below `base`.
@@ -168,13 +175,14 @@ fn filled(part: &str, operation: &Operation, arguments: &Arguments) -> Result<St
         if argument.place == Place::Path && filled.contains(&slot) {
             let value = plain(value);
             if value.is_empty() {
-                return Err(format!("an empty `{}` in the path", argument.name));
+                let name = &argument.name;
+                return Err(format!("`{name}` is a part of the path and is empty; give a value"));
             }
             filled = filled.replace(&slot, &value);
         }
     }
     if filled == part && part.contains('{') {
-        return Err(format!("nothing for {part} in the path"));
+        return Err(format!("`{part}` in the path has no value; give one"));
     }
     Ok(filled)
 }

@@ -188,6 +188,8 @@ pub enum FaultKind {
     Flooding,
     /// The server answered with something that is no JSON, or no message of the protocol.
     Unreadable,
+    /// The server answered with a message of the protocol that is no result of a tool.
+    NoResult,
     /// The answer is longer than what is read.
     TooLong,
     /// The server answered HTTP 401 or 403.
@@ -224,6 +226,7 @@ impl fmt::Display for FaultKind {
             Self::Missing => "is no longer there",
             Self::Flooding => "was dropped: it sends more messages than are taken",
             Self::Unreadable => "answered with something that is no valid JSON or no MCP message",
+            Self::NoResult => "answered with something that is no tool result",
             Self::TooLong => "gave an answer that is longer than 16 MiB, the most that is read",
             Self::Denied => "refuses our credentials (HTTP 401 or 403)",
             Self::ServerError => "failed inside (HTTP 500 or above)",

@@ -62,7 +62,8 @@ pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt], log: Option<&Path>)
             Ending::Skipped { because: Skip::NoServer } => tool_of(attempt).and_then(|t| entry(t)),
             _ => None,
         };
-        let said = advise(&attempt.ending).to_owned() + &entry.unwrap_or_default();
+        let only_reads = tool_of(attempt).is_some_and(|tool| tool.effects().declares_reads_only());
+        let said = advise(&attempt.ending, only_reads).to_owned() + &entry.unwrap_or_default();
         if !said.is_empty() && !advice.contains(&said) {
             advice.push(said);
         }
@@ -121,6 +122,7 @@ fn skipped(because: &Skip) -> String {
         }
         Skip::Parameters => "takes other input".to_owned(),
         Skip::Unchecked { because } => format!("was not called: {because}"),
+        Skip::Refused { because } => format!("was not called, toolroute refused it: {because}"),
         Skip::NoServer => "has no server here".to_owned(),
         Skip::Limit { exceeded } => format!("was not called: {exceeded}"),
         Skip::WriteElsewhere => {
@@ -129,11 +131,14 @@ fn skipped(because: &Skip) -> String {
     }
 }
 
-fn advise(ending: &Ending) -> &'static str {
+/// What to do after this ending of a tool that declares to only read, or of another.
+fn advise(ending: &Ending, only_reads: bool) -> &'static str {
     match ending {
         Ending::Answered
         | Ending::Failed { fault: FaultKind::Refused }
-        | Ending::Skipped { because: Skip::Parameters | Skip::Unchecked { .. } } => "",
+        | Ending::Skipped {
+            because: Skip::Parameters | Skip::Unchecked { .. } | Skip::Refused { .. },
+        } => "",
         Ending::Empty => "Ask more broadly, or with other words",
         Ending::ToolError { hint: Hint::NotFound } => "Check the name or path that was given",
         Ending::ToolError { hint: Hint::NotPermitted } => {
@@ -147,6 +152,9 @@ fn advise(ending: &Ending) -> &'static str {
         }
         Ending::ToolError { hint: Hint::Other } => "Put the question in another way",
         Ending::Failed { fault: FaultKind::Timeout } => "Ask for less at once, or try again later",
+        Ending::Failed { fault: FaultKind::Broken | FaultKind::ServerError } if only_reads => {
+            "Try again later"
+        }
         Ending::Failed { fault: FaultKind::Broken | FaultKind::ServerError } => {
             "See whether anything was changed before you try again"
         }
@@ -156,7 +164,10 @@ fn advise(ending: &Ending) -> &'static str {
         Ending::Failed { fault: FaultKind::Flooding } => {
             "Report it to the server's author, or take the server out of the servers file"
         }
-        Ending::Failed { fault: FaultKind::Unreadable } => {
+        Ending::Failed { fault: FaultKind::Unreadable | FaultKind::NoResult } if only_reads => {
+            "Report it to the server's author"
+        }
+        Ending::Failed { fault: FaultKind::Unreadable | FaultKind::NoResult } => {
             "See whether anything was changed, and report it to the server's author"
         }
         Ending::Failed { fault: FaultKind::TooLong } => "Ask for less at once",
@@ -202,6 +213,15 @@ mod tests {
                 Some(Box::new(serde_json::from_value::<Operation>(operation.clone()).unwrap()));
             let expected = format!(": \"fleet-api\": {{\"type\":\"openapi\",\"url\":\"{url}\"}}");
             assert_eq!(entry(&tool).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_change_is_looked_for_only_after_a_tool_that_may_make_one() {
+        for fault in [FaultKind::Broken, FaultKind::ServerError, FaultKind::NoResult] {
+            let failed = Ending::Failed { fault };
+            assert!(advise(&failed, false).contains("whether anything was changed"), "{fault}");
+            assert!(!advise(&failed, true).contains("changed"), "{fault}");
         }
     }
 

@@ -42,6 +42,8 @@ pub enum Change {
     /// Nothing was changed: the tool has no such parameter, but one whose name is similar. The
     /// argument was sent as it is, because many tools accept more than their schema lists.
     Unknown { name: String, tool: String, meant: String },
+    /// An argument was left out, because an HTTP operation has no place for it in its request.
+    NotSent { name: String, tool: String },
 }
 
 impl std::fmt::Display for Change {
@@ -51,11 +53,16 @@ impl std::fmt::Display for Change {
             Self::Converted { at, from, to } => write!(f, "`{at}`: {from} became {to}"),
             Self::Default { name, value } => write!(f, "`{name}` is {value} by default"),
             Self::Dropped { name } => write!(f, "`{name}` was null and is left out"),
-            Self::Unknown { name, tool, meant } => {
-                write!(f, "`{name}` is no parameter of {tool}; did you mean `{meant}`?")
+            Self::Unknown { name, tool, meant } => f.write_str(&misspelt(name, tool, meant)),
+            Self::NotSent { name, tool } => {
+                write!(f, "`{name}` is no parameter of {tool} and was not sent")
             }
         }
     }
+}
+
+fn misspelt(name: &str, tool: &str, meant: &str) -> String {
+    format!("`{name}` is no parameter of {tool}; did you mean `{meant}`?")
 }
 
 /// A required input that was not given.
@@ -150,11 +157,9 @@ impl Parameters {
         let root = compiled.value.as_ref();
         let mut prepared = Prepared::default();
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
-        for (name, meant) in names::misspelt(&prepared.arguments, root) {
-            prepared.changes.push(Change::Unknown { name, tool: tool.name.clone(), meant });
-        }
+        let mut unfit = judge_unknown(&mut prepared, tool, root);
         drop_nulls(&mut prepared, root);
-        let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
+        unfit.extend(coerce::members(&mut prepared.arguments, root, &mut prepared.changes));
         add_defaults(&mut prepared, root);
         let hints = &tool.routing.parameter_hints;
         let missing = missing(&prepared.arguments, root, hints);
@@ -274,6 +279,26 @@ pub(super) fn properties(root: &Value) -> impl Iterator<Item = (&String, &Value)
 
 pub(super) fn required(root: &Value) -> impl Iterator<Item = &str> {
     root["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Notes the arguments that are no parameters. A tool may take them, but an HTTP operation has no
+/// place for them: one that may be misspelt is returned as unfit.
+fn judge_unknown(prepared: &mut Prepared, tool: &Tool, root: &Value) -> Vec<String> {
+    let name_of_tool = || tool.name.clone();
+    let Some(operation) = &tool.operation else {
+        for (name, meant) in names::misspelt(&prepared.arguments, root) {
+            prepared.changes.push(Change::Unknown { name, tool: name_of_tool(), meant });
+        }
+        return Vec::new();
+    };
+    let mut unfit = Vec::new();
+    for (name, meant) in names::placeless(&prepared.arguments, operation) {
+        match meant {
+            Some(meant) => unfit.push(misspelt(&name, &tool.name, &meant)),
+            None => prepared.changes.push(Change::NotSent { name, tool: name_of_tool() }),
+        }
+    }
+    unfit
 }
 
 /// Removes nulls that the schema does not allow: models write null for "not given".

@@ -185,6 +185,10 @@ pub enum Skip {
     Unchecked {
         because: String,
     },
+    /// toolroute did not send the call, because of its arguments or the tool's description.
+    Refused {
+        because: String,
+    },
     /// No server of that name is known.
     NoServer,
     /// The session has reached one of its limits.

@@ -77,7 +77,10 @@ fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult 
         let changes: Vec<String> = answer.changes.iter().map(ToString::to_string).collect();
         meta.0.insert("toolroute/changes".to_owned(), json!(changes));
         // An agent does not see `_meta`, and only it can say what it meant.
-        let unknown = answer.changes.iter().filter(|c| matches!(c, Change::Unknown { .. }));
+        let unknown = answer
+            .changes
+            .iter()
+            .filter(|c| matches!(c, Change::Unknown { .. } | Change::NotSent { .. }));
         content.extend(unknown.map(|change| ContentBlock::text(format!("[{change}]"))));
     }
     let whole = answer.truncation.as_ref().and_then(|truncation| truncation.whole_data.as_ref());

@@ -178,6 +178,7 @@ fn retry_condition(result: &Result<Output, Fault>) -> Option<RetryOn> {
             | FaultKind::Missing
             | FaultKind::Flooding
             | FaultKind::Unreadable
+            | FaultKind::NoResult
             | FaultKind::TooLong
             | FaultKind::Denied => None,
         },

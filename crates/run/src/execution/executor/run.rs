@@ -222,6 +222,15 @@ impl<'a> Run<'a> {
                 self.attempts.push(attempt);
                 NextStep::end(self.answered(tool, output, changes))
             }
+            // It was refused here, before anything was sent.
+            Err(Fault { kind: FaultKind::Refused, reached: false, detail, .. }) => {
+                self.request.guard.refund(tool);
+                attempt.tries = 0;
+                let because = self.executor.error_text(&detail);
+                attempt.ending = Ending::Skipped { because: Skip::Refused { because } };
+                self.attempts.push(attempt);
+                NextStep::Next
+            }
             Err(Fault { kind, detail, .. }) => {
                 attempt.error_text =
                     (kind == FaultKind::Refused).then(|| self.executor.error_text(&detail));

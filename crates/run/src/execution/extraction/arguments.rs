@@ -59,7 +59,8 @@ impl PreparedArguments {
         let mut clarification = match Parameters::default().prepare(tool, &self.arguments) {
             Err(clarification) => *clarification,
             Ok(prepared) => {
-                let example = Value::Object(prepared.arguments);
+                let is_empty = prepared.arguments.is_empty();
+                let example = if is_empty { Value::Null } else { prepared.arguments.into() };
                 Clarification { missing: Vec::new(), unfit: Vec::new(), example }
             }
         };

@@ -125,7 +125,7 @@ impl PromptContext<'_> {
         (same && is_one_phrase).then_some(span)
     }
 
-    fn is_in_a_value(&self, span: &Range<usize>) -> bool {
+    pub(super) fn is_in_a_value(&self, span: &Range<usize>) -> bool {
         self.mentions.iter().any(|mention| {
             let overlaps = mention.span.start < span.end && span.start < mention.span.end;
             // The unit of an amount may be a choice, its digits may not.

@@ -23,7 +23,7 @@ pub(super) fn output(answered: Result<ServerResult, ServiceError>) -> Result<Out
             Err(Fault::after(FaultKind::Refused, "the tool answers with a task to poll"))
         }
         Ok(ServerResult::CustomResult(result)) => of_unknown(result.0),
-        Ok(_) => Err(Fault::after(FaultKind::Broken, "an answer that is no tool result")),
+        Ok(_) => Err(Fault::after(FaultKind::NoResult, "an answer that is no tool result")),
         Err(ServiceError::McpError(said)) if is_of_tool(said.code) => {
             // Servers report bad arguments and failures either so or by `isError`.
             let text = format!("MCP error {}: {}", said.code.0, said.message);
@@ -110,7 +110,7 @@ fn of_unknown(mut result: Value) -> Result<Output, Fault> {
         .iter()
         .any(|member| result.get(member).is_some_and(|member| !member.is_null()));
     if !is_ours {
-        return Err(Fault::after(FaultKind::Broken, "an answer that is no tool result"));
+        return Err(Fault::after(FaultKind::NoResult, "an answer that is no tool result"));
     }
     if let Some(kind) = result["resultType"].as_str().filter(|kind| *kind != "complete") {
         let said = format!("the tool answers with a result of the unknown type `{kind}`");
@@ -241,8 +241,8 @@ mod tests {
     #[test]
     fn what_is_no_tool_result_is_none() {
         let kind = |result| answer(result).unwrap_err().kind;
-        assert_eq!(kind(json!({"odd": [1]})), FaultKind::Broken);
-        assert_eq!(kind(json!({})), FaultKind::Broken);
+        assert_eq!(kind(json!({"odd": [1]})), FaultKind::NoResult);
+        assert_eq!(kind(json!({})), FaultKind::NoResult);
         let later = json!({"resultType": "later", "content": [{"type": "new"}]});
         assert_eq!(kind(later), FaultKind::Refused);
     }

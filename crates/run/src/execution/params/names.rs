@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::invoker::Arguments;
 use super::{Change, properties};
-use toolroute_catalog::near_word;
+use toolroute_catalog::{Operation, near_word};
 
 /// Names that models and authors use for the same thing. An argument is renamed only if exactly one
 /// parameter of its group exists and was not given, so a group may be broad.
@@ -82,6 +82,19 @@ pub(super) fn misspelt(arguments: &Arguments, root: &Value) -> Vec<(String, Stri
     let unknown = arguments.keys().filter(|name| root["properties"].get(name.as_str()).is_none());
     let meant = |name: &String| Some((name.clone(), near_word(name, &free)?.to_owned()));
     unknown.filter_map(meant).collect()
+}
+
+/// The arguments for which an operation has no place in its request, each with the free parameter
+/// whose name is the most similar, if one is.
+pub(super) fn placeless(
+    arguments: &Arguments,
+    operation: &Operation,
+) -> Vec<(String, Option<String>)> {
+    let names = || operation.arguments.iter().map(|argument| argument.name.as_str());
+    let free: Vec<&str> = names().filter(|name| !arguments.contains_key(*name)).collect();
+    let placeless = arguments.keys().filter(|given| names().all(|name| name != given.as_str()));
+    let meant = |name: &String| near_word(name, &free).map(str::to_owned);
+    placeless.map(|name| (name.clone(), meant(name))).collect()
 }
 
 /// Returns the only free parameter that a name can mean: the same name apart from case and

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::choice::{Choice, INTRODUCED};
-use super::super::slot::Kind;
+use super::super::slot::{Kind, Slot};
 use super::{Assignment, OpenQuestion, Plan};
 
 /// Choices by slot.
@@ -44,7 +44,7 @@ impl Plan<'_> {
             let slot = &self.slots[at];
             if slot.kind == Kind::Boolean
                 && self.is_open(at)
-                && let Some((span, truth)) = self.context.stated_boolean(slot)
+                && let Some((span, truth)) = self.boolean(slot)
             {
                 let assignment = Assignment {
                     value: truth.into(),
@@ -55,6 +55,12 @@ impl Plan<'_> {
                 self.spent.push(span);
             }
         }
+    }
+
+    /// Returns the boolean that the prompt states with the parameter's name, or describes by it.
+    fn boolean(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
+        let stated = self.context.stated_boolean(slot);
+        stated.or_else(|| self.context.flag(slot, self.slots, self.tool_words))
     }
 
     /// Returns the index in `found` of the slot with the strongest choice, if no other slot has a

@@ -126,7 +126,11 @@ impl Plan<'_> {
             holders.iter().map(|(other, _)| *other).filter(|other| *other != slot).collect();
         if let Content::Amount(amount) = &mention.content {
             let is_typed = !amount.units.is_empty() || amount.has_hash || this.is_money();
-            let is_meant = this.required || (is_typed && !this.is_bound());
+            // "add 4 and 5": one number may be meant for anything, but a list is meant for a list.
+            let is_list = this.is_list
+                && (0..self.chains.len())
+                    .any(|other| other != at && self.chains[other] == self.chains[at]);
+            let is_meant = this.required || is_list || (is_typed && !this.is_bound());
             return rivals.is_empty() && is_meant;
         }
         if !this.required && (this.is_bound() || !self.is_led(mention)) {
@@ -242,6 +246,42 @@ impl Plan<'_> {
                 _ => format!("{} may be meant for it", quoted(&said[0])),
             };
             self.open_questions[slot] = Some(OpenQuestion { why, candidates: said });
+        }
+        self.doubt_emptiness(&free, &open);
+    }
+
+    /// Notes a doubt if the prompt has values and the call would have no argument, although a
+    /// parameter takes such values.
+    fn doubt_emptiness(&mut self, free: &[usize], open: &[usize]) {
+        let has_any = self.is_given.contains(&true)
+            || self.assignments.iter().any(|assignments| !assignments.is_empty())
+            || self.open_questions.iter().any(Option::is_some);
+        if has_any {
+            return;
+        }
+        for &slot in open {
+            let fits = |at: &&usize| {
+                let mention = self.mention(**at);
+                let reading = self.reader.read(mention, &self.slots[slot], true);
+                self.is_distinct(mention) && matches!(reading, Interpretation::Value { .. })
+            };
+            let said = free.iter().filter(fits).map(|at| self.text_of(&self.mention(*at).span));
+            let said: Vec<String> = said.collect();
+            if !said.is_empty() {
+                let why = "no parameter took a value of the prompt, and it may be meant for this";
+                let why = why.to_owned();
+                self.open_questions[slot] = Some(OpenQuestion { why, candidates: said });
+            }
+        }
+    }
+
+    /// Whether a mention is certain to be a value: "one" and words in capitals may be none.
+    fn is_distinct(&self, mention: &Mention) -> bool {
+        match &mention.content {
+            Content::Amount(_) => !self.text_of(&mention.span).eq_ignore_ascii_case("one"),
+            Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+            Content::Quoted(_) | Content::When(_) => true,
+            _ => false,
         }
     }
 }

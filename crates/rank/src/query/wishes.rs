@@ -1,0 +1,237 @@
+//! Splits a prompt into the things that a plan has to do.
+//!
+//! The ranking gains only from [`clauses`](super::clauses) that are certain. A plan must not lose a
+//! wish, so it also splits off short questions, orders that refer back ("refund it") and orders by
+//! verbs that are not listed, which are known by what follows them ("throw away the buns").
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::clauses::{JOINT, Rules, parts_of, sentences, split};
+use super::requests::{
+    content_words, is_content, is_polite_filler, is_relative, is_request, is_verb, without_opener,
+};
+use super::{caveat, is_listed, pattern};
+
+static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b")
+});
+static QUESTION_WORD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?:what|which|who|whom|whose|when|where|why|how)\b"));
+/// An order that only leads to a question.
+static TELL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:can|could|would|will) you (?:please )?|please )?(?:tell me|show me|let me know|find out|i (?:want|need) to know|do you know)\s+(?:what|which|who|whom|whose|when|where|why|how)\b",
+    )
+});
+static POLITE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?:can|could|would|will) you (?:please |also |kindly )*"));
+
+/// Words that refer to something before.
+const REFERRING: &str = "it its that this these those they them their he him his she her there";
+
+/// Words that begin the object of a verb.
+const OBJECTS: &str =
+    "a an the my our your his her their its it them him me us this these those all every each";
+
+/// Words between a verb and its object: "throw away the buns".
+const PARTICLES: &str = "away back down in off on out over up";
+
+/// Words before an article that are no verbs.
+const NO_VERBS: &str = "about above across after against all along although among another any around because before \
+     behind below beside besides between beyond both but despite down during each either else enough even every \
+     except few half including inside into just like many maybe more most near neither never next no none nor not \
+     off once only onto other out outside over own past per perhaps plus quite rather same several since some such \
+     than though through throughout till too toward towards under underneath unless unlike until up upon versus via \
+     well whereas whether while whom within without yes yet";
+
+/// Verbs that take two objects: in "send dana and ann a mail", "ann" is no verb.
+const DITRANSITIVE: &str = "ask bring buy email give hand lend mail message offer pay read send show teach tell text write";
+
+/// Marks that begin a quotation.
+const QUOTES: [char; 3] = ['"', '“', '«'];
+
+static RULES: Rules = Rules { stands_alone, parts };
+
+/// Splits a prompt into its wishes, in order.
+pub(crate) fn wishes(prompt: &str) -> Vec<String> {
+    split(prompt, &RULES)
+}
+
+/// Returns the parts of a wish that may be wishes of their own, although that is not certain enough
+/// to split them off.
+#[doc(hidden)] // For our own crates.
+pub fn doubtful_parts(wish: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for sentence in sentences(wish) {
+        let ahead = wish.find(sentence).map_or("", |at| &wish[..at]);
+        for joint in JOINT.find_iter(sentence) {
+            let (before, after) = (&sentence[..joint.start()], &sentence[joint.end()..]);
+            let is_quoted = ahead.contains(QUOTES) || before.contains(QUOTES);
+            let asks = QUESTION_WORD.is_match(after) && content_words(after) >= 2;
+            let is_joined = joint.as_str().contains(char::is_alphabetic);
+            if is_joined && !is_quoted && (asks || may_be_a_recipient(before, after)) {
+                found.push(after.to_owned());
+            }
+        }
+    }
+    found
+}
+
+fn stands_alone(piece: &str) -> bool {
+    let asks = is_request(piece) || piece.ends_with('?');
+    let is_whole = asks && content_words(piece) >= 2;
+    let is_question =
+        QUESTION.is_match(without_opener(piece)) && content_words(piece) >= 1 && !refers(piece);
+    (is_whole || is_question || is_order(piece)) && !is_polite_filler(piece)
+}
+
+fn parts(sentence: &str, before: &str, joint: &str, after: &str) -> bool {
+    if parts_of(sentence, before, joint, after) {
+        return true;
+    }
+    if content_words(before) < 2 || !(is_request(before) || is_order(before)) {
+        return false;
+    }
+    if is_relative(after) {
+        return asks_more(before, joint, after);
+    }
+    let is_name = after.starts_with(char::is_uppercase);
+    // What restricts one order may restrict the other: "stop it and delete it unless it is old".
+    let is_plain = caveat(sentence).is_none() || QUESTION.is_match(without_opener(sentence));
+    is_order(after) && !is_name && is_plain && !may_be_a_recipient(before, after)
+}
+
+/// Whether the part after a question is another question: "how hot is the oven and how much rye is
+/// left". Part of one question are "who works today and has a key" and "tell me who works and when".
+fn asks_more(before: &str, joint: &str, after: &str) -> bool {
+    let before = without_opener(before);
+    let is_joined = joint.contains(char::is_alphabetic);
+    if !QUESTION_WORD.is_match(after) {
+        let is_same = QUESTION.is_match(before) && !QUESTION_WORD.is_match(before);
+        return is_joined && is_same && content_words(after) >= 1;
+    }
+    let first = after.split_whitespace().next().unwrap_or_default();
+    let asks = QUESTION.is_match(before) && content_words(after) >= 1;
+    let is_told = TELL.is_match(before) && content_words(after) >= 2 && !refers(after);
+    (asks || is_told) && (is_joined || is_listed("how what why", first))
+}
+
+/// Whether a text begins with a verb and its object: "refund it", "water the plants".
+fn is_order(text: &str) -> bool {
+    let text = without_opener(text);
+    let text = POLITE.find(text).map_or(text, |polite| &text[polite.end()..]);
+    let mut words = words(text);
+    let Some(verb) = words.next() else { return false };
+    let mut next = words.next().unwrap_or_default();
+    let has_particle = is_listed(PARTICLES, &next);
+    if has_particle {
+        next = words.next().unwrap_or_default();
+    }
+    let is_number = next.starts_with(|c: char| c.is_ascii_digit());
+    let has_object = is_listed(OBJECTS, &next) || (has_particle && is_number);
+    let may_be_verb = is_verb(&verb)
+        || (is_content(&verb)
+            && !is_listed(NO_VERBS, &verb)
+            && verb.chars().all(|c| c.is_ascii_alphabetic())
+            && (!verb.ends_with('s') || verb.ends_with("ss")));
+    may_be_verb && has_object
+}
+
+/// Whether the part after a joint may begin with a recipient: "send dana" and "ann a mail".
+fn may_be_a_recipient(before: &str, after: &str) -> bool {
+    let verb = words(without_opener(before)).next();
+    let is_known = words(after).next().is_none_or(|first| is_verb(&first));
+    !is_known
+        && is_order(after)
+        && verb.is_some_and(|verb| is_listed(DITRANSITIVE, &verb))
+        && content_words(before) <= 2
+}
+
+fn refers(text: &str) -> bool {
+    words(text).any(|word| is_listed(REFERRING, &word))
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '’' | '-')));
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_wish_is_lost() {
+        for (prompt, expected) in [
+            (
+                "how hot is oven 1 and how much rye is left",
+                ["how hot is oven 1", "how much rye is left"],
+            ),
+            (
+                "who works this week? also, which recipes do we have?",
+                ["who works this week?", "which recipes do we have?"],
+            ),
+            (
+                "who works this week and also which recipes do we have",
+                ["who works this week", "which recipes do we have"],
+            ),
+            ("cancel order 12 and refund it", ["cancel order 12", "refund it"]),
+            ("Cancel order 12. Refund it.", ["Cancel order 12.", "Refund it."]),
+            ("stop the mixer and throw away 4 buns", ["stop the mixer", "throw away 4 buns"]),
+            ("Throw away the buns, then stop the mixer", ["Throw away the buns", "stop the mixer"]),
+            ("is oven 1 hot and is the fridge cold?", ["is oven 1 hot", "is the fridge cold?"]),
+            (
+                "tell me how hot oven 1 is and how much rye is left",
+                ["tell me how hot oven 1 is", "how much rye is left"],
+            ),
+            (
+                "send the report to Ann and water the plants",
+                ["send the report to Ann", "water the plants"],
+            ),
+        ] {
+            assert_eq!(wishes(prompt), expected);
+            let doubts: Vec<String> =
+                expected.iter().flat_map(|wish| doubtful_parts(wish)).collect();
+            assert!(doubts.is_empty(), "{prompt}: {doubts:?}");
+        }
+    }
+
+    #[test]
+    fn one_wish_stays_whole() {
+        for prompt in [
+            "how hot is the oven and the fridge",
+            "find and delete",
+            "find and delete the old files",
+            "cats and dogs",
+            "find cats and dogs",
+            "drag and drop",
+            "drag and drop the file",
+            "Find bread and butter recipes",
+            "who works today and has a key",
+            "tell me who works today and when they start",
+            "send a mail to Ann and Bob the builder",
+            "show the sales of May and during the summer",
+            "who works this week and when",
+            "Move my alarm, which was set for 6, to 7",
+            "stop the mixer and throw away the buns unless it is hot",
+            "I want a QR code for my friend. Can you help me with that?",
+        ] {
+            assert_eq!(wishes(prompt).len(), 1, "{prompt}: {:?}", wishes(prompt));
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_wish_is_named() {
+        for (wish, expected) in [
+            ("send dana and ann a mail", vec!["ann a mail"]),
+            ("look up what cats eat and how dogs sleep", vec!["how dogs sleep"]),
+            ("save the note \"cats and how dogs sleep\"", vec![]),
+            ("show cats and dogs", vec![]),
+        ] {
+            assert_eq!(wishes(wish).len(), 1, "{wish}");
+            assert_eq!(doubtful_parts(wish), expected, "{wish}");
+        }
+    }
+}

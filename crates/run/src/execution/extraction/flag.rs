@@ -1,0 +1,132 @@
+//! Booleans that an adjective or an adverb sets: "overdue loans", "list recursively".
+
+use std::ops::Range;
+
+use super::cue::PromptContext;
+use super::slot::Slot;
+use super::text::{Word, is_function_word, is_listed, stem};
+
+/// Words of a boolean's name that say nothing of what it is about: `only_unread`, `is_public`.
+const EMPTY: &str = "are be include is only show";
+
+/// Verbs that are names of booleans too. As the first word of a request they are what to do.
+const ORDERS: &str = "append archive cache check clean clear close compress confirm copy create delete draft \
+     empty encrypt fix flag follow force format include lock merge mute notify open overwrite pin \
+     publish read recurse remove repeat replace reverse save sort star stream sync track validate \
+     wait watch";
+
+/// Words after which a verb is an order.
+const BEFORE_ORDERS: &str = "also and can could just now or please then to would you";
+
+/// Words after which a state is not said to be so.
+const DOUBTS: &str = "if unless until when whether";
+
+/// The most words between an adjective and its noun, and the noun.
+const REACH: usize = 3;
+
+impl PromptContext<'_> {
+    /// Returns the boolean that the prompt sets by its name as an adjective or an adverb, and the
+    /// range of that word. An adjective stands before a word of the tool's name or description
+    /// (`tool_words`), or after "is", "are" or "as". `None` if the prompt denies it in any way but
+    /// by a "not" right before it. `others` are all slots of the tool.
+    pub fn flag(
+        &self,
+        slot: &Slot,
+        others: &[Slot],
+        tool_words: &[String],
+    ) -> Option<(Range<usize>, bool)> {
+        let name = adjective(slot)?;
+        let mut found: Option<(Range<usize>, bool)> = None;
+        for at in 0..self.words.len() {
+            if !self.is_flag(at, name, others, tool_words) {
+                continue;
+            }
+            let truth = self.truth_of(at)?;
+            if found.as_ref().is_some_and(|(_, other)| *other != truth) {
+                return None;
+            }
+            found.get_or_insert((self.words[at].span.clone(), truth));
+        }
+        found
+    }
+
+    fn is_flag(&self, at: usize, name: &str, others: &[Slot], tool_words: &[String]) -> bool {
+        let word = &self.words[at];
+        if self.is_in_a_value(&word.span) {
+            return false;
+        }
+        let is_adverb = ["ly", "ally"].iter().any(|ending| {
+            word.lower.strip_suffix(ending).is_some_and(|base| stem(base) == stem(name))
+        });
+        let is_name = stem(&word.lower) == stem(name);
+        is_adverb || (is_name && (self.is_state(at) || self.is_attribute(at, others, tool_words)))
+    }
+
+    /// Whether a word is said of something: "loans that are overdue", "mark it as done".
+    fn is_state(&self, at: usize) -> bool {
+        let before = self.before(self.words[at].span.start);
+        let mut before = before.into_iter().skip_while(|word| word.lower == "not");
+        let is_said =
+            before.next().is_some_and(|word| is_listed(&word.lower, "is are was were be as"));
+        let is_doubtful = before.any(|word| is_listed(&word.lower, DOUBTS));
+        let after = self.after(self.words[at].span.end);
+        is_said && !is_doubtful && after.first().is_none_or(|word| is_function_word(&word.lower))
+    }
+
+    /// Whether a word is an adjective before one of the tool's words: "the unread messages".
+    fn is_attribute(&self, at: usize, others: &[Slot], tool_words: &[String]) -> bool {
+        let is_other = |word: &Word| {
+            let names = others.iter().filter_map(adjective);
+            names.map(stem).any(|name| name == stem(&word.lower))
+        };
+        let word = &self.words[at];
+        let before = self.before(word.span.start);
+        let before: Vec<&Word> = before.into_iter().filter(|word| word.lower != "not").collect();
+        let begins = before.first().is_none_or(|word| is_listed(&word.lower, BEFORE_ORDERS));
+        if begins && is_listed(&word.lower, ORDERS) {
+            return false;
+        }
+        // "read and unread messages" are all messages.
+        let is_joined = before.first().is_some_and(|word| is_listed(&word.lower, "and or"));
+        if is_joined && !before.get(1).is_some_and(|word| is_other(word)) {
+            return false;
+        }
+        let after = self.after(word.span.end);
+        for (next, word) in after.iter().take(REACH).enumerate() {
+            let joins =
+                word.lower == "and" && after.get(next + 1).is_some_and(|word| is_other(word));
+            if !joins && is_function_word(&word.lower) {
+                return false;
+            }
+            if tool_words.contains(&stem(&word.lower)) && !is_other(word) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Returns the value that a word sets; `None` if it is denied otherwise than by "not" or "non"
+    /// right before it.
+    fn truth_of(&self, at: usize) -> Option<bool> {
+        let before = self.before(self.words[at].span.start);
+        let denies = |word: &&&Word| {
+            is_listed(&word.lower, "not no non nor never without except excluding instead than")
+                || word.lower.ends_with("n't")
+                || word.lower.ends_with("n’t")
+        };
+        match before.iter().filter(denies).count() {
+            0 => Some(true),
+            1 if before.first().is_some_and(|word| is_listed(&word.lower, "not non")) => {
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the only word of a boolean's name that says what it is about.
+fn adjective(slot: &Slot) -> Option<&str> {
+    let is_boolean = slot.kind == super::Kind::Boolean;
+    let mut words = slot.words.iter().map(String::as_str).filter(|word| !is_listed(word, EMPTY));
+    words.next().filter(|_| is_boolean && words.next().is_none())
+}
