@@ -8,7 +8,7 @@ use super::arguments;
 use super::call::{self, Caller};
 use super::exit::{self, Failure};
 use super::limit::Limit;
-use super::run::RunArgs;
+use super::run::{RunArgs, call_by_name};
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
@@ -108,6 +108,9 @@ fn of(step: &Step, global: &Global) -> Vec<String> {
     }
     for said in arguments {
         render::warn(global, &render::plain(&format!("{}: {said}", step.need)));
+    }
+    if let (StepState::Clarify, None, Some(tool)) = (step.state, &step.report, &step.tool) {
+        return vec![format!("{}: {}", step.why, call_by_name(tool, &step.need))];
     }
     let said = step.report.as_ref().map(|report| match &report.outcome {
         Outcome::Answered(answer) => answer.output.text.as_str(),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
-use crate::stand_ins::scripted;
+use crate::stand_ins::{journal, scripted};
 use crate::support::{Sandbox, samples};
 
 /// Tools that read and write files; none deletes one.
@@ -202,6 +202,37 @@ fn a_server_or_a_profile_is_judged_by_its_own_tools() {
     let context = json!({"excluded_tools": ["fs__read_file"]});
     left_out(&ask(json!({"prompt": FITS, "context": context})), "leaves out");
     assert_eq!(verdict(&ask(json!({"prompt": FITS, "server": "fs"}))), ("fits", true, ""));
+}
+
+#[test]
+fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
+    let tool = |name: &str, hints: Value| {
+        json!([{"name": name, "description": "Measures rainfall", "annotations": hints,
+                "inputSchema": {"type": "object"}, "does": {"answer": "done"}}])
+    };
+    for (hints, runs) in [
+        (json!({"readOnlyHint": true}), true),
+        (json!({"readOnlyHint": false}), false),
+        (json!({}), false),
+    ] {
+        let sandbox = scripted(&[("sky", tool("rainfall", hints))]);
+        let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+        let common = ["--servers", &servers, "--min-confidence", "0"];
+        let code = if runs { 0 } else { 2 };
+        for run in [&["run", TALK][..], &["run", "--plan", TALK]] {
+            let output = sandbox.toolroute().args(run).args(common).assert().code(code);
+            let said = [&output.get_output().stdout[..], &output.get_output().stderr].concat();
+            let said = String::from_utf8(said).unwrap();
+            let asks = said.contains("is below 0.75, and sky__rainfall may change something")
+                && said.contains(&format!("toolroute call sky__rainfall --prompt '{TALK}'"));
+            assert_eq!(asks, !runs, "{said}");
+        }
+        let server = Server::start(&sandbox, &[&["serve"], &common[..]].concat());
+        let report = post(server.port, "/v1/run", &json!({"prompt": TALK})).ok();
+        let state = if runs { "answered" } else { "clarify" };
+        assert_eq!(report["steps"][0]["state"], state, "{report}");
+        assert_eq!(journal(&sandbox, "sky").len(), if runs { 3 } else { 0 });
+    }
 }
 
 #[test]
