@@ -236,6 +236,22 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
 }
 
 #[test]
+fn a_least_confidence_without_a_confidence_is_noticed() {
+    let sandbox = Sandbox::new();
+    let tools = with_files(&sandbox);
+    let warned = |more: &[&str]| {
+        let typed = ["route", "--tools", &tools, FITS];
+        let output = sandbox.run(&[&typed, more].concat());
+        String::from_utf8(output.stderr).unwrap().contains("--min-confidence changes nothing with")
+    };
+    for without in [["-s", "keyword"], ["-s", "semantic"], ["--blend", "plain"]] {
+        assert!(warned(&[&without[..], &["--min-confidence", "0.9"]].concat()), "{without:?}");
+        assert!(!warned(&without), "{without:?}");
+    }
+    assert!(!warned(&["--min-confidence", "0.1"]));
+}
+
+#[test]
 fn quality_is_measured_as_it_ships() {
     let sandbox = Sandbox::new();
     let rows = [(FITS, "fs__read_file"), (TALK, "fs__read_file")];
