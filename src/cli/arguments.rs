@@ -49,6 +49,14 @@ fn result(path: &Path) -> anyhow::Result<Value> {
     Ok(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.trim_end().to_owned())))
 }
 
+/// Says where each argument that was not given comes from, and which values no argument takes.
+pub fn notes(prepared: &PreparedArguments) -> impl Iterator<Item = String> {
+    let read = prepared.sources.iter().filter(|taken| taken.source != Source::Given);
+    let unused = prepared.unused.iter();
+    let unused = unused.map(|unused| format!("not used: {} ({})", unused.text, unused.kind));
+    read.map(ToString::to_string).chain(unused)
+}
+
 /// Shows where the arguments come from. Used for dry runs and for missing arguments.
 pub fn show(
     (tool, catalog): (&Tool, &Catalog),
@@ -56,13 +64,7 @@ pub fn show(
     args: &SourceArgs,
     global: &Global,
 ) -> anyhow::Result<Option<ExitCode>> {
-    for taken in prepared.sources.iter().filter(|taken| taken.source != Source::Given) {
-        render::warn(global, &render::plain(&taken.to_string()));
-    }
-    for unused in &prepared.unused {
-        let said = format!("not used: {} ({})", unused.text, unused.kind);
-        render::warn(global, &render::plain(&said));
-    }
+    notes(prepared).for_each(|said| render::warn(global, &render::plain(&said)));
     if let Some(mut report) = prepared.clarify(tool) {
         report.name_suppliers(&catalog.needs(tool));
         match global.json {

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::args::Global;
+use super::arguments;
 use super::call::{self, Caller};
 use super::exit::{self, Failure};
 use super::limit::Limit;
-use super::run::RunArgs;
+use super::run::{RunArgs, call_by_name};
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
@@ -98,15 +99,18 @@ fn show(report: &PlanReport, global: &Global) -> anyhow::Result<()> {
 }
 
 /// Returns the lines to print for a step: its arguments if it is ready to be called, otherwise its
-/// answer, its question or the reason for its failure. Warns about the sources of the arguments in
-/// the latter cases.
+/// answer, its question or the reason for its failure. Warns about the sources of the arguments, and
+/// what no argument takes, in the latter cases.
 fn of(step: &Step, global: &Global) -> Vec<String> {
-    let arguments = step.arguments.iter();
+    let arguments = step.arguments.iter().flat_map(arguments::notes);
     if step.state == StepState::Ready {
-        return arguments.flat_map(|prepared| &prepared.sources).map(ToString::to_string).collect();
+        return arguments.collect();
     }
-    for taken in arguments.flat_map(|prepared| &prepared.sources) {
-        render::warn(global, &render::plain(&format!("{}: {taken}", step.need)));
+    for said in arguments {
+        render::warn(global, &render::plain(&format!("{}: {said}", step.need)));
+    }
+    if let (StepState::Clarify, None, Some(tool)) = (step.state, &step.report, &step.tool) {
+        return vec![format!("{}: {}", step.why, call_by_name(tool, &step.need))];
     }
     let said = step.report.as_ref().map(|report| match &report.outcome {
         Outcome::Answered(answer) => answer.output.text.as_str(),

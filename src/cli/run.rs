@@ -13,6 +13,7 @@ use super::session::KeptSession;
 use super::settings::{Configure, Settings};
 use super::setup::{self, EngineRequirements};
 use super::{plan, render};
+use toolroute_catalog::ToolId;
 use toolroute_rank::engine::SelectRequest;
 use toolroute_session::doubt;
 
@@ -72,6 +73,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // The next command continues here if this one ends with a question.
     kept.save()?;
     if let Some(said) = doubt(&first.tool, &selection, &args.prompt) {
+        let said = format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt));
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     let prepared =
@@ -93,4 +95,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         kept,
     };
     call::perform(&args.execution, &args.catalog, asked, global)
+}
+
+/// Returns the command that calls a tool for a prompt, whether or not it fits.
+pub fn call_by_name(id: &ToolId, prompt: &str) -> String {
+    // Everything is literal between single quotes.
+    format!("toolroute call {id} --prompt '{}'", prompt.replace('\'', r"'\''"))
 }

@@ -8,6 +8,7 @@ use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
+use super::settings::{Origin, keys};
 use super::{args, models, paths, render};
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Problem};
 use toolroute_eval::RowFile;
@@ -221,6 +222,26 @@ pub fn warn_scanned(engine: &Engine, global: &Global) {
     }
 }
 
+/// Warns if `--min-confidence` was typed beside a strategy or a blend that has no confidence.
+fn warn_without_confidence(wanted: &EngineRequirements, global: &Global) {
+    let setting = global.settings.get(&keys::MIN_CONFIDENCE);
+    if !setting.is_some_and(|setting| matches!(setting.origin, Origin::Flag { .. })) {
+        return;
+    }
+    let without = match (wanted.strategy, wanted.fusion) {
+        (strategy @ (Strategy::Keyword | Strategy::Semantic), _) => {
+            format!("--strategy {strategy}")
+        }
+        (_, Fusion::Plain) => "--blend plain".to_owned(),
+        _ => return,
+    };
+    let said = format!(
+        "warning: --min-confidence changes nothing with {without}, which has no confidence; the \
+         strategy hybrid has one"
+    );
+    render::warn(global, &said);
+}
+
 /// Builds the engine for a command. With strategy `auto`, a missing model disables semantic search
 /// with a warning; with an explicit semantic strategy it is an error.
 pub fn build(
@@ -278,6 +299,7 @@ pub fn guard(wanted: &mut EngineRequirements, catalog: &CatalogArgs) {
 
 /// Creates the engine's configuration for a command.
 pub fn config(args: &EngineArgs, wanted: &EngineRequirements, global: &Global) -> EngineConfig {
+    warn_without_confidence(wanted, global);
     let mut config = EngineConfig {
         strategy: wanted.strategy,
         fusion: wanted.fusion,

@@ -210,6 +210,22 @@ fn output_of(sandbox: &Sandbox, args: &[&str]) -> std::process::Output {
 const RUN: [&str; 5] = ["run", "--model", "static", "--min-confidence", "0"];
 
 #[test]
+fn a_plan_says_what_no_argument_takes_as_a_run_does() {
+    let sandbox = home();
+    let prompt = "set a timer for 5 minutes and 3 jokes";
+    let run = |more: &[&str]| {
+        let output = output_of(&sandbox, &[&RUN[..], &[prompt], more].concat());
+        [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap())
+    };
+    let unused = "not used: 3 (number)";
+    assert!(run(&[])[1].contains(unused));
+    let [shown, said] = run(&["--plan"]);
+    assert!(said.contains(unused) && !shown.contains("not used"), "{shown}{said}");
+    let [shown, said] = run(&["--plan", "--dry-run"]);
+    assert!(shown.contains(unused), "{shown}{said}");
+}
+
+#[test]
 fn run_takes_the_arguments_from_the_prompt_and_says_where_from() {
     let sandbox = home();
     let prompt = "set a timer for 1 hour and 5 minutes with the label \"Bread\"";

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
-use crate::stand_ins::scripted;
+use crate::stand_ins::{journal, scripted};
 use crate::support::{Sandbox, samples};
 
 /// Tools that read and write files; none deletes one.
@@ -136,6 +136,119 @@ fn a_tool_that_lacks_the_action_is_not_run() {
     let tool = sandbox.write("write.json", tool);
     let said = sandbox.fails(2, &["run", "--tools", tool.to_str().unwrap(), DELETES]);
     assert!(said.contains("no tool here deletes, and fs__"), "{said}");
+}
+
+/// What a filter leaves out: the tool that the prompt is for, with the filter's reason, beside
+/// tools that do not fit for sure.
+#[track_caller]
+fn left_out(answer: &Value, because: &str) {
+    assert_ne!(answer["fit"], "fits", "{answer}");
+    let excluded = answer["excluded"].as_array().unwrap();
+    let read = excluded.iter().find(|tool| tool["id"] == "fs__read_file").unwrap();
+    assert!(read["because"].as_str().unwrap().contains(because), "{answer}");
+}
+
+#[test]
+fn a_tool_that_is_left_out_does_not_vouch_for_the_others() {
+    let sandbox = Sandbox::new();
+    let tools = with_files(&sandbox);
+    let cost = "[[overlay]]\nmatch = \"fs__read_file\"\ncost = \"high\"\n";
+    let cost = sandbox.write("cost.toml", cost).to_str().unwrap().to_owned();
+    let route = |prompt: &str, more: &[&str]| {
+        sandbox.json(&[&["route", "--tools", &tools, prompt, "--overlay", &cost], more].concat())
+    };
+    let cheap = ["--max-cost", "low", "--undeclared", "admit"];
+    left_out(&route(FITS, &cheap), "cost high is above low");
+    left_out(&route(FITS, &["--exclude", "fs__read_file"]), "leaves out `fs__read_file`");
+    let unfit = route(FITS, &["--exclude", "fs__read_file", "--min-confidence", "1"]);
+    left_out(&unfit, "leaves out `fs__read_file`");
+    assert_eq!((verdict(&unfit).0, &unfit["no_tools"]), ("none", &json!("nothing_fits")));
+    assert!(unfit["excluded"].as_array().unwrap().len() > 1, "the nearest are named: {unfit}");
+    left_out(&route("`fs__read_file`", &["--exclude", "fs__read_file"]), "leaves out");
+    // The others are judged as if they were named.
+    let others = ["fs__write_file", "fs__list_directory", "fs__get_file_info"];
+    let named: Vec<&str> = others.iter().flat_map(|id| ["--candidates", id]).collect();
+    let [named, left] = [&named, &["--exclude", "fs__read_file"][..]].map(|more| route(FITS, more));
+    assert_eq!(
+        (&named["confidence"], &named["evidence"]),
+        (&left["confidence"], &left["evidence"])
+    );
+    // An excluded tool that does not fit changes nothing.
+    let further = route(FITS, &["--exclude", "fs__list_directory"]);
+    assert_eq!(verdict(&further), ("fits", true, ""));
+
+    let (from, to) = (sandbox.path("q.jsonl"), sandbox.path("r.jsonl"));
+    sandbox.write("q.jsonl", json!({ "query": FITS }).to_string());
+    let batch = ["batch", "--tools", &tools, "--overlay", &cost, "-i", from.to_str().unwrap()];
+    sandbox.run(&[&batch[..], &["-o", to.to_str().unwrap()], &cheap].concat());
+    let row: Value = serde_json::from_str(&std::fs::read_to_string(to).unwrap()).unwrap();
+    assert_ne!(row["fit"], "fits", "{row}");
+}
+
+#[test]
+fn a_server_or_a_profile_is_judged_by_its_own_tools() {
+    let search = r#",{"name": "search", "server": "web", "description": "Searches the web"}]"#;
+    let sandbox = Sandbox::new();
+    let tools = FILES.trim_end_matches(']').to_owned() + search;
+    let tools = sandbox.write("both.json", tools).to_str().unwrap().to_owned();
+    let config = "[profiles.web]\nservers = [\"web\"]\n";
+    let config = sandbox.write("toolroute.toml", config).to_str().unwrap().to_owned();
+    let args = ["serve", "--tools", &tools, "--config", &config];
+    let server = Server::start(&sandbox, &args);
+    let ask = |body: Value| post(server.port, "/v1/select", &body).ok();
+    left_out(&ask(json!({"prompt": FITS, "server": "web"})), "enable");
+    left_out(&ask(json!({"prompt": FITS, "profile": "web"})), "enable");
+    left_out(&ask(json!({"prompts": [FITS, TALK], "server": "web"}))["results"][0], "enable");
+    let context = json!({"excluded_tools": ["fs__read_file"]});
+    left_out(&ask(json!({"prompt": FITS, "context": context})), "leaves out");
+    assert_eq!(verdict(&ask(json!({"prompt": FITS, "server": "fs"}))), ("fits", true, ""));
+}
+
+#[test]
+fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
+    let tool = |name: &str, hints: Value| {
+        json!([{"name": name, "description": "Measures rainfall", "annotations": hints,
+                "inputSchema": {"type": "object"}, "does": {"answer": "done"}}])
+    };
+    for (hints, runs) in [
+        (json!({"readOnlyHint": true}), true),
+        (json!({"readOnlyHint": false}), false),
+        (json!({}), false),
+    ] {
+        let sandbox = scripted(&[("sky", tool("rainfall", hints))]);
+        let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+        let common = ["--servers", &servers, "--min-confidence", "0"];
+        let code = if runs { 0 } else { 2 };
+        for run in [&["run", TALK][..], &["run", "--plan", TALK]] {
+            let output = sandbox.toolroute().args(run).args(common).assert().code(code);
+            let said = [&output.get_output().stdout[..], &output.get_output().stderr].concat();
+            let said = String::from_utf8(said).unwrap();
+            let asks = said.contains("is below 0.75, and sky__rainfall may change something")
+                && said.contains(&format!("toolroute call sky__rainfall --prompt '{TALK}'"));
+            assert_eq!(asks, !runs, "{said}");
+        }
+        let server = Server::start(&sandbox, &[&["serve"], &common[..]].concat());
+        let report = post(server.port, "/v1/run", &json!({"prompt": TALK})).ok();
+        let state = if runs { "answered" } else { "clarify" };
+        assert_eq!(report["steps"][0]["state"], state, "{report}");
+        assert_eq!(journal(&sandbox, "sky").len(), if runs { 3 } else { 0 });
+    }
+}
+
+#[test]
+fn a_least_confidence_without_a_confidence_is_noticed() {
+    let sandbox = Sandbox::new();
+    let tools = with_files(&sandbox);
+    let warned = |more: &[&str]| {
+        let typed = ["route", "--tools", &tools, FITS];
+        let output = sandbox.run(&[&typed, more].concat());
+        String::from_utf8(output.stderr).unwrap().contains("--min-confidence changes nothing with")
+    };
+    for without in [["-s", "keyword"], ["-s", "semantic"], ["--blend", "plain"]] {
+        assert!(warned(&[&without[..], &["--min-confidence", "0.9"]].concat()), "{without:?}");
+        assert!(!warned(&without), "{without:?}");
+    }
+    assert!(!warned(&["--min-confidence", "0.1"]));
 }
 
 #[test]

@@ -93,24 +93,29 @@ pub struct PlannedCall {
 }
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
-/// forbids the change, makes it conditional, postpones it, only asks about it, or orders what no
-/// tool does. Returns `None` for a plain order, and for a tool that only reads.
+/// forbids the change, makes it conditional, postpones it, only asks about it, or that the tool may
+/// not fit. Returns `None` for a plain order that the tool fits, and for a tool that only reads.
+///
+/// The question ends with the advice to call the tool by its name.
 pub fn doubt(tool: &Tool, selection: &Selection, words: &str) -> Option<String> {
     if tool.effects().reads_only() {
         return None;
     }
     let id = &tool.id;
-    match (&selection.fit_reason, caveat(words)) {
-        (Some(reason @ FitReason::MissingAction { .. }), _)
-        | (Some(reason @ FitReason::Forbids), None) => Some(format!(
-            "{reason}, and {id} may change something: say in other words what is to be done, or call the \
-             tool by its name"
-        )),
+    let caveat = match &selection.fit_reason {
+        Some(FitReason::MissingAction { .. }) => None,
+        _ => caveat(words),
+    };
+    match (&selection.fit_reason, caveat) {
         (_, Some(word)) => Some(format!(
             "the prompt says \"{word}\", and {id} may change something: say plainly what is to be done \
              now, or call the tool by its name"
         )),
-        _ => None,
+        (Some(reason), None) => Some(format!(
+            "{reason}, and {id} may change something: say in other words what is to be done, or call the \
+             tool by its name"
+        )),
+        (None, None) => None,
     }
 }
 

@@ -111,13 +111,32 @@ impl<'a> CandidateScorer<'a> {
 
     /// The width of the band, if the catalog is large and scores alone decide which candidates are in the answer.
     pub fn band_width(&self) -> Option<f32> {
-        let is_open = self.tools.len() >= TAIL_FROM
-            && self.policy.is_open()
-            && self.blocked.is_empty()
-            && self.filters.iter().all(ToolFilter::is_open)
-            && self.shares.is_none();
+        let is_open = self.tools.len() >= TAIL_FROM && self.admits_all() && self.shares.is_none();
         let is_silent = || self.signals.are_silent(self.situation, self.weights);
         (is_open && is_silent()).then_some(self.order.band * self.unit)
+    }
+
+    /// Whether no filter can exclude a tool by itself.
+    fn admits_all(&self) -> bool {
+        self.policy.is_open()
+            && self.blocked.is_empty()
+            && self.filters.iter().all(ToolFilter::is_open)
+    }
+
+    /// Returns the rows that the filters admit, ascending, or `None` if they admit all candidates.
+    pub fn admitted(&self, candidates: &[Candidate]) -> Option<Vec<u32>> {
+        if self.admits_all() {
+            return None;
+        }
+        let rows = candidates.iter().map(|candidate| candidate.row);
+        let mut admitted: Vec<u32> = rows.filter(|row| self.is_admitted(*row)).collect();
+        admitted.sort_unstable();
+        (admitted.len() < candidates.len()).then_some(admitted)
+    }
+
+    /// Whether the filters admit a row, whatever else is in the answer.
+    pub fn is_admitted(&self, row: u32) -> bool {
+        self.admit_alone(row).is_ok()
     }
 
     fn tool(&self, row: u32) -> &'a Tool {
@@ -158,8 +177,7 @@ impl<'a> CandidateScorer<'a> {
         assessed: &Assessment<'_>,
         candidates: &[Candidate],
     ) -> AdmissionRules<'a> {
-        let stands =
-            |row: u32| candidates.iter().any(|c| c.row == row) && self.admit_alone(row).is_ok();
+        let stands = |row: u32| candidates.iter().any(|c| c.row == row) && self.is_admitted(row);
         let exclusive = assessed.exclusive().filter(|(row, _)| stands(*row));
         AdmissionRules {
             scorer: self,
@@ -209,7 +227,7 @@ impl<'a> CandidateScorer<'a> {
     /// Adds the critical tools; in a full answer, they replace the last other tools.
     pub fn add_critical(&self, ranked: &mut Ranking, critical: &[Candidate], limit: usize) {
         for candidate in critical {
-            if self.admit_alone(candidate.row).is_ok() {
+            if self.is_admitted(candidate.row) {
                 let keep = |row| self.signals.critical().binary_search(&row).is_ok();
                 self.place(&mut ranked.chosen, *candidate, limit, keep);
                 ranked.excluded.retain(|(excluded, _)| excluded.row != candidate.row);
@@ -302,11 +320,7 @@ fn best_of(
 impl AdmissionRules<'_> {
     /// Whether it admits every tool.
     pub fn is_open(&self) -> bool {
-        let CandidateScorer { policy, blocked, filters, .. } = self.scorer;
-        policy.is_open()
-            && blocked.is_empty()
-            && filters.iter().all(ToolFilter::is_open)
-            && self.exclusive.is_empty()
+        self.scorer.admits_all() && self.exclusive.is_empty()
     }
 
     /// Returns the best candidate if tools of other servers must come near it. Returns `None`

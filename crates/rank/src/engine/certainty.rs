@@ -1,20 +1,22 @@
-//! Computes how certain it is that any tool of the catalog fits a prompt, and empties the answer if
-//! none does.
+//! Computes how certain it is that any tool that the request admits fits a prompt, and empties the
+//! answer if none does.
 
 use super::Error;
-use super::ranking::Ranking;
+use super::candidate_scorer::CandidateScorer;
+use super::ranking::{Ranking, fits};
 use super::request::NoTools;
 use super::state::State;
+use crate::index::Rows;
 use crate::selection::{
-    Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Strategy, confidence,
-    evidence, judge_fit, missing_action,
+    Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Retriever, SURE, Strategy,
+    confidence, evidence, judge_fit, missing_action,
 };
 
 /// The minimum match of a pattern or category declared by a tool's author that makes the tool fit
 /// although it lacks an action.
 const SURE_BY_AUTHOR: f32 = 0.5;
 
-/// The evidence that some tool of the catalog fits.
+/// The evidence that some tool fits.
 #[derive(Default)]
 pub(super) struct Certainty {
     pub evidence: Option<f32>,
@@ -23,6 +25,14 @@ pub(super) struct Certainty {
     pub confidence: Option<f32>,
     /// Why the answer does not fit for sure, whatever the confidence is.
     pub objection: Option<FitReason>,
+}
+
+/// Whether the tools of an answer fit, and how certain that is.
+pub(super) struct Verdict {
+    pub evidence: Option<f32>,
+    pub background: Option<f32>,
+    pub confidence: Option<f32>,
+    pub fit: (Fit, Option<FitReason>),
 }
 
 impl State {
@@ -62,19 +72,45 @@ impl State {
         })
     }
 
-    /// Combines the confidence with what the tools' authors declare, and returns the verdict.
-    pub fn verdict(
+    /// Judges the tools that the filters admit as if the request named them as its candidates: a
+    /// tool that is not in the answer must not make the others look certain. They are at best
+    /// [`Fit::Unsure`] if the prompt is clearly for an excluded tool.
+    ///
+    /// `found` is the certainty of all candidates, which applies if none of them is excluded.
+    pub fn judge(
         &self,
-        sure: &Certainty,
-        assessed: &Assessment<'_>,
-        may_abstain: bool,
-    ) -> (Option<f32>, (Fit, Option<FitReason>)) {
+        (retriever, prompt): (&dyn Retriever, &Prompt<'_>),
+        scorer: &CandidateScorer<'_>,
+        (found, assessed): (Certainty, &Assessment<'_>),
+        (ranking, may_abstain): (&Ranking, bool),
+    ) -> Result<Verdict, Error> {
+        // Without evidence there is nothing to judge.
+        let admitted = found.evidence.and_then(|_| scorer.admitted(&ranking.all));
+        let Some(admitted) = admitted else {
+            return Ok(self.verdict(found, assessed, may_abstain));
+        };
+        let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
+        let mut left = retriever.retrieve(&prompt)?;
+        let mut sure = self.certainty(retriever.strategy(), &prompt, &left)?;
+        let assessed = scorer.assess(&mut left.candidates, prompt.rows);
+        if sure.objection.is_none() && found.confidence.is_some_and(|found| found >= SURE) {
+            let by_filters = ranking.excluded.iter().filter(|(c, _)| !scorer.is_admitted(c.row));
+            let best = by_filters.map(|(candidate, _)| candidate.score).fold(0.0, f32::max);
+            sure.objection = (!fits(ranking.best(), best)).then_some(FitReason::BetterExcluded);
+        }
+        Ok(self.verdict(sure, &assessed, may_abstain))
+    }
+
+    /// Combines the confidence with what the tools' authors declare, and returns the verdict.
+    fn verdict(&self, sure: Certainty, assessed: &Assessment<'_>, may_abstain: bool) -> Verdict {
         // A matching pattern of a tool's author counts even if the model disagrees.
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
-        let confidence = sure.confidence.map(|sure| sure.max(said));
+        let Certainty { evidence, background, confidence, objection } = sure;
+        let confidence = confidence.map(|sure| sure.max(said));
         let least = if may_abstain { self.config.min_confidence } else { 0.0 };
-        let objection = sure.objection.clone().filter(|_| said < SURE_BY_AUTHOR);
-        (confidence, judge_fit(FitInputs { confidence, objection, least }))
+        let objection = objection.filter(|_| said < SURE_BY_AUTHOR);
+        let fit = judge_fit(FitInputs { confidence, objection, least });
+        Verdict { evidence, background, confidence, fit }
     }
 
     /// Why nothing was chosen; `None` if something was.
@@ -89,15 +125,22 @@ impl State {
     }
 }
 
-/// Empties an answer if none of its tools fits; returns whether it is empty.
-pub(super) fn withhold((fit, reason): &(Fit, Option<FitReason>), ranking: &mut Ranking) -> bool {
+/// Empties an answer if none of its tools fits; returns whether it is empty. `is_admitted` tells
+/// whether the filters admit a row.
+pub(super) fn withhold(
+    (fit, reason): &(Fit, Option<FitReason>),
+    ranking: &mut Ranking,
+    is_admitted: impl Fn(u32) -> bool,
+) -> bool {
     let (Fit::None, Some(because)) = (fit, reason) else { return false };
     let because = Exclusion::Unfit { because: because.clone() };
     let Ranking { chosen, excluded, .. } = ranking;
-    // Tools that a filter left out keep that reason.
     if chosen.is_empty() {
         return true;
     }
-    *excluded = chosen.drain(..).map(|nearest| (nearest, because.clone())).collect();
+    // Tools that a filter left out keep that reason: one of them may be what the prompt asks for.
+    excluded.retain(|(candidate, _)| !is_admitted(candidate.row));
+    excluded.extend(chosen.drain(..).map(|nearest| (nearest, because.clone())));
+    excluded.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
     true
 }

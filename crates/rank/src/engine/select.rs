@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Error;
 use super::analysis::READABLE;
 use super::candidate_scorer::{AdmissionRules, CandidateScorer, RequestRows, read_as};
-use super::certainty::withhold;
+use super::certainty::{Verdict, withhold};
 use super::context;
 use super::indexing::fingerprint_of_hashes;
 use super::ranking::{Ranking, fits};
@@ -24,8 +24,8 @@ use crate::feedback::RowUsage;
 use crate::index::{Rows, text_hash};
 use crate::query::{self, Reading, rewrite, says_nothing};
 use crate::selection::{
-    Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
-    Preference, PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
+    Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
+    PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
     resolve_strategy,
 };
 
@@ -59,10 +59,7 @@ struct AnswerParts<'a> {
     assessed: Assessment<'a>,
     times: StageTimes,
     policy: Duration,
-    evidence: Option<f32>,
-    background: Option<f32>,
-    confidence: Option<f32>,
-    fit: (Fit, Option<FitReason>),
+    verdict: Verdict,
     abstained: bool,
     no_tools: Option<NoTools>,
 }
@@ -202,8 +199,8 @@ impl State {
             found.needs = self.catalog.needs_from(&found.tool, is_admitted);
         }
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
-        let AnswerParts { abstained, evidence, background, confidence, .. } = answer;
-        let AnswerParts { fit: (fit, fit_reason), no_tools, .. } = answer;
+        let AnswerParts { abstained, no_tools, verdict, .. } = answer;
+        let Verdict { evidence, background, confidence, fit: (fit, fit_reason) } = verdict;
         let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
@@ -235,7 +232,7 @@ impl State {
         reading: &Reading,
         answer: &AnswerParts<'_>,
     ) -> Vec<SelectedTool> {
-        let AnswerParts { ranking, assessed, confidence, .. } = answer;
+        let AnswerParts { ranking, assessed, verdict, .. } = answer;
         let best = ranking.best();
         let rows: Vec<u32> = ranking.chosen.iter().map(|found| found.row).collect();
         let matched = retriever.matched_terms(&reading.text, &rows);
@@ -243,7 +240,7 @@ impl State {
         let tool = |(found, matched): (&Candidate, Vec<String>)| {
             let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
             let supply = self.supply_of(&ranking.supplied, found.row);
-            let confidence = *confidence;
+            let confidence = verdict.confidence;
             let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
             self.selected(found, (matched, usage(found.row)), beyond)
         };
@@ -353,7 +350,6 @@ impl State {
         let sure = self.certainty(retriever.strategy(), prompt, &found)?;
         let Retrieval { mut candidates, times } = found;
         let assessed = scorer.assess(&mut candidates, rows);
-        let (confidence, mut fit) = self.verdict(&sure, &assessed, size.may_abstain);
         let rules = scorer.rules(&assessed, &candidates);
         let critical = scorer.critical(&candidates);
         let mut ranking = scorer.rank(candidates, limit, &rules);
@@ -363,13 +359,15 @@ impl State {
             let exact = self.rank_admitted(retriever, prompt, scorer, (&rules, found))?;
             (ranking.chosen, ranking.all) = (exact.chosen, exact.all);
         }
+        let judged = (&ranking, size.may_abstain);
+        let mut verdict = self.judge((retriever, prompt), scorer, (sure, &assessed), judged)?;
         if size.adaptive {
             let best = ranking.best();
             ranking.chosen.retain(|candidate| fits(candidate.score, best));
         }
         let is_filtered = ranking.chosen.is_empty()
             && (!ranking.excluded.is_empty() || matches!(rows, Rows::Only([])));
-        let abstained = withhold(&fit, &mut ranking);
+        let abstained = withhold(&verdict.fit, &mut ranking, |row| scorer.is_admitted(row));
         if let Some(text) = size.completes {
             self.complete(&mut ranking, &rules, text, limit);
         }
@@ -379,21 +377,10 @@ impl State {
         }
         let no_tools = self.no_tools(&ranking, is_filtered, limit);
         if no_tools.is_some() && !abstained {
-            fit = (Fit::None, None);
+            verdict.fit = (Fit::None, None);
         }
         let policy = start.elapsed();
-        Ok(AnswerParts {
-            ranking,
-            assessed,
-            times,
-            policy,
-            evidence: sure.evidence,
-            background: sure.background,
-            confidence,
-            fit,
-            abstained,
-            no_tools,
-        })
+        Ok(AnswerParts { ranking, assessed, times, policy, verdict, abstained, no_tools })
     }
 
     /// Ranks all tools that the rules admit; each of them is scored. The rows in `found` are scored

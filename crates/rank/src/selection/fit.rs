@@ -62,6 +62,9 @@ pub enum FitReason {
     Confidence { found: f32, least: f32 },
     /// The prompt requests an action that no near tool performs.
     MissingAction { verb: String },
+    /// A tool that the filters exclude scores far above the others. It is not named here: the user
+    /// may not be allowed to see it.
+    BetterExcluded,
     /// The prompt says what not to do, and requests nothing.
     Forbids,
 }
@@ -77,6 +80,7 @@ impl fmt::Display for FitReason {
                 write!(f, "confidence {found:.digits$} is below {least:.digits$}")
             }
             Self::MissingAction { verb } => write!(f, "no tool here {}", third_person(verb)),
+            Self::BetterExcluded => f.write_str("a tool that is left out fits far better"),
             Self::Forbids => f.write_str("the prompt says what not to do"),
         }
     }

@@ -43,6 +43,9 @@ impl SemanticRetriever {
     ) -> Result<Cow<'v, [f32]>, Error> {
         let mut scores = match (rows, vector.cosines) {
             (Rows::All, Some(cosines)) => Cow::Borrowed(cosines),
+            (Rows::Only(rows), Some(cosines)) => {
+                Cow::Owned(rows.iter().map(|row| cosines[*row as usize]).collect())
+            }
             _ => Cow::Owned(self.index.score(vector.numbers, rows)?),
         };
         if let Some(usage) = &self.usage {

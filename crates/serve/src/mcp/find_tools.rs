@@ -9,6 +9,7 @@ use serde_json::json;
 use toolroute_rank::engine::{
     Degradation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
 };
+use toolroute_rank::selection::Exclusion;
 use toolroute_run::execution::tokens_of;
 use toolroute_session::Session;
 
@@ -203,7 +204,11 @@ impl GatewayState {
             return None;
         }
         let (service, profile) = (&self.service, self.profile.as_deref());
-        let excluded = found.selection.excluded.iter();
+        let excluded = found
+            .selection
+            .excluded
+            .iter()
+            .filter(|held| matches!(held.because, Exclusion::Unfit { .. }));
         let visible = excluded.filter_map(|near| service.describe(near.id.as_str(), profile).ok());
         let meant = visible.filter(|tool| server.is_none() || tool.server.as_deref() == server);
         let nearest: Vec<String> = meant.take(NEAREST).map(|tool| tool.id.to_string()).collect();

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use rmcp::model::Tool as McpTool;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::query::says_nothing;
+use toolroute_rank::selection::Exclusion;
 
 use super::definition::Definition;
 use super::meta::READ_MORE;
@@ -113,7 +114,8 @@ impl GatewayState {
         find.profile = self.profile.clone();
         let found = self.service.select(&find)?;
         // A profile's query is broad, so the nearest tools are listed if no tool is sure to fit.
-        let nearest = found.excluded.iter().filter(|_| found.abstained);
+        let nearest =
+            found.excluded.iter().filter(|held| matches!(held.because, Exclusion::Unfit { .. }));
         let nearest = nearest.filter_map(|near| self.describe(&self.service, &near.id));
         Ok(found.tools.iter().map(|found| Arc::clone(&found.tool)).chain(nearest).collect())
     }
