@@ -56,7 +56,7 @@ use regex::Regex;
 
 pub use analysis::{Analysis, AnalysisTimes, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
-pub use caveat::caveat;
+pub use caveat::{Places, caveat, condition};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};
