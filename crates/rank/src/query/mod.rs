@@ -26,6 +26,7 @@ mod classifier;
 mod clauses;
 mod complexity;
 mod context;
+mod contrast;
 mod depth;
 mod direction;
 mod error;
