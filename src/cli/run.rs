@@ -72,12 +72,12 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     render::warn(global, &format!("{}: {why}", first.tool.id));
     // The next command continues here if this one ends with a question.
     kept.save()?;
-    if let Some(said) = doubt(&first.tool, &selection, &args.prompt) {
+    let prepared =
+        arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
+    if let Some(said) = doubt(&first.tool, &selection, &args.prompt, &prepared) {
         let said = format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt));
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
-    let prepared =
-        arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
     if let Some(end) =
         arguments::show((&first.tool, &engine.catalog()), &prepared, &args.sources, global)?
     {

@@ -192,6 +192,45 @@ fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guar
 }
 
 #[test]
+fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first() {
+    let minutes = json!({"type": "object", "required": ["minutes"],
+        "properties": {"minutes": {"type": "number"}}});
+    let mixer = json!([
+        {"name": "stop_mixer", "description": "Stops the dough mixer", "does": {"answer": "stopped"},
+         "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": false}},
+        {"name": "start_mixer", "description": "Starts the dough mixer for some minutes",
+         "does": {"answer": "started"}, "inputSchema": minutes, "annotations": {"destructiveHint": false}},
+    ]);
+    let sandbox = scripted(&[("bakery", mixer)]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let common = ["--servers", &servers, "--model", "static"];
+    let server = Server::start(&sandbox, &[&["serve"][..], &common].concat());
+    for (prompt, word) in [
+        ("stop the mixer if it is too warm", "\"if\""),
+        ("stop the mixer in case it is too warm", "\"in case\""),
+        ("when the dough is warm, stop the mixer", "\"when\""),
+        ("stop the mixer and start the mixer for 5 minutes if it is warm", "\"if\""),
+        ("stop the mixer in 5 minutes", "\"5 minutes\""),
+        ("stop the mixer in an hour", "\"in an hour\""),
+        ("stop the mixer tomorrow", "\"tomorrow\""),
+        ("start the mixer for 5 minutes in an hour", "\"in an hour\""),
+        ("the mixer must not be stopped", "must not"),
+        ("nobody should stop the mixer", "nobody"),
+        ("stop the mixer? not yet", "\"not\""),
+    ] {
+        let said = sandbox.fails(2, &[&["run", prompt][..], &common].concat());
+        assert!(said.contains(word), "{prompt}: {said}");
+        let plan = post(server.port, "/v1/run", &json!({"prompt": prompt})).ok();
+        assert_eq!(plan["complete"], false, "{prompt}: {plan:#}");
+    }
+    assert_eq!(journal(&sandbox, "bakery"), [] as [&str; 0]);
+    let report = sandbox.json(&[&["run", "start the mixer for 5 minutes"][..], &common].concat());
+    assert_eq!(report["arguments"]["arguments"], json!({"minutes": 5}), "{report:#}");
+    sandbox.json(&[&["run", "stop the mixer at once"][..], &common].concat());
+    assert_eq!(journal(&sandbox, "bakery").len(), 2);
+}
+
+#[test]
 fn a_plan_that_is_only_shown_is_not_remembered() {
     let sandbox = house();
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();

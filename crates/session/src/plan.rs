@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::Session;
 use toolroute_catalog::{Tool, ToolId};
-use toolroute_rank::engine::{FitReason, MAX_CLAUSES, SelectRequest, Selection, caveat};
+use toolroute_rank::engine::{
+    FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
+};
 use toolroute_rank::query::doubtful_parts;
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
@@ -27,7 +29,9 @@ const DOUBTFUL: &str =
 pub struct Plan<'a> {
     session: &'a Session,
     now: &'a LocalTime,
-    waiting: VecDeque<String>,
+    waiting: VecDeque<Need>,
+    /// The condition that other needs of the current step's sentence make.
+    condition: Option<String>,
     /// Needs beyond the maximum number of steps.
     beyond: Vec<String>,
     steps: Vec<Step>,
@@ -96,27 +100,39 @@ pub struct PlannedCall {
 /// forbids the change, makes it conditional, postpones it, only asks about it, or that the tool may
 /// not fit. Returns `None` for a plain order that the tool fits, and for a tool that only reads.
 ///
-/// The question ends with the advice to call the tool by its name.
-pub fn doubt(tool: &Tool, selection: &Selection, words: &str) -> Option<String> {
+/// `prepared` has the arguments that were taken from `words`: "in 5 minutes" is no reason to wait if
+/// an argument says so. The question ends with the advice to call the tool by its name.
+pub fn doubt(
+    tool: &Tool,
+    selection: &Selection,
+    words: &str,
+    prepared: &PreparedArguments,
+) -> Option<String> {
     if tool.effects().reads_only() {
         return None;
     }
-    let id = &tool.id;
+    let places = Places { taken: &prepared.taken, moments: &prepared.moments };
     let caveat = match &selection.fit_reason {
         Some(FitReason::MissingAction { .. }) => None,
-        _ => caveat(words),
+        _ => caveat(words, places),
     };
     match (&selection.fit_reason, caveat) {
-        (_, Some(word)) => Some(format!(
-            "the prompt says \"{word}\", and {id} may change something: say plainly what is to be done \
-             now, or call the tool by its name"
-        )),
+        (_, Some(word)) => Some(said(&word, tool)),
         (Some(reason), None) => Some(format!(
-            "{reason}, and {id} may change something: say in other words what is to be done, or call the \
-             tool by its name"
+            "{reason}, and {} may change something: say in other words what is to be done, or call the \
+             tool by its name",
+            tool.id
         )),
         (None, None) => None,
     }
+}
+
+fn said(word: &str, tool: &Tool) -> String {
+    format!(
+        "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, \
+         or call the tool by its name",
+        tool.id
+    )
 }
 
 impl Step {
@@ -126,13 +142,35 @@ impl Step {
     }
 }
 
+/// A need that waits for its step.
+struct Need {
+    text: String,
+    /// The condition that other needs of its sentence make. It may be meant for the whole sentence:
+    /// "stop the mixer and cancel the order if it is too warm".
+    condition: Option<String>,
+}
+
+/// Finds the conditions beside each of the needs, which `beyond` continues.
+fn with_conditions(needs: Vec<String>, beyond: &[String]) -> VecDeque<Need> {
+    let conditions: Vec<_> = needs.iter().chain(beyond).map(|need| condition(need)).collect();
+    let ends: Vec<bool> =
+        needs.iter().chain(beyond).map(|need| need.ends_with(['.', '!', '?', ';'])).collect();
+    let beside = |at: usize| {
+        let before = (0..at).rev().take_while(|other| !ends[*other]);
+        let after = (at + 1..ends.len()).take_while(|other| !ends[*other - 1]);
+        before.chain(after).find_map(|other| conditions[other].clone())
+    };
+    needs.into_iter().enumerate().map(|(at, text)| Need { condition: beside(at), text }).collect()
+}
+
 impl<'a> Plan<'a> {
     /// Creates a plan for the needs of a prompt
     /// ([`Engine::needs`](toolroute_rank::engine::Engine::needs)). Words such as "tomorrow" are
     /// relative to `now`.
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
-        Self { session, now, waiting: needs.into(), beyond, steps: Vec::new(), is_draft: false }
+        let (waiting, steps) = (with_conditions(needs, &beyond), Vec::new());
+        Self { session, now, waiting, condition: None, beyond, steps, is_draft: false }
     }
 
     /// Makes the plan one that is only shown: no step is run.
@@ -145,7 +183,8 @@ impl<'a> Plan<'a> {
     /// last tool, but its words are not combined with those of the previous step, which has its own
     /// tool.
     pub fn next_request(&mut self) -> Option<SelectRequest> {
-        let need = self.waiting.pop_front()?;
+        let Need { text: need, condition } = self.waiting.pop_front()?;
+        self.condition = condition;
         let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
         if let Some(context) = &mut request.context {
             context.depth = 0;
@@ -167,14 +206,16 @@ impl<'a> Plan<'a> {
         let tool = Arc::clone(&first.tool);
         step.tool = Some(tool.id.clone());
         step.why = first.explanation.why.clone();
-        if let Some(said) = doubt(&tool, selection, &step.need) {
+        let sources = ArgumentSources::new(&step.need, self.now);
+        let prepared = self.session.prepare_arguments(&tool, &sources);
+        let is_conditional = self.condition.as_ref().filter(|_| !tool.effects().reads_only());
+        let shared = is_conditional.map(|word| said(word, &tool));
+        if let Some(said) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
             step.state = StepState::Clarify;
             step.why = said;
             self.stop();
             return None;
         }
-        let sources = ArgumentSources::new(&step.need, self.now);
-        let prepared = self.session.prepare_arguments(&tool, &sources);
         let arguments = prepared.arguments.clone();
         let asked = prepared.clarify(&tool);
         step.arguments = Some(prepared);
@@ -229,7 +270,7 @@ impl<'a> Plan<'a> {
         if self.is_draft {
             return;
         }
-        self.steps.extend(self.waiting.drain(..).map(|need| Step::not_run(need, "")));
+        self.steps.extend(self.waiting.drain(..).map(|need| Step::not_run(need.text, "")));
     }
 
     /// Records why the step's tool could not be selected or called. The earlier steps stay in the

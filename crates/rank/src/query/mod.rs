@@ -26,6 +26,7 @@ mod classifier;
 mod clauses;
 mod complexity;
 mod context;
+mod contrast;
 mod depth;
 mod error;
 mod features;
@@ -56,7 +57,7 @@ use regex::Regex;
 
 pub use analysis::{Analysis, AnalysisTimes, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
-pub use caveat::caveat;
+pub use caveat::{Places, caveat, condition};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};

@@ -9,12 +9,18 @@ use regex::{Captures, Regex};
 use super::requests::{content_words, is_verb};
 use super::{is_listed, pattern};
 
-/// A "don't" with its surroundings: a subject ("they don't update it" is not an order), "want you
-/// to", and one or two verbs or names.
+/// A "don't", or another ban, with its surroundings: a subject ("they don't update it" is not an
+/// order), "want you to", and one or two verbs or names.
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
-        r"\b(?:do not|don['’]?t|never)\s+(?P<wish>(?:want|wish|need)\s+(?:you\s+)?to\s+)?",
+        r"\b(?:do not|don['’]?t|never|(?P<ban>",
+        r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
+        r"(?:nobody|no[ -]?one)\s+(?:should|must|shall|may|can)(?:\s+ever)?|",
+        r"(?:avoid|refrain\s+from|hold\s+off(?:\s+on)?|no\s+(?:need|reason)\s+(?:to|for))|",
+        r"(?:rather|better|prefer)\s+not(?:\s+to)?|",
+        r"under\s+no\s+circumstances?(?:\s+(?:should|must|may)\s+(?:you|we|i|anyone|anybody))?",
+        r"))\s+(?P<wish>(?:want|wish|need)\s+(?:you\s+)?to\s+)?",
         r"(?P<first>`?[a-z][a-z0-9_]*`?)(?:\s+or\s+(?P<second>[a-z]+)\b)?(?P<name>\s+`?[a-z0-9-]*_[a-z0-9_-]+`?)?",
         r"(?P<particle>(?:\s+(?:it|them|him|her|this|that))?\s+(?:on|off|up|down|out|away|back|over)\b)?",
     ))
@@ -24,6 +30,17 @@ static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
 const NOT_ORDERS: &str = "let look worry mind know have be think care need want like see understand believe seem get \
     forget bother hesitate panic i we you they he she it the a an to";
 
+/// Words of which a negation has at least one.
+const HINTS: &str = "not never don dont mustn mustnt shouldn shouldnt shan mayn oughtn needn neednt \
+    nobody noone no avoid refrain hold";
+
+/// A refusal after the order: "stop the mixer? Not yet".
+static REFUSED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)[?,;.!]\s*(?:no|nope|not (?:yet|now))[\s.!]*$"));
+
+/// Participles that do not end in "ed".
+const PARTICIPLES: &str = "sent made bought paid taken written given told begun run done left lost built sold shown drawn";
+
 /// Verbs whose object is a tool.
 const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
 
@@ -31,12 +48,8 @@ const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
 /// stay, because the wanted action has the same object. English only.
 pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     // Most prompts negate nothing; then the regular expression need not run.
-    let hint =
-        |word: &[u8]| word.eq_ignore_ascii_case(b"not") || word.eq_ignore_ascii_case(b"never");
-    let words = prompt.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
-    if !words.into_iter().any(|word| {
-        hint(word) || word.eq_ignore_ascii_case(b"don") || word.eq_ignore_ascii_case(b"dont")
-    }) {
+    let mut words = prompt.split(|c: char| !c.is_ascii_alphabetic());
+    if !words.any(|word| is_listed(HINTS, word)) {
         return Cow::Borrowed(prompt);
     }
     let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| {
@@ -45,7 +58,7 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     });
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",");
             Cow::Owned(text.trim_start_matches([',', ';', ' ']).to_owned())
         }
         _ => Cow::Borrowed(prompt),
@@ -56,11 +69,15 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
 fn kept(found: &Captures<'_>, rest: &str) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
     let first = part("first").trim_matches('`').to_ascii_lowercase();
-    let is_statement = !part("who").is_empty() && part("wish").is_empty();
+    let is_ban = found.name("ban").is_some();
+    let is_statement = !is_ban && !part("who").is_empty() && part("wish").is_empty();
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
     let has_object = !part("particle").is_empty() || rest.starts_with(' ');
     let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
-    let is_order = !is_listed(NOT_ORDERS, &first) && (is_known || has_object);
+    let is_order = match is_ban {
+        true => is_form_of_verb(&first),
+        false => !is_listed(NOT_ORDERS, &first) && (is_known || has_object),
+    };
     if is_statement || !is_order || first == "start" && !has_object {
         return found[0].to_owned();
     }
@@ -70,6 +87,22 @@ fn kept(found: &Captures<'_>, rest: &str) -> String {
     };
     let name = if CALLS.contains(&first.as_str()) { "" } else { part("name") };
     format!("{second}{name}")
+}
+
+/// Whether a word is a request verb in any of its forms: "stop", "stopped", "stopping".
+fn is_form_of_verb(word: &str) -> bool {
+    let is_stem = |stem: &str| {
+        let mut ends = stem.chars().rev();
+        let is_double = ends.next() == ends.next();
+        let single = is_double.then(|| stem.get(..stem.len().saturating_sub(1))).flatten();
+        let y = stem.strip_suffix('i').map(|stem| format!("{stem}y"));
+        is_verb(stem)
+            || is_verb(&format!("{stem}e"))
+            || single.is_some_and(is_verb)
+            || y.is_some_and(|stem| is_verb(&stem))
+    };
+    let stem = word.strip_suffix("ing").or_else(|| word.strip_suffix("ed"));
+    is_verb(word) || is_listed(PARTICIPLES, word) || stem.is_some_and(is_stem)
 }
 
 /// The end of the clause that a negation begins. After a pronoun, the object is complete.
@@ -85,6 +118,9 @@ static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
 pub fn only_forbids(prompt: &str, read: &str, is_translated: bool) -> bool {
     if is_translated {
         return words(read).any(|word| word == "not");
+    }
+    if REFUSED.is_match(prompt) {
+        return true;
     }
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
     read != prompt && !words(&without_negated_clauses(prompt)).any(|word| is_verb(&word))
@@ -104,7 +140,13 @@ fn without_negated_clauses(prompt: &str) -> String {
         if whole.start < at || kept(&found, &prompt[whole.end..]) == prompt[whole.clone()] {
             continue;
         }
-        left.push_str(&prompt[at..whole.start]);
+        let before = &prompt[at..whole.start];
+        // The subject of a ban is no order: "order 12 must not be cancelled".
+        let stays = match found.name("ban") {
+            Some(_) => CLAUSE_END.find_iter(before).last().map_or(0, |border| border.end()),
+            None => before.len(),
+        };
+        left.push_str(&before[..stays]);
         let end = CLAUSE_END.find(&prompt[whole.end..]).map(|end| whole.end + end.end());
         at = end.unwrap_or(prompt.len());
     }
@@ -137,6 +179,11 @@ mod tests {
             ("create a branch, don't switch to it", "create a branch, to it"),
             ("show the log, don't revert anything", "show the log, anything"),
             ("turn the lights on, don't turn them off", "turn the lights on,"),
+            ("the mixer must not be stopped, start it", "the mixer, start it"),
+            ("you shouldn’t stop the mixer", "the mixer"),
+            ("nobody should stop the mixer", "the mixer"),
+            ("avoid stopping the mixer", "the mixer"),
+            ("there is no need to stop the mixer", "there is the mixer"),
             ("don't turn off the light", "the light"),
         ] {
             assert_eq!(without_negations(prompt), read, "{prompt}");
@@ -151,6 +198,17 @@ mod tests {
             ("dont delete old.log", true),
             ("don't ship order 992 yet", true),
             ("please do not cancel my order", true),
+            ("order 12 must not be cancelled", true),
+            ("the mixer mustn't be stopped", true),
+            ("you shouldn't stop the mixer", true),
+            ("nobody should stop the mixer", true),
+            ("avoid stopping the mixer", true),
+            ("no need to stop the mixer", true),
+            ("rather not stop the mixer", true),
+            ("under no circumstances cancel order 12", true),
+            ("stop the mixer? not yet", true),
+            ("the mixer must not be stopped, start it", false),
+            ("the tests must not fail, run them", false),
             ("don't cancel order 5512, just pause it", false),
             ("don't ship order 992 but pause it", false),
             ("archive the mail, do not delete it", false),
@@ -179,6 +237,8 @@ mod tests {
             "notify Donna that the donation came",
             "don't delete",
             "never mind",
+            "the tests must not fail",
+            "no file of mine",
             "не удаляй, don't",
             "",
         ] {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Turn;
 use super::clauses::clauses;
+use super::contrast::without_contrasts;
 use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
 use super::message::{needs_web, urgency};
@@ -59,6 +60,7 @@ impl Reading {
         if let Some(lexicon) = lexicon {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
+        let text = rewrite(text, |text| without_contrasts(text));
         let read = without_negations(&text);
         let only_forbids = only_forbids(&text, &read, false);
         Self { left_out: asked.left_out, only_forbids, ..Self::verbatim(&read) }

@@ -34,7 +34,7 @@ use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
 use arguments::NOT_IN_PROMPT;
 use cue::PromptContext;
-use interpretation::Interpreter;
+use interpretation::{Interpretation, Interpreter};
 use mention::{Mention, Scan};
 use plan::{OpenQuestion, Plan};
 use slot::{Kind, Slot};
@@ -190,6 +190,8 @@ impl Prompt<'_> {
             sources: self.given_sources(),
             missing: missing.collect(),
             unused: Vec::new(),
+            taken: Vec::new(),
+            moments: Vec::new(),
         }
     }
 
@@ -234,8 +236,16 @@ impl Prompt<'_> {
             }
         }
         let missing = self.questions(&plan, &arguments);
-        let mentions = plan.context.mentions.iter().zip(&plan.taken);
-        let unused = mentions
+        let mentions = || plan.context.mentions.iter().zip(&plan.taken);
+        let places = |wanted: &dyn Fn(&Mention, bool) -> bool| {
+            let found = mentions().filter(|(mention, taken)| wanted(mention, **taken));
+            found.map(|(mention, _)| mention.span.clone()).collect()
+        };
+        let taken = places(&|_, taken| taken);
+        let moments = places(&|mention, taken| {
+            !taken && mention.content.is_time() && !self.is_given(&plan, mention)
+        });
+        let unused = mentions()
             .filter(|(mention, taken)| {
                 !**taken && !matches!(mention.content, mention::Content::Unclear)
             })
@@ -244,7 +254,15 @@ impl Prompt<'_> {
                 kind: mention.content.kind(),
             })
             .collect();
-        PreparedArguments { arguments, sources, missing, unused }
+        PreparedArguments { arguments, sources, missing, unused, taken, moments }
+    }
+
+    /// Whether a value of the prompt may be meant for an argument that the caller gave.
+    fn is_given(&self, plan: &Plan<'_>, mention: &Mention) -> bool {
+        let given = self.slots.iter().enumerate().filter(|(at, _)| plan.is_given[*at]);
+        given
+            .map(|(_, slot)| plan.reader.read(mention, slot, false))
+            .any(|reading| matches!(reading, Interpretation::Value { .. }))
     }
 
     fn questions(&self, plan: &Plan<'_>, arguments: &Arguments) -> Vec<Question> {

@@ -1,5 +1,7 @@
 //! The inputs and the result of the extraction.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -44,6 +46,12 @@ pub struct PreparedArguments {
     /// Values in the prompt that no parameter took.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<UnusedMention>,
+    /// The places of the values that parameters took, as byte ranges of the prompt.
+    #[serde(skip)]
+    pub taken: Vec<Range<usize>>,
+    /// The places of moments and durations that no parameter took: the prompt may put the call off.
+    #[serde(skip)]
+    pub moments: Vec<Range<usize>>,
 }
 
 /// The reason for a question about a parameter that the prompt does not mention.

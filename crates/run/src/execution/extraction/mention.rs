@@ -15,6 +15,7 @@ pub(super) use amounts::Amount;
 pub(super) use tokens::{is_certain_id, is_path};
 
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
+use super::unit::Dimension;
 
 /// A value in a prompt and its byte range.
 #[derive(Clone, Debug)]
@@ -71,6 +72,18 @@ impl Content {
             Self::Token(_) => "id",
             Self::Place(_) => "place",
             Self::Unclear => "unclear",
+        }
+    }
+
+    /// Whether it may be a moment or a duration.
+    pub fn is_time(&self) -> bool {
+        match self {
+            Self::When(_) | Self::Period(_) | Self::Unclear => true,
+            Self::Amount(amount) => amount
+                .units
+                .iter()
+                .any(|unit| matches!(unit.dimension(), Dimension::Time | Dimension::Months)),
+            _ => false,
         }
     }
 }
