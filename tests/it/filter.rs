@@ -139,12 +139,16 @@ fn what_cannot_be_judged_stays_as_it_is() {
     let gemini = json!({"tools": [{"functionDeclarations": tools(flat)}],
         "contents": [{"role": "user", "parts": [{"text": "play music"}]}]});
     assert_eq!(untouched(gemini), SkipReason::Format);
-    let body = json!({"tools": tools(flat), "input": "어제 들은 노래를 틀어 줘"}).to_string();
     let model = Arc::new(BertEmbedder::built_in().unwrap());
     let reader = Engine::builder(Catalog::default()).embedder(model).build().unwrap();
-    let unread = filter(&reader, body.as_bytes(), 1).unwrap();
-    assert_eq!(unread.report.untouched.map(SkipReason::label), Some("language"));
-    assert_eq!(unread.body, body.as_bytes());
+    for prompt in
+        ["어제 들은 노래를 틀어 줘", "Chi lavora sabato?", "zet wat muziek op alsjeblieft"]
+    {
+        let body = json!({"tools": tools(flat), "input": prompt}).to_string();
+        let unread = filter(&reader, body.as_bytes(), 1).unwrap();
+        assert_eq!(unread.report.untouched.map(SkipReason::label), Some("language"), "{prompt}");
+        assert_eq!(unread.body, body.as_bytes());
+    }
     let twice = r#"{"tools": [], "input": "play music", "tools": [1, 2]}"#;
     assert_eq!(filter(&engine(), twice.as_bytes(), 1).unwrap().body, twice.as_bytes());
     for wrong in ["[]", "", "{", "nul", "{\"tools\": [1}", "\u{feff}{}"] {

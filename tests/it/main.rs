@@ -31,6 +31,7 @@ mod hostile;
 mod http;
 mod hub;
 mod import;
+mod languages;
 mod layers;
 mod learn;
 mod model;

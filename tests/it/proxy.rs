@@ -346,12 +346,19 @@ fn a_request_that_goes_on_uncut_says_why_in_header_log_and_metric() {
         reply.header("x-toolroute-untouched").map(str::to_owned)
     };
     assert_eq!(send(&[], &body()), None, "one that is cut says nothing");
+    let italian = json!({"input": "Chi lavora sabato?", "tools": [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}]});
     let silent = json!({"input": [], "tools": [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}]});
     for (headers, body, said, label) in [
         (&[("content-encoding", "gzip")][..], body(), "the body is compressed", "encoded"),
         (&[], long_list(300), "the body is larger than --max-body", "too_large"),
         (&[], "[]".to_owned(), "the body is not a JSON object", "not_json"),
         (&[], silent.to_string(), "no message of the user says what is wanted", "no_prompt"),
+        (
+            &[],
+            italian.to_string(),
+            "the prompt is in a language that the model does not read",
+            "language",
+        ),
     ] {
         assert_eq!(send(headers, &body).as_deref(), Some(said));
         assert_eq!(counted(server.port, label), 1, "{label}");

@@ -282,6 +282,7 @@ fn a_language_that_the_model_does_not_read_is_said_to_be_the_reason() {
     for (prompt, unread) in [
         ("昨日の古いものを全部消して", true),
         ("어제 파일을 모두 지워 줘", true),
+        ("Perché i gatti fanno le fusa?", true),
         ("why do cats purr", false),
     ] {
         let answer = sandbox.json(&["route", "--tools", &tools, prompt]);
@@ -289,6 +290,25 @@ fn a_language_that_the_model_does_not_read_is_said_to_be_the_reason() {
         assert_eq!(answer["degraded"] == "unread_language", unread, "{answer}");
         let said = sandbox.run(&["route", "--tools", &tools, prompt]).stdout;
         assert_eq!(String::from_utf8(said).unwrap().contains("ask in English"), unread, "{prompt}");
+    }
+}
+
+#[test]
+fn a_language_in_latin_letters_that_is_not_read_is_said_beside_the_tools() {
+    let sandbox = Sandbox::new();
+    let tools = samples();
+    for (prompt, unread) in [
+        ("Chi lavora sabato?", true),
+        ("hoe is het weer morgen in Utrecht", true),
+        ("pokaż jutrzejszą pogodę w Krakowie", true),
+        ("welche Commits hat Dana letzte Woche gemacht?", false),
+        ("weather in Łódź", false),
+        ("play despacito", false),
+    ] {
+        let answer = sandbox.json(&["route", "--tools", &tools, "--min-confidence", "0", prompt]);
+        assert_eq!(answer["degraded"] == "unread_language", unread, "{answer}");
+        // Spanish and German are near enough to read nonsense out of Italian and Dutch.
+        assert!(!unread || answer["read_as"].is_null(), "{answer}");
     }
 }
 

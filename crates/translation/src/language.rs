@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::lexicon::Lexicon;
+use super::unsupported::is_unsupported;
 use super::words::plain_words;
 
 /// The languages with a lexicon.
@@ -20,7 +21,7 @@ pub enum Language {
 }
 
 /// The languages in Latin letters. The first one wins if two have equally many words.
-const LATIN: [Language; 4] =
+pub(super) const LATIN: [Language; 4] =
     [Language::Spanish, Language::French, Language::German, Language::Portuguese];
 
 /// The minimum share of a script's letters among all letters. Below it, the text only contains a
@@ -83,10 +84,7 @@ impl Language {
             return None;
         }
         let words: Vec<String> = plain_words(text).collect();
-        let english = |word: &&String| {
-            let plural_of = word.strip_suffix('s').filter(|one| ENGLISH_WORDS.contains(one));
-            plural_of.is_some() || ENGLISH_WORDS.contains(word.as_str())
-        };
+        let english = |word: &&String| is_english(word);
         let count = |language: Self| {
             let lexicon = Lexicon::of(language);
             let has = |word: &&String| lexicon.has_form(word);
@@ -104,15 +102,34 @@ impl Language {
         let (language, (own, not)) = found.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a })?;
         let is_long = |word: &String| word.chars().count() >= LEAST_ALONE;
         let is_enough = own >= 2 || own == words.len() && words.iter().any(is_long);
-        (own > not && is_enough && 4 * own >= words.len()).then_some(language)
+        let is_found = own > not && is_enough && 4 * own >= words.len();
+        // Italian shares words with Spanish, and Dutch with German.
+        (is_found && !is_unsupported(text)).then_some(language)
     }
+}
+
+/// Whether a word is English, also in the plural.
+pub(super) fn is_english(word: &str) -> bool {
+    let plural_of = word.strip_suffix('s').filter(|one| ENGLISH_WORDS.contains(one));
+    plural_of.is_some() || ENGLISH_WORDS.contains(word)
+}
+
+/// Whether a word is in [`ENGLISH`].
+pub(super) fn is_grammar(word: &str) -> bool {
+    ENGLISH.split_whitespace().any(|listed| listed == word)
+}
+
+/// Whether a word occurs in every English text and in no other European language.
+pub(super) fn is_only_english(word: &str) -> bool {
+    // `i` is a word of most of them.
+    word != "i" && COMMON.contains(word)
 }
 
 /// Minimum number of letters of a word that is a text by itself: "yo" may be anything.
 const LEAST_ALONE: usize = 4;
 
 /// Whether a word ends as only English ones do: "don't", "won't".
-fn has_english_contraction(text: &str) -> bool {
+pub(super) fn has_english_contraction(text: &str) -> bool {
     let text = text.replace('’', "'").to_lowercase();
     text.split_whitespace()
         .any(|word| word.trim_end_matches(|c: char| !c.is_alphabetic()).ends_with("n't"))

@@ -81,6 +81,11 @@ impl Lexicon {
         entries(self.data).map(|(_, meaning)| meaning)
     }
 
+    /// Whether a word is listed as written; another accent makes another word (`è`, `e`).
+    pub fn is_listed(&self, word: &str) -> bool {
+        self.exact.contains_key(word)
+    }
+
     /// Returns the meaning of a word or phrase, with or without accents.
     pub fn exact(&self, word: &str) -> Option<&'static str> {
         let found = self.exact.get(word);

@@ -8,10 +8,12 @@
 mod language;
 mod lexicon;
 mod restriction;
+mod unsupported;
 mod words;
 
 pub use language::Language;
 pub use restriction::restriction;
+pub use unsupported::is_unsupported;
 
 use lexicon::Lexicon;
 use restriction::is_do_not;

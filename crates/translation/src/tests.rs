@@ -66,6 +66,65 @@ fn english_and_unknown_languages_are_left_alone() {
 }
 
 #[test]
+fn languages_in_latin_letters_without_a_lexicon_are_told() {
+    for text in [
+        "Quanto è caldo il forno in questo momento?",
+        "CHI LAVORA SABATO?",
+        "Apri la porta del garage",
+        "Wat is de status van order 12, en wie werkt er zaterdag?",
+        "Kuka on töissä lauantaina?",
+        "Vem jobbar på lördag?",
+        "Hvor er min pakke",
+        "legg til melk på handlelista",
+        "Wyłącz światło w salonie",
+        "Zavři okno",
+        "bu metni İngilizceye çevir",
+        "Ki dolgozik szombaton?",
+        "Cine lucrează sâmbătă?",
+        "bật nhạc lên",
+        "Siapa yang bekerja hari Sabtu?",
+    ] {
+        assert!(is_unsupported(text), "{text}");
+        assert_eq!(in_english(text), None, "{text}");
+    }
+    for text in [
+        "pizza quattro stagioni for two",
+        "play la vita è bella",
+        "book a table at Trattoria da Mario",
+        "weather in København tomorrow",
+        "translate \"dove si trova la stazione\" to English",
+        "Bjørn's calendar",
+        "git stash pop",
+        "borra el archivo",
+        "Wann macht der Laden zu, und wer hat heute Dienst?",
+        "qual o saldo da conta",
+        "éteins la lumière du salon",
+        "קבע פגישה",
+        "ファイルを消して",
+        "4711",
+        "",
+    ] {
+        assert!(!is_unsupported(text), "{text}");
+    }
+}
+
+#[test]
+fn every_word_of_an_unsupported_language_is_its_own() {
+    let mut seen = std::collections::HashSet::new();
+    for (language, words) in unsupported::rows() {
+        for word in words.split(' ') {
+            assert!(seen.insert((language, word)), "{language} has {word} twice");
+            assert!(!word.is_empty() && word == word.to_lowercase(), "{language}: {word}");
+            assert!(!language::is_english(word), "{language}: {word} is English too");
+            assert_eq!(words::plain_words(word).next().as_deref(), Some(word), "{language}");
+        }
+    }
+    let mut languages: Vec<_> = unsupported::rows().map(|(language, _)| language).collect();
+    languages.dedup();
+    assert_eq!(languages.len(), 13, "{languages:?}");
+}
+
+#[test]
 fn every_entry_of_a_lexicon_is_a_word_and_its_english() {
     for (language, data) in ALL.iter().map(|language| (*language, Lexicon::of(*language).data())) {
         assert!(data.lines().count() > 2_500, "{language:?}");
@@ -81,6 +140,7 @@ fn every_entry_of_a_lexicon_is_a_word_and_its_english() {
 proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "(borra |el |datei |l'|שלח|ה|文件|، |\\.|[a-zé]{1,6} |\\PC){0,12}") {
+        let _ = is_unsupported(&text);
         if let Some(found) = in_english(&text) {
             proptest::prop_assert!((0.5..=1.0).contains(&found.known), "{:?}", found);
         }

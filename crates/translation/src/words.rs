@@ -143,9 +143,14 @@ fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}')
 }
 
-/// The words of a text in lower case, without numbers, paths and addresses, split at apostrophes
-/// and hyphens. Words in capitals are omitted as names, unless the whole text is in capitals.
+/// The words of a text in lower case, as [`plain_parts`].
 pub(super) fn plain_words(text: &str) -> impl Iterator<Item = String> {
+    plain_parts(text).map(str::to_lowercase)
+}
+
+/// The words of a text as written, without numbers, paths and addresses, split at apostrophes and
+/// hyphens. Words in capitals are omitted as names, unless the whole text is in capitals.
+pub(super) fn plain_parts(text: &str) -> impl Iterator<Item = &str> {
     let shouts = !text.contains(char::is_lowercase);
     let chunks = text.split_whitespace();
     // An option such as `-n` is not a word.
@@ -155,7 +160,7 @@ pub(super) fn plain_words(text: &str) -> impl Iterator<Item = String> {
         .flat_map(|chunk| chunk.split(|c: char| !(c.is_alphabetic() || is_mark_of_letter(c))));
     let is_name =
         move |part: &&str| !shouts && part.len() > 1 && part.chars().all(char::is_uppercase);
-    parts.filter(|part| !part.is_empty()).filter(move |part| !is_name(part)).map(str::to_lowercase)
+    parts.filter(|part| !part.is_empty()).filter(move |part| !is_name(part))
 }
 
 /// Removes accents and vowel points, and unifies variants of letters.

@@ -313,7 +313,7 @@ impl State {
 
     /// Whether the prompt is in a language or a script that the model does not read.
     fn is_unread(&self, reading: &Reading) -> bool {
-        let is_unread = reading.latin_share < READABLE || reading.is_foreign();
+        let is_unread = reading.latin_share < READABLE || reading.is_foreign;
         is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
     }
 

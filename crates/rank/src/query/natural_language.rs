@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::is_listed;
 use super::requests::content_words;
+use toolroute_translation::{Language, is_unsupported};
 
 /// The share of Latin letters among a text's letters: 1 for English, 0 for Chinese or Hebrew, and 1 for
 /// a text without letters.
@@ -49,9 +50,6 @@ const FOREIGN: &str = "aber alle alles auf avec bitte con das dem den der des di
     qui quiero sind sur todas todos tous toutes una und une uno van voor von vous welche wie wir zeig zeige zum zur \
     crear borrar buscar del della di de du el gli il la le";
 
-/// Foreign words that are also rare English words: a single one is not enough.
-const ALSO_ENGLISH: &str = "con den die est fur mon van";
-
 fn letters(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphabetic())
 }
@@ -63,23 +61,13 @@ pub(super) fn foreign_words(text: &str) -> usize {
     words.filter(|word| is_listed(FOREIGN, word)).count()
 }
 
-/// Whether a text in Latin letters is not English: it has two foreign words, or one among at most
-/// three words, or one together with an accented letter in a short prompt. Languages that the word
-/// list does not cover are treated as English.
+/// Whether a text in Latin letters is in another language than English.
 pub fn is_foreign(text: &str) -> bool {
-    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
-    let is_accented = |c: char| c.is_alphabetic() && !c.is_ascii();
-    match foreign_words(text) {
-        0 => false,
-        // A single one may be part of a name: `van Gogh`, `Los Angeles`.
-        1 if text.chars().any(is_accented) => words <= SHORT,
-        1 => words <= 3 && !letters(text).any(|word| is_listed(ALSO_ENGLISH, word)),
-        _ => true,
+    match Language::of(text) {
+        Some(language) => language.is_latin(),
+        None => is_unsupported(text),
     }
 }
-
-/// Maximum number of words in a short prompt.
-const SHORT: usize = 6;
 
 #[cfg(test)]
 mod tests {

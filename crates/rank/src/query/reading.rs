@@ -30,6 +30,8 @@ pub struct Reading {
     pub clauses: Vec<String>,
     /// The share of Latin letters among its letters, 0 to 1; 1 if it has none.
     pub latin_share: f32,
+    /// Whether it is in Latin letters but in a language that is not read.
+    pub is_foreign: bool,
     /// Whether it says that it is urgent.
     pub is_urgent: bool,
     /// Whether it asks for something that only the web has, such as news.
@@ -55,15 +57,24 @@ impl Reading {
             let reading = Self::verbatim(&without_negations(&found.text));
             let only_forbids = only_forbids(&found.text, &reading.text, true);
             let original = Some(text.into_owned());
-            return Self { original, only_forbids, left_out: asked.left_out, ..reading };
+            let is_foreign = false;
+            return Self {
+                original,
+                only_forbids,
+                is_foreign,
+                left_out: asked.left_out,
+                ..reading
+            };
         }
-        if let Some(lexicon) = lexicon {
+        // Before words of another language are corrected into English ones.
+        let is_foreign = is_foreign(&text);
+        if let Some(lexicon) = lexicon.filter(|_| !is_foreign) {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
         let text = rewrite(text, |text| without_contrasts(text));
         let read = without_negations(&text);
         let only_forbids = only_forbids(&text, &read, false);
-        Self { left_out: asked.left_out, only_forbids, ..Self::verbatim(&read) }
+        Self { left_out: asked.left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }
     }
 
     /// Reads a prompt unchanged, without corrections.
@@ -71,6 +82,7 @@ impl Reading {
         Self {
             clauses: clauses(text),
             latin_share: latin_share(text),
+            is_foreign: is_foreign(text),
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             only_forbids: false,
@@ -88,11 +100,6 @@ impl Reading {
             Some(original) => Cow::Owned(format!("{} {original}", self.text)),
             None => Cow::Borrowed(&self.text),
         }
-    }
-
-    /// Whether it is in Latin letters but not in English.
-    pub fn is_foreign(&self) -> bool {
-        is_foreign(&self.text)
     }
 }
 
