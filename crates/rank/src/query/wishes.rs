@@ -12,7 +12,7 @@ use super::clauses::{JOINT, Rules, parts_of, sentences, split};
 use super::requests::{
     content_words, is_content, is_polite_filler, is_relative, is_request, is_verb, without_opener,
 };
-use super::{caveat, is_listed, pattern};
+use super::{Places, caveat, is_listed, pattern};
 
 static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b")
@@ -99,7 +99,8 @@ fn parts(sentence: &str, before: &str, joint: &str, after: &str) -> bool {
     }
     let is_name = after.starts_with(char::is_uppercase);
     // What restricts one order may restrict the other: "stop it and delete it unless it is old".
-    let is_plain = caveat(sentence).is_none() || QUESTION.is_match(without_opener(sentence));
+    let is_plain = caveat(sentence, Places::default()).is_none()
+        || QUESTION.is_match(without_opener(sentence));
     is_order(after) && !is_name && is_plain && !may_be_a_recipient(before, after)
 }
 
