@@ -3,6 +3,7 @@
 use serde_json::Value;
 use toolroute_catalog::{begins_clause, is_time_word};
 
+use super::cue::{PREPOSITION, PromptContext};
 use super::mention::{Content, Mention};
 use super::plan::{Assignment, OpenQuestion, Plan};
 use super::slot::{Kind, Slot};
@@ -143,15 +144,29 @@ impl Plan<'_> {
         earlier: &[Vec<Mention>],
     ) -> Vec<Candidate> {
         for (at, mentions) in earlier.iter().enumerate().rev() {
+            let words = super::text::words(prompts[at]);
+            let context = PromptContext {
+                text: prompts[at],
+                words: &words,
+                mentions,
+                tool_nouns: self.context.tool_nouns,
+            };
+            // A number is nothing to refer to, unless it is a name: "order 12".
+            let is_named = |mention: &Mention| {
+                let cue = context.cue(mention, slot, self.slots);
+                matches!(&mention.content, Content::Amount(amount) if amount.digits.is_some())
+                    && cue.strength > PREPOSITION
+                    && !cue.conflicts
+            };
             let candidates: Vec<Candidate> = mentions
                 .iter()
                 .filter(|mention| {
                     matches!(
                         mention.content,
                         Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_)
-                    )
+                    ) || is_named(mention)
                 })
-                .filter_map(|mention| match self.reader.read(mention, slot, false) {
+                .filter_map(|mention| match self.reader.read(mention, slot, is_named(mention)) {
                     super::interpretation::Interpretation::Value { value, .. } => {
                         let (start, end) = (mention.span.start, mention.span.end);
                         let text = prompts[at][start..end].to_owned();

@@ -250,13 +250,14 @@ impl Plan<'_> {
         self.doubt_emptiness(&free, &open);
     }
 
-    /// Notes a doubt if the prompt has values and the call would have no argument, although a
-    /// parameter takes such values.
+    /// Notes a doubt if the prompt has values and the call would be made without any argument,
+    /// although a parameter takes such values.
     fn doubt_emptiness(&mut self, free: &[usize], open: &[usize]) {
         let has_any = self.is_given.contains(&true)
             || self.assignments.iter().any(|assignments| !assignments.is_empty())
             || self.open_questions.iter().any(Option::is_some);
-        if has_any {
+        let is_needed = |slot: &usize| self.slots[*slot].required && !self.slots[*slot].has_default;
+        if has_any || open.iter().any(is_needed) {
             return;
         }
         for &slot in open {
