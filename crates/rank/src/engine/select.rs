@@ -192,12 +192,7 @@ impl State {
         };
         let answer = self.rank(retriever, &prompt, &scorer, self.size_rules(request))?;
         let start = Instant::now();
-        let mut tools = self.selected_tools(retriever, reading, &answer);
-        // A tool that the answer may not contain may not be named as a supplier either.
-        let is_admitted = |row| scorer.admit_alone(row).is_ok();
-        for found in &mut tools {
-            found.needs = self.catalog.needs_from(&found.tool, is_admitted);
-        }
+        let tools = self.selected_tools(retriever, reading, (&scorer, &answer));
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
         let AnswerParts { abstained, no_tools, verdict, .. } = answer;
         let Verdict { evidence, background, confidence, fit: (fit, fit_reason) } = verdict;
@@ -230,7 +225,7 @@ impl State {
         &self,
         retriever: &dyn Retriever,
         reading: &Reading,
-        answer: &AnswerParts<'_>,
+        (scorer, answer): (&CandidateScorer<'_>, &AnswerParts<'_>),
     ) -> Vec<SelectedTool> {
         let AnswerParts { ranking, assessed, verdict, .. } = answer;
         let best = ranking.best();
@@ -242,7 +237,11 @@ impl State {
             let supply = self.supply_of(&ranking.supplied, found.row);
             let confidence = verdict.confidence;
             let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
-            self.selected(found, (matched, usage(found.row)), beyond)
+            let selected = self.selected(found, (matched, usage(found.row)), beyond);
+            // A tool that the answer may not contain may not be named as a supplier either.
+            let is_admitted = |row| scorer.admit_alone(row).is_ok();
+            let needs = self.catalog.needs_from(&selected.tool, is_admitted);
+            SelectedTool { needs, ..selected }
         };
         ranking.chosen.iter().zip(matched).map(tool).collect()
     }

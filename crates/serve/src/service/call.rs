@@ -63,7 +63,7 @@ impl Service {
         }
         if report.is_out_of_reach() {
             // The nearest tools are only a suggestion, so an error is ignored.
-            let nearest = self.nearest(&tool, (&executor, call.profile)).await;
+            let nearest = self.nearest(&tool, (executor, call.profile)).await;
             report.name_nearest(nearest.unwrap_or_default());
         }
         call.session.record_report(&self.engine, &report, call.question);
