@@ -313,6 +313,41 @@ fn a_language_in_latin_letters_that_is_not_read_is_said_beside_the_tools() {
 }
 
 #[test]
+fn a_word_of_the_tools_is_english_although_another_language_has_it_too() {
+    let sandbox = Sandbox::new();
+    let tool =
+        |name: &str, about: &str| format!("{{\"name\": \"{name}\", \"description\": \"{about}\"}}");
+    let tools = |some: &[String]| format!("[{}]", some.join(","));
+    let english = [
+        tool("show_rota", "Shows the rota of the week"),
+        tool("write_brief", "Writes a brief for a designer"),
+        tool("set_price", "Sets the price of a subscription tier"),
+        tool("book_van", "Books a delivery van"),
+    ];
+    let portuguese = [
+        tool("mostra_rota", "Mostra a rota da entrega no mapa"),
+        tool("cancela_pedido", "Cancela um pedido do cliente"),
+    ];
+    let english = sandbox.write("en.json", tools(&english)).to_string_lossy().into_owned();
+    let portuguese = sandbox.write("pt.json", tools(&portuguese)).to_string_lossy().into_owned();
+    let ask = |tools: &str, prompt: &str, more: &[&str]| {
+        sandbox
+            .json(&[&["route", "--tools", tools, "--min-confidence", "0", prompt], more].concat())
+    };
+    for (prompt, first) in [("rota", "show_rota"), ("Brief", "write_brief"), ("tier", "set_price")]
+    {
+        for more in [&[][..], &["--strategy", "keyword"]] {
+            let answer = ask(&english, prompt, more);
+            assert!(answer["read_as"].is_null() && answer["degraded"].is_null(), "{answer}");
+            assert_eq!(ids(&answer)[0], first, "{answer}");
+        }
+    }
+    // Another word of the language tells it all the same, and Portuguese tools have no English words.
+    assert_eq!(ask(&english, "mostra a rota", &[])["read_as"], "show route");
+    assert_eq!(ask(&portuguese, "rota", &[])["read_as"], "route");
+}
+
+#[test]
 fn any_limit_is_answered() {
     let sandbox = Sandbox::new();
     let tools = samples();

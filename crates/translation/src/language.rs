@@ -54,6 +54,19 @@ impl Language {
         LATIN.contains(&self)
     }
 
+    /// The words of a text by which it is told to be in this language and not in English, in lower
+    /// case. Empty for a language that is told by its script.
+    pub fn words_in(self, text: &str) -> Vec<String> {
+        if !self.is_latin() {
+            return Vec::new();
+        }
+        let lexicon = Lexicon::of(self);
+        let tells = |word: &String| {
+            word.chars().nth(1).is_some() && lexicon.has_form(word) && !is_english(word)
+        };
+        plain_words(text).filter(tells).collect()
+    }
+
     fn of_script(text: &str) -> Option<Self> {
         let (mut counts, mut all) = ([0_u32; 4], 0_u32);
         for letter in text.chars().filter(|letter| letter.is_alphabetic()) {

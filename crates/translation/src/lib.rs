@@ -13,7 +13,7 @@ mod words;
 
 pub use language::Language;
 pub use restriction::restriction;
-pub use unsupported::is_unsupported;
+pub use unsupported::{is_unsupported, unsupported_words};
 
 use lexicon::Lexicon;
 use restriction::is_do_not;

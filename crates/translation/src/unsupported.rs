@@ -64,8 +64,18 @@ const SPARSE: usize = 6;
 /// assert!(!is_unsupported("borra el archivo"));
 /// ```
 pub fn is_unsupported(text: &str) -> bool {
+    !unsupported_words(text).is_empty()
+}
+
+/// The words by which a text is told to be as in [`is_unsupported`], in lower case; empty if it is not.
+pub fn unsupported_words(text: &str) -> Vec<String> {
     let words = spoken(text);
-    let Some((own, rest)) = evidence(&words) else { return false };
+    let found = evidence(&words).filter(|(own, rest)| is_told(text, &words, (own, rest)));
+    found.map(|(own, _)| own.into_iter().map(str::to_owned).collect()).unwrap_or_default()
+}
+
+/// Whether a text with these words, some of an unsupported language and the rest, is in that language.
+fn is_told(text: &str, words: &[String], (own, rest): (&[&str], &[&String])) -> bool {
     let in_english = rest.iter().filter(|word| is_only_english(word)).count();
     let is_order =
         |first: &String| !own.contains(&first.as_str()) && ORDER_WORDS.contains(first.as_str());
@@ -77,15 +87,15 @@ pub fn is_unsupported(text: &str) -> bool {
     }
     // Loanwords ("status", "email") are English words too, so they weigh less than grammar.
     let loans = rest.iter().filter(|word| is_english(word) && !is_grammar(word)).count();
-    let is_enough = match own[..] {
-        [word] => is_enough_alone(word, &words, loans),
+    let is_enough = match own {
+        [word] => is_enough_alone(word, words, loans),
         _ => {
             own.iter().any(|word| word.len() > 2)
                 && 2 * own.len() >= loans
                 && SPARSE * own.len() >= words.len()
         }
     };
-    is_enough && !LATIN.iter().any(|language| is_in(Lexicon::of(*language), &own, &rest))
+    is_enough && !LATIN.iter().any(|language| is_in(Lexicon::of(*language), own, rest))
 }
 
 /// The words of a text in lower case, without names.

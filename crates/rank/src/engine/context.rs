@@ -1,7 +1,7 @@
 //! Applies a request's context: the number of tools, which tools, and the reading of the prompt.
 
 use super::{Context, EngineConfig, Error, SelectRequest};
-use crate::query::{Lexicon, Reading, Speaker, Turn};
+use crate::query::{Lexicon, Reading, ReadingWords, Speaker, Turn};
 use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
@@ -57,11 +57,7 @@ impl EngineConfig {
 }
 
 /// Reads the prompt of a request together with the user's latest turns.
-pub(super) fn read(
-    request: &SelectRequest,
-    words: Option<&impl Lexicon>,
-    translates: bool,
-) -> Reading {
+pub(super) fn read(request: &SelectRequest, words: &ReadingWords<'_, impl Lexicon>) -> Reading {
     let context = request.context.as_ref().filter(|context| context.depth > 0);
     let said = context.map(|context| {
         let turns = context.conversation.iter().rev();
@@ -70,7 +66,7 @@ pub(super) fn read(
         said.reverse();
         said
     });
-    Reading::new(&request.prompt, &said.unwrap_or_default(), words, translates)
+    Reading::new(&request.prompt, &said.unwrap_or_default(), words)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use super::state::State;
 use crate::embedding::{Embedder, Role};
 use crate::feedback::RowUsage;
 use crate::index::{Rows, text_hash};
-use crate::query::{self, Reading, rewrite, says_nothing};
+use crate::query::{self, Reading, ReadingWords, rewrite, says_nothing};
 use crate::selection::{
     Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
     PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
@@ -99,7 +99,13 @@ impl State {
         if self.config.fusion.is_plain() {
             return Reading::verbatim(&request.prompt);
         }
-        context::read(request, self.vocabulary().as_ref(), !self.reads_all_languages())
+        let vocabulary = self.vocabulary();
+        let words = ReadingWords {
+            lexicon: vocabulary.as_ref(),
+            is_tool_word: &|word| self.keyword.has_english(word),
+            translates: !self.reads_all_languages(),
+        };
+        context::read(request, &words)
     }
 
     /// The same as [`State::select`] for a prompt that is already read.

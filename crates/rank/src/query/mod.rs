@@ -83,7 +83,7 @@ pub(crate) use ids::has_id_of;
 pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};
 pub(crate) use plural::asks_for_several;
-pub(crate) use reading::rewrite;
+pub(crate) use reading::{ReadingWords, rewrite};
 pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
 pub(crate) use wishes::wishes;

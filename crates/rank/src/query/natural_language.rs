@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::is_listed;
 use super::requests::content_words;
-use toolroute_translation::{Language, is_unsupported};
+use toolroute_translation::{Language, unsupported_words};
 
 /// The share of Latin letters among a text's letters: 1 for English, 0 for Chinese or Hebrew, and 1 for
 /// a text without letters.
@@ -61,12 +61,20 @@ pub(super) fn foreign_words(text: &str) -> usize {
     words.filter(|word| is_listed(FOREIGN, word)).count()
 }
 
-/// Whether a text in Latin letters is in another language than English.
-pub fn is_foreign(text: &str) -> bool {
-    match Language::of(text) {
-        Some(language) => language.is_latin(),
-        None => is_unsupported(text),
-    }
+/// Whether a text in Latin letters is in another language than English, by other words than those of
+/// tools.
+pub fn is_foreign(text: &str, is_tool_word: &dyn Fn(&str) -> bool) -> bool {
+    let words = match Language::of(text) {
+        Some(language) => language.words_in(text),
+        None => unsupported_words(text),
+    };
+    is_told_by(&words, is_tool_word)
+}
+
+/// Whether the words that tell another language do so: one of them at least is no English word of the tools, as
+/// `rota` is beside a tool `show_rota`.
+pub(super) fn is_told_by(words: &[String], is_tool_word: &dyn Fn(&str) -> bool) -> bool {
+    words.iter().any(|word| !is_tool_word(word))
 }
 
 #[cfg(test)]
@@ -86,7 +94,7 @@ mod tests {
             "mir ist kalt",
             "crea una incidencia: el botón de pagar no funciona en Safari",
         ] {
-            assert!(is_foreign(text), "{text}");
+            assert!(is_foreign(text, &|_| false), "{text}");
         }
         for text in [
             "list all instances",
@@ -102,7 +110,7 @@ mod tests {
             "4711",
             "删除分支",
         ] {
-            assert!(!is_foreign(text), "{text}");
+            assert!(!is_foreign(text, &|_| false), "{text}");
         }
     }
 

@@ -8,11 +8,21 @@ use super::contrast::without_contrasts;
 use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
 use super::message::{needs_web, urgency};
-use super::natural_language::{is_foreign, latin_share};
+use super::natural_language::{is_foreign, is_told_by, latin_share};
 use super::negation::{only_forbids, without_negations};
 use super::requests::command_verbs;
 use super::spelling::{Lexicon, without_typos};
-use toolroute_translation::in_english;
+use toolroute_translation::{Translation, in_english};
+
+/// By what the words of a prompt are read.
+pub(crate) struct ReadingWords<'a, L> {
+    /// By which typos are corrected, if any.
+    pub lexicon: Option<&'a L>,
+    /// Whether a word is an English word of the tools.
+    pub is_tool_word: &'a dyn Fn(&str) -> bool,
+    /// Whether other languages are translated.
+    pub translates: bool,
+}
 
 /// What a prompt says by itself. It is made once per request, and all later steps (embedding,
 /// retrieval, signals) use it instead of the prompt.
@@ -43,17 +53,18 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Reads a prompt. `said` has the turns before it, the latest last. Typos are corrected if
-    /// there is a lexicon; other languages are translated if `translates`.
-    pub(crate) fn new(
-        prompt: &str,
-        said: &[Turn],
-        lexicon: Option<&impl Lexicon>,
-        translates: bool,
-    ) -> Self {
+    /// Reads a prompt. `said` has the turns before it, the latest last.
+    pub(crate) fn new(prompt: &str, said: &[Turn], words: &ReadingWords<'_, impl Lexicon>) -> Self {
+        let ReadingWords { lexicon, is_tool_word, translates } = *words;
         let asked = focus(prompt);
         let mut text = routing_text(&asked.text, said);
-        if let Some(found) = translates.then(|| in_english(&text)).flatten() {
+        // Words of the tools are English, whatever other language has them too.
+        let is_other = |found: &Translation| {
+            let telling = found.language.words_in(&text);
+            telling.is_empty() || is_told_by(&telling, is_tool_word)
+        };
+        let english = translates.then(|| in_english(&text)).flatten();
+        if let Some(found) = english.filter(is_other) {
             let reading = Self::verbatim(&without_negations(&found.text));
             let only_forbids = only_forbids(&found.text, &reading.text, true);
             let original = Some(text.into_owned());
@@ -67,7 +78,7 @@ impl Reading {
             };
         }
         // Before words of another language are corrected into English ones.
-        let is_foreign = is_foreign(&text);
+        let is_foreign = is_foreign(&text, is_tool_word);
         if let Some(lexicon) = lexicon.filter(|_| !is_foreign) {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
@@ -82,7 +93,7 @@ impl Reading {
         Self {
             clauses: clauses(text),
             latin_share: latin_share(text),
-            is_foreign: is_foreign(text),
+            is_foreign: is_foreign(text, &|_| false),
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             only_forbids: false,
@@ -119,19 +130,35 @@ mod tests {
     #[test]
     fn a_prompt_is_read_once_with_what_it_hangs_on() {
         let said = [Turn { role: Speaker::User, text: "the weather in Paris".to_owned() }];
-        let nothing = None::<&NoWords>;
-        let reading = Reading::new("and in London?", &said, nothing, true);
+        let words = |translates, is_tool_word| ReadingWords {
+            lexicon: None::<&NoWords>,
+            is_tool_word,
+            translates,
+        };
+        let no_tools: &dyn Fn(&str) -> bool = &|_| false;
+        let reading = Reading::new("and in London?", &said, &words(true, no_tools));
         assert!(reading.text.contains("Paris") && reading.text.contains("London"), "{reading:?}");
-        let reading = Reading::new("list the issues, don't close them", &[], nothing, true);
+        let reading =
+            Reading::new("list the issues, don't close them", &[], &words(true, no_tools));
         assert!(!reading.text.contains("close"), "{reading:?}");
         let reading = Reading::verbatim("Get the latest news urgently. Then convert the speech.");
         assert_eq!(reading.clauses.len(), 2, "{reading:?}");
         assert!(reading.is_urgent && reading.needs_web && reading.latin_share == 1.0);
         let spanish = "borra el archivo notas.txt";
-        let reading = Reading::new(spanish, &[], nothing, true);
+        let reading = Reading::new(spanish, &[], &words(true, no_tools));
         assert_eq!(reading.text, "delete file notas.txt");
         assert_eq!(reading.keyword_text(), "delete file notas.txt borra el archivo notas.txt");
-        assert_eq!(Reading::new(spanish, &[], nothing, false).text, spanish);
+        let tools: &dyn Fn(&str) -> bool = &|word| ["rota", "brief"].contains(&word);
+        for (prompt, is_tool_word, text) in [
+            ("rota", no_tools, "route"),
+            ("rota", tools, "rota"),
+            ("Brief", tools, "Brief"),
+            ("mostra a rota", tools, "show route"),
+        ] {
+            let reading = Reading::new(prompt, &[], &words(true, is_tool_word));
+            assert_eq!((reading.text.as_str(), reading.is_foreign), (text, false));
+        }
+        assert_eq!(Reading::new(spanish, &[], &words(false, no_tools)).text, spanish);
     }
 
     struct NoWords;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use toolroute_catalog::{KeywordFields, Tool, keyword_fields};
+use toolroute_catalog::{KeywordFields, Tool, keyword_fields, split_identifier};
+use toolroute_translation::{in_english, is_unsupported};
 use toolroute_vectors::index::{Bm25, Bm25Builder, Bm25Settings, Field, Hit, Rows};
 
 use super::exact_names::ExactNames;
@@ -18,6 +19,9 @@ use crate::query::without_mentions;
 
 /// Tools whose texts are in memory at a time while they are indexed.
 const CHUNK: usize = 1_024;
+
+/// The tools among which an English one with a word is looked for.
+const EXAMINED_TOOLS: usize = 8;
 
 /// Ranks by BM25 over name, server, description and parameters.
 pub struct KeywordRetriever {
@@ -85,6 +89,13 @@ impl KeywordRetriever {
         self.bm25.words()
     }
 
+    /// Whether a tool whose description is English has a word, given in lower case, in its name or its
+    /// description.
+    pub fn has_english(&self, word: &str) -> bool {
+        let nearest = self.bm25.search(word, EXAMINED_TOOLS);
+        nearest.iter().any(|hit| has_english(&self.tools[hit.row as usize], word))
+    }
+
     fn hits(&self, prompt: &Prompt<'_>, named: &[u32]) -> Result<Vec<Hit>, Error> {
         match prompt.rows {
             Rows::All => {
@@ -103,6 +114,16 @@ impl KeywordRetriever {
             }
         }
     }
+}
+
+fn has_english(tool: &Tool, word: &str) -> bool {
+    let name = split_identifier(&tool.name);
+    let text = if tool.description.is_empty() { &name } else { &tool.description };
+    let words = [&name, &tool.description].into_iter();
+    let mut words = words.flat_map(|text| text.split(|c: char| !c.is_alphabetic()));
+    words.any(|one| one.to_lowercase() == word)
+        && in_english(text).is_none()
+        && !is_unsupported(text)
 }
 
 /// Returns the fields with their weights. All catalogs use the same weights, chosen from about 230
