@@ -211,6 +211,7 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
         ("when the dough is warm, stop the mixer", "\"when\""),
         ("stop the mixer and start the mixer for 5 minutes if it is warm", "\"if\""),
         ("stop the mixer in 5 minutes", "\"5 minutes\""),
+        ("stop the mixer at 5", "\"5\""),
         ("stop the mixer in an hour", "\"in an hour\""),
         ("stop the mixer tomorrow", "\"tomorrow\""),
         ("start the mixer for 5 minutes in an hour", "\"in an hour\""),

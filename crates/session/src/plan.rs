@@ -1,6 +1,7 @@
 //! Runs several tools for one prompt: one step for each thing that the prompt asks for, in order.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use super::Session;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{
-    FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
+    Degradation, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
 };
 use toolroute_rank::query::doubtful_parts;
 use toolroute_run::execution::{
@@ -111,18 +112,27 @@ pub fn doubt(
     if tool.effects().reads_only() {
         return None;
     }
-    let places = Places { taken: &prepared.taken, moments: &prepared.moments };
+    // A question about the arguments comes first, because its answer may use the moment.
+    let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
+    let places = Places { taken: &prepared.taken, moments };
     let caveat = match &selection.fit_reason {
         Some(FitReason::MissingAction { .. }) => None,
         _ => caveat(words, places),
     };
+    let ask = |reason: &dyn Display| {
+        let id = &tool.id;
+        format!(
+            "{reason}, and {id} may change something: say in other words what is to be done, or call \
+             the tool by its name"
+        )
+    };
     match (&selection.fit_reason, caveat) {
         (_, Some(word)) => Some(said(&word, tool)),
-        (Some(reason), None) => Some(format!(
-            "{reason}, and {} may change something: say in other words what is to be done, or call the \
-             tool by its name",
-            tool.id
-        )),
+        (Some(reason), None) => Some(ask(reason)),
+        // Nobody knows whether words that cannot be read forbid it.
+        (None, None) if selection.degraded == Some(Degradation::UnreadLanguage) => {
+            Some(ask(&"the prompt is in a language that is not read"))
+        }
         (None, None) => None,
     }
 }

@@ -57,6 +57,9 @@ const CONDITION_PHRASES: &[&str] = &[
 const LATER: &str =
     "later tonight tomorrow noon midnight soon eventually afterwards someday sometime shortly";
 
+/// Parts of the day or the week, which are a later time after "this", "in the" and the like.
+const PARTS: &str = "morning afternoon evening night weekend";
+
 /// Units of a future time: "in one hour".
 const UNITS: &str =
     "second seconds minute minutes hour hours day days week weeks month months year years";
@@ -232,13 +235,18 @@ fn postpones(words: &[&str], at: usize, plain: &str) -> Option<String> {
             let is_as_usual = next.is_empty() && matches!(before(words, at), "as" | "like");
             (!is_value && !is_as_usual && !filters()).then(|| this.to_owned())
         }
-        "in" => {
+        "in" | "within" => {
             let is_unit = |ahead: &usize| is_listed(UNITS, word(words, at, *ahead));
-            let is_past = matches!(next, "the" | "this");
+            let is_past = this == "in" && matches!(next, "the" | "this");
             let end = (2..=5).find(is_unit).filter(|_| !is_past && next != TAKEN)?;
             Some(words[at..=at + end].join(" "))
         }
         "soon" if before(words, at) == "as" => None,
+        _ if is_listed(PARTS, this) => {
+            let mut leads = words[at.saturating_sub(2)..at].iter();
+            let is_late = leads.any(|lead| is_listed("this in at on over next", lead));
+            is_late.then(|| this.to_owned())
+        }
         _ => is_listed(LATER, this).then(|| this.to_owned()),
     }
 }
@@ -282,6 +290,7 @@ mod tests {
             "show me when the mixer was stopped",
             "list what was changed before May",
             "delete tomorrow's meeting",
+            "send the morning report to dana@example.org",
         ] {
             assert_eq!(caveat(order), None, "{order}");
         }
@@ -322,6 +331,8 @@ mod tests {
             ("start the mixer in an hour", "in an hour"),
             ("start the mixer in a couple of minutes", "in a couple of minutes"),
             ("stop the mixer later", "later"),
+            ("stop the mixer this evening", "evening"),
+            ("stop the mixer within the hour", "within the hour"),
             ("send Dana \"hi\" tomorrow", "tomorrow"),
         ] {
             assert_eq!(caveat(prompt).as_deref(), Some(word), "{prompt}");

@@ -82,7 +82,7 @@ impl Reading {
         if let Some(lexicon) = lexicon.filter(|_| !is_foreign) {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
-        let text = rewrite(text, |text| without_contrasts(text));
+        let text = rewrite(text, without_contrasts);
         let read = without_negations(&text);
         let only_forbids = only_forbids(&text, &read, false);
         Self { left_out: asked.left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }

@@ -243,7 +243,10 @@ impl Prompt<'_> {
         };
         let taken = places(&|_, taken| taken);
         let moments = places(&|mention, taken| {
-            !taken && mention.content.is_time() && !self.is_given(&plan, mention)
+            let lead = self.sources.prompt[..mention.span.start].split_whitespace().next_back();
+            !taken
+                && mention.content.is_time(lead.unwrap_or_default())
+                && !self.is_given(&plan, mention)
         });
         let unused = mentions()
             .filter(|(mention, taken)| {

@@ -75,10 +75,13 @@ impl Content {
         }
     }
 
-    /// Whether it may be a moment or a duration.
-    pub fn is_time(&self) -> bool {
+    /// Whether it may be a moment or a duration. `lead` is the word before it: "at 5".
+    pub fn is_time(&self, lead: &str) -> bool {
         match self {
             Self::When(_) | Self::Period(_) | Self::Unclear => true,
+            Self::Amount(amount) if amount.units.is_empty() => {
+                ["at", "until", "till", "before", "after"].contains(&lead.to_lowercase().as_str())
+            }
             Self::Amount(amount) => amount
                 .units
                 .iter()

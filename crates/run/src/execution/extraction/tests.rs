@@ -118,3 +118,25 @@ proptest::proptest! {
         proptest::prop_assert_eq!(&prepared, &prepare(&tool, &prompt));
     }
 }
+
+#[test]
+fn a_time_that_no_parameter_took_is_a_moment() {
+    let schema = object(json!({"minutes": {"type": "number"}}), &[]);
+    let tool = tool("start_mixer", "Starts the mixer", &schema);
+    let moments = |prompt: &str| {
+        let prepared = prepare(&tool, prompt);
+        let said = prepared.moments.into_iter().map(|at| prompt[at].to_owned());
+        said.collect::<Vec<_>>()
+    };
+    assert_eq!(moments("start the mixer for 5 minutes"), [] as [&str; 0]);
+    assert_eq!(moments("start the mixer for 5 minutes tomorrow"), ["tomorrow"]);
+    assert_eq!(moments("start the mixer in May"), ["May"]);
+    assert_eq!(moments("start the mixer at 5"), ["5"]);
+    assert_eq!(moments("start mixer 5"), [] as [&str; 0]);
+    let given = json!({"minutes": 5});
+    let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+    let prompt = "start the mixer for 5 minutes";
+    let sources =
+        ArgumentSources { given: given.as_object(), ..ArgumentSources::new(prompt, &now) };
+    assert!(prepare_arguments(&tool, &sources).moments.is_empty());
+}
