@@ -1,3 +1,5 @@
+//! The dot product.
+
 /// Returns the dot product of two vectors of the same length.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     // Eight independent sums, which the compiler turns into vector instructions.
