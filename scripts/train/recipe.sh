@@ -15,8 +15,8 @@ die() {
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-steps=1300
-order_steps=850
+steps=1200
+order_steps=700
 program=target/release/toolroute
 from=${XDG_DATA_HOME:-$HOME/.local/share}/toolroute/models/all-MiniLM-L6-v2
 work=
