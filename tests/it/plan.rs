@@ -209,6 +209,7 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
         ("stop the mixer if it is too warm", "\"if\""),
         ("stop the mixer in case it is too warm", "\"in case\""),
         ("when the dough is warm, stop the mixer", "\"when\""),
+        ("check whether the dough is warm and stop the mixer", "\"whether\""),
         ("stop the mixer and start the mixer for 5 minutes if it is warm", "\"if\""),
         ("stop the mixer in 5 minutes", "\"5 minutes\""),
         ("stop the mixer at 5", "\"5\""),

@@ -37,7 +37,7 @@ const STATED: &str = "isn aren wasn weren doesn didn hasn haven hadn can couldn 
 
 /// Words that begin a condition.
 const CONDITIONS: &str =
-    "if unless once when whenever while until till providing assuming supposing";
+    "if whether unless once when whenever while until till providing assuming supposing";
 
 /// Phrases that begin a condition.
 const CONDITION_PHRASES: &[&str] = &[
@@ -112,10 +112,19 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
         .or_else(|| restriction(&plain))
 }
 
-/// Returns the word with which a prompt makes a condition; `None` if there is none.
+/// Returns the word with which a part of a prompt makes a condition of what is ordered beside it;
+/// `None` if there is none.
 pub fn condition(prompt: &str) -> Option<String> {
     let plain = unquoted(prompt, Places::default());
-    condition_in(&words(&plain), &plain)
+    let words = words(&plain);
+    // "Check if it is warm" is a condition of what is ordered beside it.
+    let asked = || {
+        let begins = |at: &usize| {
+            matches!(words[*at], "if" | "whether") && word(&words, *at, 1) != "possible"
+        };
+        (0..words.len()).find(begins).map(|at| words[at].to_owned())
+    };
+    condition_in(&words, &plain).or_else(asked)
 }
 
 /// Returns the text in lower case, without quotes, and with signs for the values in it.
@@ -328,6 +337,7 @@ mod tests {
             ("stop the mixer as soon as it is warm", "as soon as"),
             ("check the oven, and if it is hot stop the mixer", "if"),
             ("check if the oven is hot and stop the mixer", "if"),
+            ("check whether the oven is hot and stop the mixer", "whether"),
             ("start the mixer in an hour", "in an hour"),
             ("start the mixer in a couple of minutes", "in a couple of minutes"),
             ("stop the mixer later", "later"),
@@ -338,6 +348,8 @@ mod tests {
             assert_eq!(caveat(prompt).as_deref(), Some(word), "{prompt}");
         }
         assert_eq!(condition("stop it when it is warm").as_deref(), Some("when"));
+        assert_eq!(condition("check whether it is warm").as_deref(), Some("whether"));
+        assert_eq!(condition("tell me when it stops"), None);
         assert_eq!(condition("do not stop it tomorrow"), None);
     }
 
@@ -356,8 +368,9 @@ mod tests {
             ("delete the mail from yesterday", "yesterday"),
         ] {
             let at = prompt.find(said).unwrap();
-            let moments = [at..at + said.len()];
-            assert_eq!(super::caveat(prompt, Places { taken: &[], moments: &moments }), None);
+            let at = at..at + said.len();
+            let moments = std::slice::from_ref(&at);
+            assert_eq!(super::caveat(prompt, Places { taken: &[], moments }), None);
         }
     }
 
@@ -392,9 +405,10 @@ mod tests {
         ) {
             let borders = |at: &usize| text.is_char_boundary(*at);
             if let (Some(from), Some(to)) = (Some(from).filter(borders), Some(to).filter(borders)) {
-                let places = [from..to.max(from)];
-                super::caveat(&text, Places { taken: &places, moments: &[] });
-                super::caveat(&text, Places { taken: &[], moments: &places });
+                let place = from..to.max(from);
+                let places = std::slice::from_ref(&place);
+                super::caveat(&text, Places { taken: places, moments: &[] });
+                super::caveat(&text, Places { taken: &[], moments: places });
             }
         }
     }
