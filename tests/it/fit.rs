@@ -206,6 +206,7 @@ fn a_server_or_a_profile_is_judged_by_its_own_tools() {
 
 #[test]
 fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
+    const ACHE: &str = "my knee hurts";
     let tool = |name: &str, hints: Value| {
         json!([{"name": name, "description": "Measures rainfall", "annotations": hints,
                 "inputSchema": {"type": "object"}, "does": {"answer": "done"}}])
@@ -219,20 +220,34 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
         let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
         let common = ["--servers", &servers, "--min-confidence", "0"];
         let code = if runs { 0 } else { 2 };
-        for run in [&["run", TALK][..], &["run", "--plan", TALK]] {
+        for run in [&["run", ACHE][..], &["run", "--plan", ACHE]] {
             let output = sandbox.toolroute().args(run).args(common).assert().code(code);
             let said = [&output.get_output().stdout[..], &output.get_output().stderr].concat();
             let said = String::from_utf8(said).unwrap();
             let asks = said.contains("is below 0.75, and sky__rainfall may change something")
-                && said.contains(&format!("toolroute call sky__rainfall --prompt '{TALK}'"));
+                && said.contains(&format!("toolroute call sky__rainfall --prompt '{ACHE}'"));
             assert_eq!(asks, !runs, "{said}");
         }
         let server = Server::start(&sandbox, &[&["serve"], &common[..]].concat());
-        let report = post(server.port, "/v1/run", &json!({"prompt": TALK})).ok();
+        let report = post(server.port, "/v1/run", &json!({"prompt": ACHE})).ok();
         let state = if runs { "answered" } else { "clarify" };
         assert_eq!(report["steps"][0]["state"], state, "{report}");
         assert_eq!(journal(&sandbox, "sky").len(), if runs { 3 } else { 0 });
     }
+}
+
+#[test]
+fn a_prompt_that_cannot_be_read_changes_nothing_unasked() {
+    let stop = json!([{"name": "stop_mixer", "description": "Stops the mixer", "does": {"answer": "done"}}]);
+    let sandbox = scripted(&[("bakery", stop)]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    // Without a confidence, so that only the language is a reason to ask.
+    let common = ["--servers", &servers, "--strategy", "semantic"];
+    let said =
+        sandbox.fails(2, &[&["run", "non fermare il mixer per favore"], &common[..]].concat());
+    let asks = "in a language that is not read, and bakery__stop_mixer may change something";
+    assert!(said.contains(asks), "{said}");
+    assert_eq!(journal(&sandbox, "bakery").len(), 0);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn catalog(sandbox: &Sandbox) -> String {
     credits["input_schema"] = json!({
         "type": "object", "properties": {"tv_id": {"type": "integer"}}, "required": ["tv_id"],
     });
-    let mut search = tool("tmdb", "search_tv", "Search for a series by its title");
+    let mut search = tool("tmdb", "search_tv", "Search for a series by its title or its cast");
     search["cost"] = json!("high");
     let mut tools = vec![credits, search, tool("mail", "send_email", "Sends an email")];
     for kind in ["film", "play", "opera", "musical", "podcast"] {

@@ -1,7 +1,6 @@
 //! Which tools, for this prompt? [`engine`] answers, from what the prompt asks for ([`query`]), how
 //! candidates are scored, filtered and explained ([`selection`]), and what worked ([`feedback`]).
 
-mod dot;
 pub mod engine;
 pub mod feedback;
 pub mod query;

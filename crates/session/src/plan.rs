@@ -117,7 +117,8 @@ pub fn doubt(
     let places = Places { taken: &prepared.taken, moments };
     let caveat = match &selection.fit_reason {
         Some(FitReason::MissingAction { .. }) => None,
-        _ => caveat(words, places),
+        // "Check whether it is warm" orders nothing, so only a tool that reads answers it.
+        _ => caveat(words, places).or_else(|| condition(words)),
     };
     let ask = |reason: &dyn Display| {
         let id = &tool.id;

@@ -89,8 +89,8 @@ pub fn background_file(model: &dyn Embedder) -> Result<Vec<u8>, Error> {
 #[cfg(all(test, feature = "built-in-model"))]
 mod tests {
     use super::*;
-    use crate::dot::dot;
     use crate::embedding::{BertEmbedder, StaticEmbedder};
+    use crate::index::dot;
 
     #[test]
     fn the_vectors_that_ship_are_those_of_the_built_in_encoder() {

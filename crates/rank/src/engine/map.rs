@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::{CatalogVectors, Engine, Error};
 use crate::catalog::ToolId;
-use crate::dot::dot;
 use crate::embedding::Role;
 use crate::index::Vectors;
+use crate::index::dot;
 
 /// Maximum number of rows from which the axes are computed. More make no visible difference.
 const SAMPLE: usize = 2_048;

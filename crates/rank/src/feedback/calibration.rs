@@ -12,7 +12,7 @@ use toolroute_catalog::Tool;
 
 use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::usage_vectors::{SampledPrompt, UsageVectors};
-use crate::dot::dot;
+use crate::index::dot;
 
 /// The strengths to try, the usual one first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];

@@ -12,7 +12,7 @@ use serde::Serialize;
 use toolroute_catalog::Tool;
 
 use super::usage_vectors::{History, UsageVectors};
-use crate::dot::dot;
+use crate::index::dot;
 
 /// The maximum share of past prompts in a tool's vector: a tenth of the description always remains.
 const MOST_SHARE: f32 = 0.9;

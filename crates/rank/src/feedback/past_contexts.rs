@@ -9,7 +9,7 @@ use toolroute_catalog::ToolId;
 use super::Execution;
 use super::credibility::{PER_SESSION_AND_DAY, day};
 use super::run_stats::RunStats;
-use crate::dot::dot;
+use crate::index::dot;
 
 /// The maximum number of executions to compare with: of all tools (`MOST`) and of one tool
 /// (`MOST_OF_A_TOOL`). Comparing with ten takes 2 µs.

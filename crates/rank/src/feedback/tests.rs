@@ -8,7 +8,7 @@ use toolroute_catalog::{Tool, ToolId};
 
 use super::usage_file::{decode, encode};
 use super::*;
-use crate::dot::dot;
+use crate::index::dot;
 
 mod false_reports;
 

@@ -1,7 +1,7 @@
 //! Labels a vector by its similarity to the vectors of labelled examples.
 
 use super::Error;
-use crate::dot::dot;
+use crate::index::dot;
 
 /// The label that a classifier gives a vector.
 #[derive(Clone, Copy, Debug, PartialEq)]

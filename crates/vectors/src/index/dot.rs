@@ -15,7 +15,8 @@ const LANES: usize = 64;
 const WIDE: usize = 16;
 
 /// Returns the dot product of two vectors. If their lengths differ, the longer one is truncated.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+#[doc(hidden)] // For our own crates.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     Arch::new().dispatch(Pair { a, b })
 }
 

@@ -36,6 +36,8 @@ mod vectors;
 
 pub use auto::{HNSW_FROM_ROWS, IndexKind, build, restore};
 pub use bm25::{Bm25, Bm25Builder, Bm25Settings, Field};
+#[doc(hidden)] // For our own crates.
+pub use dot::dot;
 pub use error::{Error, Place};
 pub use flat::FlatIndex;
 pub use graph::{Graph, GraphError};
