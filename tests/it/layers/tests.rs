@@ -227,7 +227,7 @@ fn a_finding_names_file_line_rule_and_cure() {
     let findings = check(&[Source { path: "query/mod.rs".into(), text }]);
     assert_eq!(
         findings[0].to_string(),
-        "query/mod.rs:2: Import: room `query` imports `engine`; it may import: catalog\n    \
+        "query/mod.rs:2: Import: room `query` imports `engine`; it may import: catalog, index\n    \
          cure: pass the value in from above, or move the line to a higher room"
     );
 }
