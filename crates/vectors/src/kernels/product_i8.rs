@@ -99,6 +99,7 @@ impl PackedI8 {
     pub fn multiply(&self, left: &QuantizedRows, panels: Range<usize>, out: &mut [f32]) {
         let view = Left::all(&left.tiles);
         assert_eq!(view.depth, self.inputs, "the left matrix fits the weight. This is a bug.");
+        let mut wide = Vec::new();
         for (panel, out) in panels.zip(out.chunks_exact_mut(view.rows * PANEL)) {
             let columns = panel * PANEL..(panel + 1) * PANEL;
             let weights =
@@ -110,7 +111,7 @@ impl PackedI8 {
                 row_scales: &left.scales,
                 zeros: &left.zeros,
             };
-            multiply_panel(self.isa, &view, weights, back, out);
+            multiply_panel(self.isa, &view, weights, back, &mut wide, out);
         }
     }
 }
@@ -126,6 +127,7 @@ fn multiply_panel(
     left: &Left<'_, u8>,
     panel: &[i8],
     back: Dequantize<'_>,
+    wide: &mut Vec<i16>,
     out: &mut [f32],
 ) {
     left.check();
@@ -164,7 +166,7 @@ fn multiply_panel(
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::Avx512 | Isa::Avx2 => unsafe {
-                super::x86::product_i8_256(left, start, rows, panel, back, out);
+                super::x86::product_i8_256(left, start, rows, panel, back, wide, out);
             },
             #[cfg(target_arch = "aarch64")]
             // SAFETY: as above.

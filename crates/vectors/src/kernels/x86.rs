@@ -16,8 +16,8 @@ use super::{Left, PANEL};
 pub const ROWS_512: usize = 14;
 /// Rows of 16 columns whose sums fit in 16 registers: 6 · 2 + 3.
 pub const ROWS_256: usize = 6;
-/// Rows of 8 columns, with two sums each: 5 · 2 + 4 registers.
-pub const ROWS_MADD: usize = 5;
+/// Rows of 8 columns, with two sums each: 6 · 2 + 3 registers.
+pub const ROWS_MADD: usize = 6;
 
 pub unsafe fn product_f32_512(
     left: &Left<'_, f32>,
@@ -279,44 +279,64 @@ pub unsafe fn product_i8_vnni_evex(
     unsafe { by_rows!(rows, i8_vnni_evex(left, start, panel, back, out), 1 2 3 4 5 6) }
 }
 
+/// `wide` is room for the block's numbers in 16 bits.
 pub unsafe fn product_i8_256(
     left: &Left<'_, u8>,
     start: usize,
     rows: usize,
     panel: &[i8],
     back: Dequantize<'_>,
+    wide: &mut Vec<i16>,
     out: &mut [f32],
 ) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_madd(left, start, panel, back, out), 1 2 3 4 5) }
+    wide.resize(rows * left.depth, 0);
+    // SAFETY: see the module; `wide` has a number for each one of the block.
+    unsafe {
+        widen(left, start, rows, wide);
+        by_rows!(rows, i8_madd(wide, start, panel, back, out), 1 2 3 4 5 6)
+    }
 }
 
-/// Widens bytes to 16 bits, because AVX2's byte product saturates.
+/// Widens the block's bytes to 16 bits, row by row, because AVX2's byte product saturates.
+#[target_feature(enable = "avx2")]
+unsafe fn widen(left: &Left<'_, u8>, start: usize, rows: usize, wide: &mut [i16]) {
+    // SAFETY: see the module.
+    unsafe {
+        for row in 0..rows {
+            let mut to = wide.as_mut_ptr().add(row * left.depth);
+            let mut from = left.numbers.as_ptr().add((start + row) * PANEL);
+            for _ in 0..left.depth / PANEL {
+                for half in [0, 16] {
+                    let bytes = _mm_loadu_si128(from.add(half).cast());
+                    _mm256_storeu_si256(to.add(half).cast(), _mm256_cvtepu8_epi16(bytes));
+                }
+                (from, to) = (from.wrapping_add(left.tile_stride), to.add(PANEL));
+            }
+        }
+    }
+}
+
 #[target_feature(enable = "avx2,fma")]
 unsafe fn i8_madd<const ROWS: usize>(
-    left: &Left<'_, u8>,
+    wide: &[i16],
     start: usize,
     panel: &[i8],
     back: Dequantize<'_>,
     out: &mut [f32],
 ) {
+    let depth = wide.len() / ROWS;
     // SAFETY: see the module.
     unsafe {
         for column in (0..PANEL).step_by(8) {
             // Two sums per column, added at the end.
             let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
-            for group in 0..left.depth / 4 {
+            for group in 0..depth / 4 {
                 let weights = panel.as_ptr().add(group * PANEL * 4 + column * 4);
                 let low = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.cast()));
                 let high = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(16).cast()));
-                let k = group * 4;
-                let tile = left
-                    .numbers
-                    .as_ptr()
-                    .add(k / PANEL * left.tile_stride + start * PANEL + k % PANEL);
                 for (row, sums) in sums.iter_mut().enumerate() {
-                    let x = tile.add(row * PANEL).cast::<i32>().read_unaligned();
-                    let x = _mm256_cvtepu8_epi16(_mm_set1_epi32(x));
+                    let x = wide.as_ptr().add(row * depth + group * 4);
+                    let x = _mm256_set1_epi64x(x.cast::<i64>().read_unaligned());
                     sums[0] = _mm256_add_epi32(sums[0], _mm256_madd_epi16(x, low));
                     sums[1] = _mm256_add_epi32(sums[1], _mm256_madd_epi16(x, high));
                 }
