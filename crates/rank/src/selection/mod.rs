@@ -47,7 +47,7 @@ pub use explanation::{
     Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
 };
 pub use factory::{resolve_strategy, retrievers};
-pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
+pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action, performs};
 pub use fusion::Fusion;
 pub use hybrid::HybridRetriever;
 pub use keyword::KeywordRetriever;
