@@ -11,7 +11,7 @@ use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{
     Degradation, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
 };
-use toolroute_rank::query::doubtful_parts;
+use toolroute_rank::query::{NoOrder, doubtful_parts, no_order};
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
@@ -134,7 +134,12 @@ pub fn doubt(
         (None, None) if selection.degraded == Some(Degradation::UnreadLanguage) => {
             Some(ask(&"the prompt is in a language that is not read"))
         }
-        (None, None) => None,
+        (None, None) => match no_order(words, places, tool)? {
+            NoOrder::Nothing => Some(ask(&"the prompt does not say what is to be done")),
+            NoOrder::Another(verb) => Some(ask(&format_args!(
+                "the prompt says \"{verb}\", of which the tool says nothing"
+            ))),
+        },
     }
 }
 

@@ -79,7 +79,7 @@ impl Table {
 }
 
 /// The forms of a regular verb, including some that do not exist.
-fn inflections(verb: &str) -> Vec<String> {
+pub(super) fn inflections(verb: &str) -> Vec<String> {
     let mut forms = vec![verb.to_owned()];
     forms.extend(["s", "es", "d", "ed", "ing"].map(|ending| format!("{verb}{ending}")));
     if let Some(stem) = verb.strip_suffix('e') {
@@ -115,6 +115,12 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
         found.actions.0 |= action;
     }
     order
+}
+
+/// Returns the actions that a verb of the table orders, and whether it is often a noun.
+pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
+    let &(actions, is_often_noun) = TABLE.ordering.get(verb)?;
+    Some((Actions(actions), is_often_noun))
 }
 
 /// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".

@@ -128,7 +128,7 @@ pub fn condition(prompt: &str) -> Option<String> {
 }
 
 /// Returns the text in lower case, without quotes, and with signs for the values in it.
-fn unquoted(prompt: &str, places: Places<'_>) -> String {
+pub(super) fn unquoted(prompt: &str, places: Places<'_>) -> String {
     let mut plain = String::new();
     let mut is_quoted = false;
     for (at, c) in prompt.char_indices() {
