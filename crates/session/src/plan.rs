@@ -134,12 +134,29 @@ pub fn doubt(
         (None, None) if selection.degraded == Some(Degradation::UnreadLanguage) => {
             Some(ask(&"the prompt is in a language that is not read"))
         }
-        (None, None) => match no_order(words, places, tool)? {
+        (None, None) => match objection(words, places, tool, selection)? {
             NoOrder::Nothing => Some(ask(&"the prompt does not say what is to be done")),
             NoOrder::Another(verb) => Some(ask(&format_args!(
                 "the prompt says \"{verb}\", of which the tool says nothing"
             ))),
         },
+    }
+}
+
+/// Returns why the words, or the same words without typing errors, do not order what the tool does.
+fn objection(
+    words: &str,
+    places: Places<'_>,
+    tool: &Tool,
+    selection: &Selection,
+) -> Option<NoOrder> {
+    let objection = no_order(words, places, tool)?;
+    // Text with other words than the prompt's is of an earlier prompt, or without a part.
+    let count = |text: &str| text.split_whitespace().count();
+    let corrected = selection.read_as.as_deref().filter(|text| count(text) == count(words));
+    match corrected {
+        Some(text) => no_order(text, Places::default(), tool),
+        None => Some(objection),
     }
 }
 
