@@ -133,10 +133,8 @@ impl Breakers {
         Self { options, known: Mutex::default() }
     }
 
-    /// Checks whether a call may be sent now. If a probe is due, this call becomes the probe.
-    ///
-    /// # Errors
-    /// The time to wait before the next call, if a breaker is open.
+    /// Checks whether a call may be sent now. If a probe is due, this call becomes the probe. An
+    /// error is the time to wait before the next call.
     pub fn admit(&self, tool: &Tool, now: Instant) -> Result<(), Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {

@@ -60,10 +60,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// Parses JSON with comments.
-///
-/// # Errors
-/// The syntax error, with its position in the text.
+/// Parses JSON with comments. A syntax error has its position in the text.
 pub fn value(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(&blank(text))
 }
