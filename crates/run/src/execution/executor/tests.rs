@@ -153,31 +153,6 @@ fn what_was_only_guessed_to_do_the_same_is_not_asked_after_an_answer() {
 }
 
 #[test]
-fn a_tools_own_error_goes_to_the_log_and_not_to_the_caller() {
-    let seen: Arc<Mutex<Vec<Failure>>> = Arc::default();
-    let kept = Arc::clone(&seen);
-    let setup = setup_with(
-        |_, _| {
-            Ok(Output { is_error: true, ..Output::text("ENOENT: no such file, api_key=abcdefgh") })
-        },
-        Duration::ZERO,
-        |options| {
-            options.on_failure =
-                Some(Arc::new(move |f: &Failure| kept.lock().unwrap().push(f.clone())))
-        },
-    );
-    let report = call(&setup, &[tool("a", true)]);
-    let message = report.outcome.message().unwrap();
-    assert!(
-        message.starts_with("No answer: s__a did not find what was named. Check the name"),
-        "{message}"
-    );
-    let seen = seen.lock().unwrap();
-    assert!(message.contains(&seen[0].id) && !message.contains("ENOENT"), "{message}");
-    assert_eq!(seen[0].detail, "ENOENT: no such file, api_key=[secret]");
-}
-
-#[test]
 fn nothing_found_is_an_answer_where_no_other_has_more() {
     let setup_one = setup(|name, _| Ok(Output::text(if name == "a" { "[]" } else { "more" })));
     let report = call(&setup_one, &[tool("a", true), tool("b", true)]);
@@ -238,20 +213,6 @@ fn what_is_missing_or_needs_a_yes_is_asked_before_anything_is_called() {
     let destroys = Candidate::asked(Arc::new(Tool::new(Some("s"), "delete_all", "")));
     assert!(matches!(call(&setup, &[destroys]).outcome, Outcome::Confirm { .. }));
     assert!(setup.calls.lock().unwrap().is_empty());
-}
-
-#[test]
-fn a_long_answer_is_cut_and_its_rest_can_be_had() {
-    let setup = setup_with(
-        |_, _| Ok(Output::text("A sentence of words. ".repeat(500))),
-        Duration::ZERO,
-        |options| options.max_chars = 1_000,
-    );
-    let Outcome::Answered(answer) = call(&setup, &[tool("a", true)]).outcome else { panic!() };
-    assert!(answer.output.text.chars().count() <= 1_000);
-    let handle = answer.truncation.unwrap().handle.unwrap();
-    let page = setup.executor.options.kept.get(&handle, 0, 1 << 20).unwrap();
-    assert_eq!(page.text.chars().count(), 10_500);
 }
 
 fn any_fault() -> impl proptest::strategy::Strategy<Value = u8> {
@@ -333,4 +294,15 @@ fn a_tool_that_declares_its_most_is_cut_there_and_a_key_reaches_it() {
     assert!(answer.output.text.chars().count() <= 400, "{}", answer.output.text);
     assert_eq!(*keys.lock().unwrap(), [Some("k1".to_owned())]);
     assert!(report.reached());
+}
+
+#[test]
+fn words_are_cleaned_and_pictures_are_not() {
+    let mut redactor = Redactor::default();
+    redactor.hide(["aGVsbG8xMjM".to_owned()]);
+    let mut block = json!({"type": "image", "data": "aGVsbG8xMjM", "note": ["aGVsbG8xMjM"]});
+    clean(&redactor, &mut block, &BYTES);
+    assert_eq!(block, json!({"type": "image", "data": "aGVsbG8xMjM", "note": ["[secret]"]}));
+    clean(&redactor, &mut block, &[]);
+    assert_eq!(block["data"], "[secret]");
 }
