@@ -34,7 +34,7 @@ impl<'a> ArgumentSources<'a> {
 }
 
 /// The arguments from a prompt, and the questions that remain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreparedArguments {
     pub arguments: Arguments,
     /// The source of each value; items of a list have one each.

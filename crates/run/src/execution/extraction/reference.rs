@@ -5,15 +5,14 @@ use toolroute_catalog::{begins_clause, is_time_word};
 
 use super::cue::{PREPOSITION, PromptContext};
 use super::mention::{Content, Mention};
-use super::plan::{Assignment, OpenQuestion, Plan};
+use super::plan::Plan;
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::{ArgumentSources, Source};
 use crate::execution::params::{alike, plain};
 
 /// Words that refer back.
-pub(super) const WORDS: &[&str] =
-    &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
+pub(super) const WORDS: &str = "it that them these this those result last previous";
 
 /// The depth to which the last result is searched.
 const DEPTH: usize = 3;
@@ -72,8 +71,7 @@ impl Plan<'_> {
             }
             match <[Candidate; 1]>::try_from(values) {
                 Ok([Candidate { value, source }]) => {
-                    let how = "the prompt refers to it".to_owned();
-                    self.assignments[at].push(Assignment { value, source, how });
+                    self.assign(at, value, source, "the prompt refers to it");
                 }
                 Err(values) if values.is_empty() => {}
                 Err(values) => {
@@ -82,8 +80,7 @@ impl Plan<'_> {
                         other => other.to_string(),
                     };
                     let candidates = values.into_iter().take(5).map(text).collect();
-                    let why = "several values came before".to_owned();
-                    self.open_questions[at] = Some(OpenQuestion { why, candidates });
+                    self.ask_about(at, "several values came before", candidates);
                 }
             }
         }

@@ -60,7 +60,7 @@ const START: &str = "after begin beginning departure earliest from input least l
      origin since source src start starts";
 const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
      return target till to until upper";
-const LIMITS: &[&str] = &["limit", "count", "n", "top", "k", "size"];
+const LIMITS: &str = "limit count n top k size";
 
 /// Words of prose, which a distinctive pattern does not match.
 const PROSE: &[&str] =
@@ -150,7 +150,7 @@ impl Slot {
             );
         self.kind.is_number()
             && (is_max_of_results
-                || self.words.iter().all(|word| LIMITS.contains(&word.as_str()) || word == "max"))
+                || self.words.iter().all(|word| text::is_listed(word, LIMITS) || word == "max"))
     }
 
     /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.
@@ -165,12 +165,10 @@ impl Slot {
 
     /// Returns the words of its name, without general words and those that mark an end of a range.
     pub fn nouns(&self) -> impl Iterator<Item = &str> {
-        const EMPTY: &[&str] = &[
-            "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at",
-            "on", "for", "per", "with", "include", "exclude", "number", "num",
-        ];
+        const EMPTY: &str = "id name type value no the of is has in out by at on for per with include exclude \
+             number num";
         let words = self.words.iter().map(String::as_str);
-        words.filter(|word| !EMPTY.contains(word) && role_of_word(word).is_none())
+        words.filter(|word| !text::is_listed(word, EMPTY) && role_of_word(word).is_none())
     }
 
     /// Returns the words of its name that mark an end of a range.
@@ -184,19 +182,16 @@ impl Slot {
     }
 
     pub fn is_owner(&self) -> bool {
-        self.words.len() == 1 && self.has_word(&["owner", "org", "organization"])
+        self.words.len() == 1 && self.has_word("owner org organization")
     }
 
     /// Whether it is the name of a repository without its owner.
     pub fn is_repository(&self) -> bool {
-        self.words.len() == 1 && self.has_word(&["repo", "repository"])
+        self.words.len() == 1 && self.has_word("repo repository")
     }
 
     pub fn is_money(&self) -> bool {
-        const MONEY: &[&str] = &[
-            "amount", "price", "cost", "budget", "total", "fee", "balance", "sum", "value",
-            "salary", "payment",
-        ];
+        const MONEY: &str = "amount price cost budget total fee balance sum value salary payment";
         self.has_word(MONEY)
     }
 
@@ -207,8 +202,9 @@ impl Slot {
         text::is_function_word(word) || words.any(|own| text::stem(own) == text::stem(word))
     }
 
-    pub fn has_word(&self, among: &[&str]) -> bool {
-        self.words.iter().any(|word| among.contains(&word.as_str()))
+    /// Whether a word of its name is in a list whose words are separated by spaces.
+    pub fn has_word(&self, among: &str) -> bool {
+        self.words.iter().any(|word| text::is_listed(word, among))
     }
 }
 

@@ -7,13 +7,13 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::super::decimal::Decimal;
-use super::super::interpretation::Interpretation;
+use super::super::interpretation::{ISO_DAY, Interpretation};
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
 use super::super::time::PartialDateTime;
 use super::super::unit::Unit;
-use super::{Assignment, Claim, Cue, Plan};
+use super::{Claim, Cue, Plan};
 
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
@@ -54,9 +54,7 @@ impl Plan<'_> {
     /// Splits `800x600` for a tool that has a width and a height.
     fn split_size(&mut self) {
         let named = |word: &'static str| {
-            move |slot: &Slot| {
-                slot.kind.is_number() && slot.words.len() == 1 && slot.has_word(&[word])
-            }
+            move |slot: &Slot| slot.kind.is_number() && slot.words.len() == 1 && slot.has_word(word)
         };
         let (Some(width), Some(height)) = (self.only(named("width")), self.only(named("height")))
         else {
@@ -76,9 +74,7 @@ impl Plan<'_> {
     fn give_parts(&mut self, at: usize, parts: [(usize, Value, Range<usize>); 2]) {
         let span = self.mention(at).span.clone();
         for (slot, value, part) in parts {
-            let how = format!("of {}", self.text_of(&span));
-            let assignment = Assignment { value, source: self.source(&part), how };
-            self.assignments[slot].push(assignment);
+            self.take(slot, value, &part, &format!("of {}", self.text_of(&span)));
         }
         self.taken[at] = true;
         self.spent.push(span);
@@ -103,16 +99,10 @@ impl Plan<'_> {
             let unit = self.slots[slot].unit.unwrap_or(Unit::MINUTES);
             let value = Unit::MINUTES.convert(Decimal::whole(minutes), unit);
             if let Some(value) = value.and_then(Decimal::to_json).filter(|_| minutes > 0) {
-                let span = first.start..second.end;
-                let source = self.source(&span);
-                self.assignments[slot].push(Assignment {
-                    value,
-                    source,
-                    how: "from the one to the other".into(),
-                });
+                let (span, second) = (first.start..second.end, second.clone());
+                self.take(slot, value, &span, "from the one to the other");
                 self.taken[at] = true;
-                self.spent.push(second.clone());
-                return;
+                return self.spent.push(second);
             }
         }
     }
@@ -124,7 +114,7 @@ impl Plan<'_> {
             // A period includes its first and last day, which `after` and `before` exclude.
             let end_of = |role| {
                 move |slot: &Slot| {
-                    let is_edge = slot.has_word(&["after", "before"]);
+                    let is_edge = slot.has_word("after before");
                     slot.kind == Kind::Day && slot.role == Some(role) && !is_edge
                 }
             };
@@ -142,12 +132,9 @@ impl Plan<'_> {
     }
 
     fn reading_of(&self, slot: usize, days: Vec<Date>, how: &str) -> Interpretation {
-        let form = self.slots[slot].day_form.as_deref().unwrap_or("%Y-%m-%d");
-        let days: Vec<String> = days.iter().map(|day| day.strftime(form).to_string()).collect();
-        match &days[..] {
-            [day] => Interpretation::Value { value: day.clone().into(), how: how.to_owned() },
-            _ => Interpretation::Ambiguous(days),
-        }
+        let form = self.slots[slot].day_form.as_deref().unwrap_or(ISO_DAY);
+        let days = days.iter().map(|day| day.strftime(form).to_string());
+        Interpretation::only(days.collect(), how)
     }
 
     /// Returns a cue that spans the function word before a mention.
