@@ -239,27 +239,37 @@ fn what_is_suspicious_in_any_member_that_is_passed_on_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn no_key_of_a_flag_and_no_password_of_an_address_is_told() {
-    const SECRETS: [&str; 6] = [
+fn no_secret_of_a_servers_file_is_told() {
+    const SECRETS: [&str; 11] = [
         "flag-value-0821",
         "joined-value-0822",
         "pass-word-0823",
         "p%40ss-0824",
         "p@ss-0824",
         "plain-name-0825",
+        "of-variable-0826",
+        "of-token-0827",
+        "of-header-0828",
+        "path-key-0829",
+        "of-query-0830",
     ];
     let sandbox = Sandbox::new();
     // It has read the first word before it ends, so that its last words are told.
-    let tell = "read -r line; echo \"usage: $0 $*; connects to $STORE with $1, pass-word-0823, p@ss-0824, $HOOK\" >&2; sleep 0.3; exit 3";
+    let tell = "read -r line; echo \"usage: $0 $*; connects to $STORE with $1, pass-word-0823, p@ss-0824, $HOOK, \
+                $API_TOKEN, $OTHER_KEY\" >&2; sleep 0.3; exit 3";
+    let env = json!({
+        "STORE": format!("postgres://me:{}@db/x", SECRETS[2]), "HOOK": SECRETS[5],
+        "OTHER": format!("redis://:{}@db/x", SECRETS[3]), "API_TOKEN": SECRETS[7],
+        "OTHER_KEY": "${MY_SECRET_KEY}",
+    });
     let servers = json!({"mcpServers": {
-        "talks": {"command": "/bin/sh",
-                  "args": ["-c", tell, "talks", "--api-key", SECRETS[0], format!("--token={}", SECRETS[1])],
-                  "env": {"STORE": format!("postgres://me:{}@db/x", SECRETS[2]), "HOOK": SECRETS[5],
-                          "OTHER": format!("redis://:{}@db/x", SECRETS[3])}},
+        "talks": {"command": "/bin/sh", "env": env,
+                  "args": ["-c", format!("echo \"key $OTHER_KEY\"; {tell}"), "talks", "--api-key", SECRETS[0],
+                           format!("--token={}", SECRETS[1])]},
         "once": {"type": "process", "command": "/bin/sh", "args": ["-c", tell, "once", "--api-key", SECRETS[0]],
-                 "env": {"STORE": format!("postgres://me:{}@db/x", SECRETS[2]), "HOOK": SECRETS[5],
-                         "OTHER": format!("redis://:{}@db/x", SECRETS[3])},
-                 "tools": [{"name": "ask", "annotations": {"readOnlyHint": true}}]},
+                 "env": env, "tools": [{"name": "ask", "annotations": {"readOnlyHint": true}}]},
+        "far": {"url": format!("http://127.0.0.1:9/{}/mcp?v={}", SECRETS[9], SECRETS[10]),
+                "headers": {"Authorization": format!("Bearer {}", SECRETS[8])}},
     }});
     let file = sandbox.write("servers.json", servers.to_string());
     let file = file.to_str().unwrap();
@@ -275,7 +285,7 @@ fn no_key_of_a_flag_and_no_password_of_an_address_is_told() {
     ];
     for args in runs {
         let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state"));
+        command.env("XDG_STATE_HOME", sandbox.path("state")).env("MY_SECRET_KEY", SECRETS[6]);
         let output =
             command.env("XDG_DATA_HOME", sandbox.path("data")).args(&args).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
