@@ -190,23 +190,20 @@ impl PromptContext<'_> {
             }
         }
         // For `include_comments`: "with comments", "without comments".
-        if let Some((first, rest)) = name.split_first()
-            && matches!(
-                first.as_str(),
-                "include" | "with" | "show" | "has" | "exclude" | "without" | "skip"
-            )
+        let sense = |word: &str, with: &str, without: &str| {
+            (is_listed(word, with) || is_listed(word, without)).then(|| is_listed(word, with))
+        };
+        if let [first, rest @ ..] = &name[..]
             && !rest.is_empty()
+            && let Some(wants) = sense(first, "include with show has", "exclude without skip")
         {
-            let wants = !matches!(first.as_str(), "exclude" | "without" | "skip");
-            for at in 1..self.words.len() {
-                let Some(span) = self.spoken_stems(at, rest) else { continue };
-                let before = &self.words[at - 1];
-                let includes = match before.lower.as_str() {
-                    "with" | "including" | "include" | "includes" => true,
-                    "without" | "excluding" | "exclude" | "no" => false,
-                    _ => continue,
-                };
-                found.insert(span.start, (before.span.start..span.end, includes == wants));
+            const WITH: &str = "with including include includes";
+            for (before, at) in self.words.iter().zip(1..) {
+                if let Some(span) = self.spoken_stems(at, rest)
+                    && let Some(has) = sense(&before.lower, WITH, "without excluding exclude no")
+                {
+                    found.insert(span.start, (before.span.start..span.end, has == wants));
+                }
             }
         }
         let mut found = found.into_values();

@@ -60,7 +60,7 @@ const START: &str = "after begin beginning departure earliest from input least l
      origin since source src start starts";
 const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
      return target till to until upper";
-const LIMITS: &str = "limit count n top k size";
+const LIMITS: &str = "limit count n top k size max";
 
 /// Words of prose, which a distinctive pattern does not match.
 const PROSE: &[&str] =
@@ -137,24 +137,18 @@ impl Slot {
 
     /// Whether its values are short codes in capitals, such as "MSFT".
     pub fn is_code(&self) -> bool {
-        let is_symbol = matches!(
-            self.words.last().map(String::as_str),
-            Some("symbol" | "symbols" | "ticker" | "tickers" | "iata")
-        );
-        self.kind == Kind::Id && is_symbol
+        const SYMBOLS: &str = "symbol symbols ticker tickers iata";
+        let last = self.words.last();
+        self.kind == Kind::Id && last.is_some_and(|last| text::is_listed(last, SYMBOLS))
     }
 
     /// Whether it limits the number of results.
     pub fn is_limit(&self) -> bool {
-        let is_max_of_results = self.words.len() == 2
-            && matches!(self.words[0].as_str(), "max" | "num" | "page" | "per")
-            && matches!(
-                text::singular(&self.words[1]).as_ref(),
-                "result" | "item" | "size" | "page" | "count"
-            );
+        let is_max_of_results = matches!(&self.words[..], [first, second]
+            if text::is_listed(first, "max num page per")
+                && text::is_listed(&text::singular(second), "result item size page count"));
         self.kind.is_number()
-            && (is_max_of_results
-                || self.words.iter().all(|word| text::is_listed(word, LIMITS) || word == "max"))
+            && (is_max_of_results || self.words.iter().all(|word| text::is_listed(word, LIMITS)))
     }
 
     /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.

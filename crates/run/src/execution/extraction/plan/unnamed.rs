@@ -215,22 +215,18 @@ impl Plan<'_> {
         for &slot in &open {
             let is_held = |at: &usize| holders[*at].iter().any(|(other, _)| *other == slot);
             let is_certain = |at: &usize| {
-                let content = &self.mention(free[*at]).content;
-                let tells = matches!(
-                    content,
-                    Content::Url(_)
-                        | Content::Email(_)
-                        | Content::Path(_)
-                        | Content::When(_)
-                        | Content::Period(_)
-                        | Content::Unclear
-                );
-                let before = self.word_before(self.mention(free[*at]));
-                let is_time =
-                    !matches!(content, Content::Url(_) | Content::Email(_) | Content::Path(_));
-                let is_near = !matches!(before.as_str(), "of" | "about" | "than" | "like")
-                    && (is_time || before != "from");
-                self.slots[slot].required || (tells && is_near)
+                let mention = self.mention(free[*at]);
+                let before = self.word_before(mention);
+                let is_near = match mention.content {
+                    Content::Url(_) | Content::Email(_) | Content::Path(_) => {
+                        !is_listed(&before, "of about than like from")
+                    }
+                    Content::When(_) | Content::Period(_) | Content::Unclear => {
+                        !is_listed(&before, "of about than like")
+                    }
+                    _ => false,
+                };
+                self.slots[slot].required || is_near
             };
             let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
             let Some(&first) = held.first() else { continue };
