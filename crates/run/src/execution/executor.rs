@@ -19,7 +19,7 @@ use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
 use super::output::{
-    self, AnswerStatistics, AnswerStore, Estimate, Page, Shape, Summarizer, Truncation, tokens_of,
+    self, AnswerStatistics, AnswerStore, Estimate, Extractive, Page, Shape, Truncation, tokens_of,
 };
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
@@ -125,7 +125,7 @@ pub struct Executor {
     breakers: Breakers,
     parameters: Arc<Parameters>,
     statistics: AnswerStatistics,
-    summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
+    summarizer: RwLock<Option<Arc<Extractive>>>,
 }
 
 impl Executor {
@@ -139,7 +139,7 @@ impl Executor {
     /// Sets the summarizer for long texts of tools whose call hints ask for it; other long texts are
     /// truncated.
     #[doc(hidden)] // For our own crates.
-    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+    pub fn summarize_with(&self, summarizer: Arc<Extractive>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }
 

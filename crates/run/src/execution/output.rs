@@ -20,7 +20,7 @@ pub(super) use json::truncate_value;
 pub(super) use size::chars_of;
 pub use size::{AnswerStatistics, Estimate, tokens_of};
 pub use store::{AnswerStore, Page};
-pub use summary::{Extractive, Score, Summarizer};
+pub use summary::Extractive;
 
 /// The shape of an answer's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
