@@ -95,9 +95,7 @@ impl std::fmt::Display for Clarification {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut said = Vec::new();
         for missing in &self.missing {
-            let about = missing.description.as_deref().unwrap_or_default().trim();
-            let about: String = about.chars().take(160).collect();
-            let about = if about.is_empty() { about } else { format!(" ({about})") };
+            let about = about(missing.description.as_deref());
             let from: Vec<&str> = missing.from.iter().map(ToolId::as_str).collect();
             let from = match from[..] {
                 [] => String::new(),
@@ -113,6 +111,12 @@ impl std::fmt::Display for Clarification {
             example => write!(f, "; for example {example}"),
         }
     }
+}
+
+/// The beginning of a parameter's description in brackets; empty if it has none.
+pub(super) fn about(description: Option<&str>) -> String {
+    let about = first_chars(description.unwrap_or_default().trim(), 160);
+    if about.is_empty() { String::new() } else { format!(" ({about})") }
 }
 
 /// Arguments that may be sent.

@@ -172,7 +172,7 @@ fn a_timeout_goes_elsewhere_and_opens_the_breaker_in_the_end() {
         |_, _| Ok(Output::text("late")),
         Duration::from_secs(5),
         |options| {
-            options.timing.default_timeout = Duration::from_millis(20);
+            options.timing.default_timeout = Duration::from_millis(200);
             options.timing.feedback_delay = Duration::from_millis(5);
         },
     );
