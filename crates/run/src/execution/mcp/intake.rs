@@ -369,7 +369,7 @@ mod tests {
         assert!(read(&mut flooded).is_none() && flooded.server_handle.dropped().is_some());
         let heard = heard.lock().unwrap();
         assert!(matches!(heard.last(), Some(Changed::Dropped { .. })), "{}", heard.len());
-        assert!(heard.len() <= 5_100, "{}", heard.len());
+        assert!(heard.len() < 6_000, "{}", heard.len());
 
         let listener = listeners.listen(token("a"));
         let mut busy = intake((0..20_000).map(|step| word("a", step)), &listeners);
@@ -406,7 +406,7 @@ mod tests {
         let mut flooded = intake(early, &Listeners::default());
         assert!(read(&mut flooded).is_none() && flooded.server_handle.dropped().is_some());
         let left = flooded.transport.0.len();
-        assert!((40..50).contains(&left), "{left}");
+        assert!((30..50).contains(&left), "{left}");
     }
 
     #[test]
