@@ -1,8 +1,6 @@
 //! Splits one value between two parameters: `owner/name`, `800x600`, "next month", "tomorrow at
 //! 19:30".
 
-use std::ops::Range;
-
 use jiff::civil::Date;
 use serde_json::Value;
 
@@ -38,17 +36,12 @@ impl Plan<'_> {
 
     /// Splits `owner/name` for a tool that takes the two separately.
     pub(super) fn split_repository(&mut self) {
-        let (owner, name) = (self.only(Slot::is_owner), self.only(Slot::is_repository));
-        let (Some(owner), Some(name)) = (owner, name) else { return };
-        let Some(at) = self.only_free(is_slug) else { return };
-        let span = self.mention(at).span.clone();
-        let text = self.text_of(&span);
-        let Some((first, second)) = text.split_once('/') else { return };
-        let parts = [
-            (owner, first.into(), span.start..span.start + first.len()),
-            (name, second.into(), span.end - second.len()..span.end),
-        ];
-        self.give_parts(at, parts);
+        let slots = (self.only(Slot::is_owner), self.only(Slot::is_repository));
+        self.split(slots, |mention| {
+            let Content::Path(path) = &mention.content else { return None };
+            let (owner, name) = path.split_once('/').filter(|_| is_slug(mention))?;
+            Some([(owner.into(), owner.len()), (name.into(), name.len())])
+        });
     }
 
     /// Splits `800x600` for a tool that has a width and a height.
@@ -56,26 +49,28 @@ impl Plan<'_> {
         let named = |word: &'static str| {
             move |slot: &Slot| slot.kind.is_number() && slot.words.len() == 1 && slot.has_word(word)
         };
-        let (Some(width), Some(height)) = (self.only(named("width")), self.only(named("height")))
-        else {
-            return;
-        };
-        let Some(at) = self.only_free(|mention| size(mention).is_some()) else { return };
-        let Some((first, second)) = size(self.mention(at)) else { return };
-        let span = self.mention(at).span.clone();
-        let parts = [
-            (width, first.0.into(), span.start..span.start + first.1),
-            (height, second.0.into(), span.end - second.1..span.end),
-        ];
-        self.give_parts(at, parts);
+        let slots = (self.only(named("width")), self.only(named("height")));
+        self.split(slots, |mention| {
+            let Content::Token(text) = &mention.content else { return None };
+            let (width, height) = text.split_once(['x', '×'])?;
+            Some([side(width)?, side(height)?])
+        });
     }
 
-    /// Gives the parts of a mention to two slots.
-    fn give_parts(&mut self, at: usize, parts: [(usize, Value, Range<usize>); 2]) {
+    /// Gives the parts of the only free mention that has two to two slots. `parts` are the values at
+    /// the beginning and at the end of a mention, with their lengths in the prompt.
+    fn split(
+        &mut self,
+        slots: (Option<usize>, Option<usize>),
+        parts: fn(&Mention) -> Option<[(Value, usize); 2]>,
+    ) {
+        let (Some(first), Some(second)) = slots else { return };
+        let Some(at) = self.only_free(|mention| parts(mention).is_some()) else { return };
+        let Some([start, end]) = parts(self.mention(at)) else { return };
         let span = self.mention(at).span.clone();
-        for (slot, value, part) in parts {
-            self.take(slot, value, &part, &format!("of {}", self.text_of(&span)));
-        }
+        let how = format!("of {}", self.text_of(&span));
+        self.take(first, start.0, &(span.start..span.start + start.1), &how);
+        self.take(second, end.0, &(span.end - end.1..span.end), &how);
         self.taken[at] = true;
         self.spent.push(span);
     }
@@ -172,16 +167,9 @@ pub(super) fn is_slug(mention: &Mention) -> bool {
     starts && is_name(first) && is_name(second) && parts.next().is_none()
 }
 
-/// A number with the length of its digits.
-type Side = (i64, usize);
-
-/// Returns both sides of `800x600`.
-fn size(mention: &Mention) -> Option<(Side, Side)> {
-    let Content::Token(text) = &mention.content else { return None };
-    let (first, second) = text.split_once(['x', '×'])?;
-    let side = |digits: &str| {
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| Some((digits.parse().ok()?, digits.len()))).flatten()
-    };
-    Some((side(first)?, side(second)?))
+/// A whole number with the length of its digits.
+fn side(digits: &str) -> Option<(Value, usize)> {
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: i64 = digits.parse().ok().filter(|_| is_number)?;
+    Some((number.into(), digits.len()))
 }
