@@ -54,6 +54,11 @@ pub(super) struct Pin {
 }
 
 impl Pin {
+    /// Whether the definition with this hash is held back.
+    pub fn holds(&self, sha256: &str) -> bool {
+        self.held.as_ref().is_some_and(|held| held.sha256 == sha256)
+    }
+
     /// Whether the tool was listed recently, after other tools, and no person has approved it.
     /// `oldest` is the time at which the first of all tools was listed.
     pub fn is_newcomer(&self, oldest: u64, now: u64) -> bool {

@@ -14,6 +14,7 @@ use linkify::{LinkFinder, LinkKind};
 pub(super) use amounts::Amount;
 pub(super) use tokens::{is_certain_id, is_path};
 
+use super::text::overlap;
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
 use super::unit::Dimension;
 
@@ -101,8 +102,8 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     }
     found.add(quotes);
     found.add(links(text));
-    found.add(tokens::addresses(text));
-    found.add(tokens::sizes(text));
+    found.add(tokens::matches(&tokens::ADDRESS, text));
+    found.add(tokens::matches(&tokens::SIZE, text));
     found.add(times(text, scan));
     found.add(tokens::paths(text));
     found.add(amounts::scan(text));
@@ -125,9 +126,7 @@ impl Collector<'_> {
     fn add(&mut self, mentions: Vec<Mention>) {
         for Mention { span, content } in mentions {
             debug_assert!(self.text.get(span.clone()).is_some());
-            let overlaps =
-                |other: &Mention| other.span.start < span.end && span.start < other.span.end;
-            if !self.mentions.iter().any(overlaps) {
+            if !self.mentions.iter().any(|other| overlap(&other.span, &span)) {
                 self.mentions.push(Mention { span, content });
             }
         }

@@ -13,28 +13,13 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::Source;
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::unit::Dimension;
-
-/// A value that was assigned to a parameter.
-#[derive(Clone, Debug)]
-pub(super) struct Assignment {
-    pub value: Value,
-    pub source: Source,
-    pub how: String,
-}
-
-/// Why a parameter has no value although the prompt mentions one.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OpenQuestion {
-    pub why: String,
-    pub candidates: Vec<String>,
-}
+use super::{Question, Source, TakenValue};
 
 /// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
@@ -44,8 +29,9 @@ pub(super) struct Plan<'a> {
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
     /// The values of each slot.
-    pub assignments: Vec<Vec<Assignment>>,
-    pub open_questions: Vec<Option<OpenQuestion>>,
+    pub assignments: Vec<Vec<TakenValue>>,
+    /// Why a slot has no value although the prompt mentions one.
+    pub open_questions: Vec<Option<Question>>,
     pub is_given: Vec<bool>,
     /// For each mention, whether it was assigned or is part of a doubt.
     pub taken: Vec<bool>,
@@ -122,8 +108,16 @@ impl<'a> Plan<'a> {
         self.context.text[span.clone()].to_owned()
     }
 
-    fn source(&self, span: &Range<usize>) -> Source {
-        Source::Prompt { start: span.start, end: span.end, text: self.text_of(span) }
+    /// Assigns a value from a part of the prompt to a slot.
+    pub fn take(&mut self, slot: usize, value: impl Into<Value>, span: &Range<usize>, how: &str) {
+        let source = Source::Prompt { start: span.start, end: span.end, text: self.text_of(span) };
+        self.assign(slot, value.into(), source, how);
+    }
+
+    pub fn assign(&mut self, slot: usize, value: Value, source: Source, how: &str) {
+        let (Slot { name, is_list, .. }, taken) = (&self.slots[slot], &mut self.assignments[slot]);
+        let name = if *is_list { format!("{name}/{}", taken.len()) } else { name.clone() };
+        taken.push(TakenValue { name, value, source, how: how.to_owned() });
     }
 
     /// Assigns a mention to a slot, or notes why it is invalid.
@@ -132,14 +126,11 @@ impl<'a> Plan<'a> {
         self.taken[claim.mention] = true;
         self.spend(&span, &claim.cue);
         match claim.reading {
-            Interpretation::Value { value, how } => {
-                let assignment = Assignment { value, source: self.source(&span), how };
-                self.assignments[slot].push(assignment);
-            }
-            Interpretation::Invalid(why) => self.ask_about(slot, why, vec![self.text_of(&span)]),
+            Interpretation::Value { value, how } => self.take(slot, value, &span, &how),
+            Interpretation::Invalid(why) => self.ask_about(slot, &why, vec![self.text_of(&span)]),
             Interpretation::Ambiguous(candidates) => {
                 let why = format!("\"{}\" can mean several", self.text_of(&span));
-                self.ask_about(slot, why, candidates);
+                self.ask_about(slot, &why, candidates);
             }
             Interpretation::NotApplicable => {}
         }
@@ -189,9 +180,10 @@ impl<'a> Plan<'a> {
             || after.first().is_some_and(|word| is_listed(&word.lower, COMPARATIVES))
     }
 
-    fn ask_about(&mut self, slot: usize, why: String, candidates: Vec<String>) {
+    pub fn ask_about(&mut self, slot: usize, why: &str, candidates: Vec<String>) {
         self.assignments[slot].clear();
-        self.open_questions[slot] = Some(OpenQuestion { why, candidates });
+        let question = self.slots[slot].question(why);
+        self.open_questions[slot] = Some(Question { candidates, ..question });
     }
 
     /// Notes a doubt between several mentions for one slot.
@@ -203,7 +195,7 @@ impl<'a> Plan<'a> {
             self.spend(&span, &claim.cue);
             candidates.push(self.text_of(&span));
         }
-        self.ask_about(slot, "several values are said".to_owned(), candidates);
+        self.ask_about(slot, "several values are said", candidates);
     }
 
     /// Returns the slot that the words beside a mention name most strongly, unless there is a tie.

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::text::regex;
 use super::{Content, Mention};
 
 /// Opening quotation marks, each with the marks that close it.
@@ -77,10 +78,8 @@ fn closing_at(text: &str, from: usize, closing: &[char]) -> Option<usize> {
     None
 }
 
-static INTRODUCED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:saying|that says|with the text)\s*:?\s+|:\s+")
-        .expect("the pattern is fixed and compiles. This is a bug.")
-});
+static INTRODUCED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(?:saying|that says|with the text)\s*:?\s+|:\s+"));
 
 /// Returns the rest of the prompt after the first word or sign that introduces a text. Returns
 /// nothing if a quote follows, because the quote is then the text.
