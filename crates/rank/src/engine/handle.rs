@@ -149,18 +149,6 @@ impl Engine {
     /// A hash of the catalog's tools, the model, the learned usage, the observations of the log, the
     /// weights and the blocked tools, in hexadecimal. Engines with equal configurations and equal
     /// fingerprints that hold back no tools give equal answers.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::Engine;
-    /// let engine = |name| {
-    ///     let tools = vec![Tool::new(None, name, "Reads a file")];
-    ///     Engine::builder(Catalog::from_tools(tools).catalog).build()
-    /// };
-    /// assert_eq!(engine("read")?.fingerprint(), engine("read")?.fingerprint());
-    /// assert_ne!(engine("read")?.fingerprint(), engine("load")?.fingerprint());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn fingerprint(&self) -> String {
         self.state().fingerprint()
@@ -307,16 +295,6 @@ impl Engine {
     /// Excludes the tools that `blocked` returns from answers; an answer names them with this
     /// reason. `blocked` is called for each selection, so it must be fast. A later call of `watch`
     /// replaces it.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{OpenBreakers, Engine, SelectRequest};
-    /// # let tools = vec![Tool::new(Some("fs"), "read_file", "Reads a file from disk")];
-    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
-    /// engine.watch(|| OpenBreakers { servers: ["fs".to_owned()].into(), ..OpenBreakers::default() });
-    /// assert!(engine.select(&SelectRequest::new("read a file"))?.tools.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn watch(&self, blocked: impl Fn() -> OpenBreakers + Send + Sync + 'static) {
         let source: BlockedSource = Arc::new(blocked);
@@ -353,17 +331,6 @@ impl Engine {
     }
 
     /// The counters since the engine was built.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{Engine, SelectRequest};
-    /// # let tools = vec![Tool::new(None, "read_file", "Reads a file from disk")];
-    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
-    /// engine.select(&SelectRequest::new("read a file"))?;
-    /// let text = engine.metrics().text();
-    /// assert!(text.contains("toolroute_selections_total{outcome=\"answered\"} 1"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics

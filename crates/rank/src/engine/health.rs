@@ -57,15 +57,6 @@ impl<'a> Health<'a> {
 impl Engine {
     /// The engine's own checks: `catalog` and `model`. Vectors that could not be saved are no check: the engine works
     /// without them, and [`Engine::index_report`] says so.
-    ///
-    /// ```
-    /// # use toolroute_catalog::Catalog;
-    /// # use toolroute_rank::engine::Engine;
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let report = engine.health().with("disk", || Ok(())).report();
-    /// assert!(report.checks["disk"].healthy && !report.checks["catalog"].healthy);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn health(&self) -> Health<'_> {
         Health::default()

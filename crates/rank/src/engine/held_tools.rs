@@ -78,20 +78,6 @@ impl HeldTools {
 impl Engine {
     /// Replaces the set of tools that are held back. They are in no answer, and an answer that
     /// would contain them names them ([`Selection::held_back`]). They must not be in the catalog.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::{Engine, HeldTool, SelectRequest};
-    ///
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let tool = Arc::new(Tool::new(None, "send", "Sends a mail"));
-    /// engine.hold_back(vec![HeldTool { tool, because: "it changed".to_owned() }]);
-    /// let selection = engine.select(&SelectRequest::new("send a mail"))?;
-    /// assert!(selection.tools.is_empty());
-    /// assert_eq!(selection.held_back[0].because, "it changed");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn hold_back(&self, mut tools: Vec<HeldTool>) {
         tools.sort_by(|a, b| a.tool.id.cmp(&b.tool.id));
@@ -108,14 +94,6 @@ impl Engine {
     }
 
     /// Returns the tools that are held back, sorted by id.
-    ///
-    /// ```
-    /// # use toolroute_catalog::Catalog;
-    /// # use toolroute_rank::engine::Engine;
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// assert!(engine.held_back().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn held_back(&self) -> Vec<HeldTool> {
         self.state().held.tools.clone()

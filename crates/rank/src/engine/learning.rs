@@ -171,23 +171,6 @@ impl<'a> PromptUse<'a> {
 impl Engine {
     /// Replaces the usage that moves the engine's vectors, from the next selection on.
     ///
-    /// ```
-    /// # #[cfg(feature = "built-in-model")] {
-    /// # use std::sync::Arc;
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{Engine, History, PastPrompt};
-    /// # use toolroute_vectors::embedding::StaticEmbedder;
-    /// # let tools = vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
-    /// # let model = Arc::new(StaticEmbedder::built_in()?);
-    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).embedder(model).build()?;
-    /// let past = [PastPrompt { prompt: "write to Dana".into(), tools: vec!["send".into()] }];
-    /// let mut usage = engine.empty_usage()?;
-    /// engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
-    /// assert_eq!(engine.apply_usage(usage)?.applied, 1);
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::NoModel`] without a model; an error if `usage` belongs to another model.
     #[doc(hidden)] // For our own crates.

@@ -36,16 +36,6 @@ impl Engine {
     /// policy admits, in the order of [`Engine::candidates_for`]: higher reliability first, then
     /// lower cost, lower latency, and the name. Tools that are temporarily blocked, because they or
     /// their servers failed recently, are last.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::Engine;
-    /// # let mut adder = Tool::new(None, "Adder", "Adds two numbers");
-    /// # adder.satisfies = vec!["query.math".to_owned()];
-    /// # let engine = Engine::builder(Catalog::from_tools(vec![adder]).catalog).build()?;
-    /// assert_eq!(engine.satisfying("REPORT(query.math)")[0].name, "Adder");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn satisfying(&self, obligation: &str) -> Vec<Arc<Tool>> {
         self.refresh_inputs();

@@ -52,20 +52,6 @@ pub struct TextScore {
 impl Engine {
     /// Returns the unit vectors of texts, in their order.
     ///
-    /// ```
-    /// # #[cfg(feature = "built-in-model")] {
-    /// # use std::sync::Arc;
-    /// # use toolroute_catalog::Catalog;
-    /// # use toolroute_rank::engine::{Engine, Role};
-    /// # use toolroute_vectors::embedding::StaticEmbedder;
-    /// # let model = Arc::new(StaticEmbedder::built_in()?);
-    /// # let engine = Engine::builder(Catalog::default()).embedder(model).build()?;
-    /// let found = engine.embed_texts(&["a train to Paris"], Role::Document)?;
-    /// assert_eq!(found.vectors.len(), 1);
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::NoModel`]; errors of the embedder.
     #[doc(hidden)] // For our own crates.
