@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::catalog::Tool;
 use crate::embedding::{self, Embedded, Embedder, ModelIdentity, Role};
-use crate::engine::{History, PastPrompt};
+use crate::engine::{History, PastPrompt, SnapshotState};
 use crate::index::IndexKind;
 use crate::selection;
 
@@ -159,6 +159,22 @@ fn a_graph_stays_where_some_tools_change() {
     let report = linked.change(changes.collect()).unwrap();
     assert_eq!(report.linked, 0, "little of the graph is left");
     assert!(!linked.state().is_approximate());
+}
+
+#[test]
+fn a_graph_that_was_linked_for_an_old_snapshot_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = folder.path().join("new folder/s");
+    let state = |index| {
+        let tools = (0..30).map(|at| tool(&format!("t{at}"), "reads")).collect();
+        let config = EngineConfig { index, ..EngineConfig::default() };
+        let builder = Engine::builder(Catalog::from_tools(tools).catalog).config(config);
+        let engine = builder.embedder(Letters::new()).snapshot(&snapshot).build().unwrap();
+        engine.index_report().snapshot.clone()
+    };
+    let kinds = [IndexKind::Exact, IndexKind::Hnsw, IndexKind::Hnsw, IndexKind::Exact];
+    use SnapshotState::{Created, Fresh, Updated};
+    assert_eq!(kinds.map(state), [Created, Updated, Fresh, Fresh]);
 }
 
 #[test]
