@@ -35,9 +35,6 @@ impl Engine {
     /// Ranks tools that belong to no catalog. All of them are candidates, and no policy applies.
     /// `key` identifies the list of tools, for example by a hash: `tools` is only called if none of
     /// the 32 most recent lists had this key.
-    ///
-    /// # Errors
-    /// The same as [`Engine::select`].
     #[doc(hidden)] // For our own crates.
     pub fn select_among(
         &self,

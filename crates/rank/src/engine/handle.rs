@@ -1,7 +1,8 @@
 //! The engine's public handle: holds the present state, and replaces it by the next.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::ad_hoc::AdHocCatalogs;
@@ -323,11 +324,12 @@ impl Engine {
 
     /// Replaces the live inputs, and returns the previous ones.
     fn replace_inputs(&self, next: impl FnOnce(&LiveInputs) -> LiveInputs) -> LiveInputs {
-        let _writer = self.lock_writer();
-        let before = self.state();
-        let after = before.with_inputs(next(&before.inputs));
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
-        before.inputs.clone()
+        let replaced = self.replace_state(|before| {
+            let inputs = before.inputs.clone();
+            Ok::<_, Infallible>((before.with_inputs(next(&inputs)), inputs))
+        });
+        let Ok(before) = replaced;
+        before
     }
 
     /// The counters since the engine was built.
@@ -373,18 +375,14 @@ impl Engine {
     }
 
     /// Replaces the present state by the next, and returns the report about it.
-    pub(super) fn replace_state<T>(
+    pub(super) fn replace_state<T, E>(
         &self,
-        next: impl FnOnce(&State) -> Result<(State, T), Error>,
-    ) -> Result<T, Error> {
-        let _writer = self.lock_writer();
+        next: impl FnOnce(&State) -> Result<(State, T), E>,
+    ) -> Result<T, E> {
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let (after, report) = next(&self.state())?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
         Ok(report)
-    }
-
-    fn lock_writer(&self) -> MutexGuard<'_, ()> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

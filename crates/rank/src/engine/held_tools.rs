@@ -3,6 +3,7 @@
 //! tool disappears without explanation.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
@@ -85,12 +86,11 @@ impl Engine {
             return;
         }
         let held = Arc::new(HeldTools { tools, ..HeldTools::default() });
-        self.replace_state(|before| {
+        let Ok(()) = self.replace_state(|before| {
             // Invalidates cached answers.
             let version = before.version + 1;
-            Ok::<_, Error>((State { held, version, ..before.clone() }, ()))
-        })
-        .unwrap_or_else(|error| tracing::warn!("nothing is held back: {error}"));
+            Ok::<_, Infallible>((State { held, version, ..before.clone() }, ()))
+        });
     }
 
     /// Returns the tools that are held back, sorted by id.

@@ -59,13 +59,7 @@ impl Engine {
         let state = self.state();
         let model = state.embedder.as_deref();
         let model = model.ok_or(Error::NoModel { strategy: Strategy::Semantic })?;
-        let mut found = TextVectors { vectors: Vec::with_capacity(texts.len()), tokens: 0 };
-        for chunk in texts.chunks(CHUNK) {
-            let embedded = model.embed(chunk, role)?;
-            found.tokens += embedded.tokens;
-            found.vectors.extend(embedded.vectors.rows().into_iter().map(|row| row.to_vec()));
-        }
-        Ok(found)
+        embed(model, texts, role)
     }
 
     /// Ranks texts by how well they answer a query, best first. They are scored like the tools of a
@@ -113,6 +107,21 @@ impl Engine {
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
         Ok(ranked)
     }
+}
+
+/// Embeds texts, some at a time.
+pub(super) fn embed(
+    model: &dyn Embedder,
+    texts: &[&str],
+    role: Role,
+) -> Result<TextVectors, Error> {
+    let mut found = TextVectors { vectors: Vec::with_capacity(texts.len()), tokens: 0 };
+    for chunk in texts.chunks(CHUNK) {
+        let embedded = model.embed(chunk, role)?;
+        found.tokens += embedded.tokens;
+        found.vectors.extend(embedded.vectors.rows().into_iter().map(|row| row.to_vec()));
+    }
+    Ok(found)
 }
 
 impl TextCache {

@@ -8,6 +8,7 @@ use toolroute_vectors::index::Rows;
 use super::clause_fusion::{Mixture, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
+use super::plain::PlainRetriever;
 use super::pruning::{PartScores, Pruning, RawScores};
 use super::retriever::{
     Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
@@ -177,6 +178,24 @@ impl Retriever for HybridRetriever {
     }
 }
 
+/// Returns one retriever per strategy, in the order keyword, semantic, hybrid. Without vectors,
+/// returns only the keyword retriever.
+pub fn retrievers(
+    keyword: Arc<KeywordRetriever>,
+    semantic: Option<Arc<SemanticRetriever>>,
+    fusion: Fusion,
+) -> Vec<Arc<dyn Retriever>> {
+    if fusion.is_plain() {
+        return PlainRetriever::all(&keyword, semantic.as_ref());
+    }
+    let mut all: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
+    if let Some(semantic) = semantic {
+        all.push(semantic.clone());
+        all.push(HybridRetriever::new(semantic, keyword, fusion));
+    }
+    all
+}
+
 /// Returns a candidate's score without the bonuses for its name and its wording.
 pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
     candidate.score - candidate.exact_name - candidate.wording
@@ -225,7 +244,7 @@ mod tests {
         };
         let catalog = Catalog::from_tools((0..rows).map(tool).collect()).catalog;
         let vectors = Arc::new(Vectors::from_rows(&vectors).unwrap());
-        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)), None);
         let hybrid = HybridRetriever::new(
             semantic,
             KeywordRetriever::new(catalog.tools()),
@@ -275,7 +294,7 @@ mod tests {
         let mut vectors = vec![[0.0, 1.0]; catalog.len()];
         vectors[0] = [1.0, 0.0];
         let vectors = Arc::new(Vectors::from_rows(&vectors).unwrap());
-        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)), None);
         let keyword = KeywordRetriever::new(catalog.tools());
         let hybrid = HybridRetriever::new(semantic, keyword, Fusion::default());
         let reading = Reading::verbatim("who plays in it");
@@ -295,7 +314,7 @@ mod tests {
         let tools = [("reader", "reads it"), ("to_do", "")]
             .map(|(name, description)| Arc::new(Tool::new(None, name, description)));
         let vectors = Vectors::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
-        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(Arc::new(vectors))));
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(Arc::new(vectors))), None);
         let keyword = KeywordRetriever::new(&tools);
         let hybrid = HybridRetriever::new(semantic, keyword, Fusion::default());
         let vector = Some(&[1.0, 0.0][..]);

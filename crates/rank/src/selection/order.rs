@@ -2,10 +2,10 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use serde::Serialize;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
 use super::retriever::Candidate;
+use crate::query::words;
 
 /// The distance, on the scale of a cosine, within which two scores count as nearly equal. The
 /// policy decides among such tools.
@@ -45,25 +45,14 @@ pub fn band_of(band: f32, unit: f32, best: f32) -> f32 {
     band * unit * (best / (CLOSE * unit)).clamp(0.0, 1.0)
 }
 
-/// A criterion of the policy, in the order of the source documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    Reliability,
-    Cost,
-    Latency,
-    /// Decides if both tools declare all three tiers and they are equal.
-    Name,
-}
-
-impl std::fmt::Display for Criterion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Reliability => "reliability",
-            Self::Cost => "cost",
-            Self::Latency => "latency",
-            Self::Name => "name",
-        })
+words! {
+    /// A criterion of the policy, in the order of the source documents.
+    Criterion {
+        Reliability => "reliability",
+        Cost => "cost",
+        Latency => "latency",
+        /// Decides if both tools declare all three tiers and they are equal.
+        Name => "name",
     }
 }
 

@@ -83,9 +83,6 @@ impl ToolFilter {
     }
 
     /// Checks whether a tool is admitted.
-    ///
-    /// # Errors
-    /// The reason why the tool is excluded.
     pub fn admit(&self, tool: &Tool) -> Result<(), Exclusion> {
         let server = tool.server.as_deref().unwrap_or_default();
         if !self.servers.is_empty() && !self.servers.iter().any(|named| named == server) {
