@@ -354,15 +354,6 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_for_looking_is_told_from_one_for_doing() {
-        use Stage::{Analysis, Completion, Execution, Initial, Planning, Reading, Verification};
-        assert!([Planning, Reading, Analysis].into_iter().all(Stage::is_read_only));
-        assert!(
-            ![Initial, Execution, Verification, Completion].into_iter().any(Stage::is_read_only)
-        );
-    }
-
-    #[test]
     fn the_names_of_the_source_documents_are_understood() {
         let json = r#"{"input": "x", "files": [{"path": "a", "originalContent": "b"}],
             "conversation_history": [{"role": "user", "content": "y"}], "use_cost_aware": true}"#;

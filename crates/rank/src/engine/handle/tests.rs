@@ -82,20 +82,6 @@ fn engine_of(tools: Vec<Tool>, model: Option<Arc<Letters>>, index: IndexKind) ->
 }
 
 #[test]
-fn the_next_selection_sees_a_change() {
-    let engine = engine_of(vec![tool("read", "reads a file")], None, IndexKind::Auto);
-    assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
-    let report = register(&engine, tool("translate", "translates a text")).unwrap();
-    assert_eq!((report.version, report.tools, report.embedded), (1, 2, 0));
-    assert_eq!(ids(&engine, "translate a file")[0], "s__translate");
-    update(&engine, tool("translate", "cooks a meal")).unwrap();
-    assert_eq!(ids(&engine, "cook a meal"), ["s__translate"]);
-    remove(&engine, "s:translate").unwrap();
-    assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
-    assert_eq!(engine.version(), 3);
-}
-
-#[test]
 fn what_was_learned_stays_with_a_tool_that_goes_and_comes_back() {
     let tools = || vec![tool("alpha", "one"), tool("beta", "two")];
     let before = engine_of(tools(), Some(Letters::new()), IndexKind::Auto);
