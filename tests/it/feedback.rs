@@ -225,25 +225,12 @@ fn applied_weights_keep_every_signal_and_its_answers() {
         sandbox.json(&typed)["tools"][0]["id"].clone()
     };
     assert_eq!(route(), "ops__dispatch");
-    let signals = [
-        "phase",
-        "language",
-        "complexity",
-        "task_type",
-        "history",
-        "intent",
-        "web",
-        "priority",
-        "hierarchy",
-        "latency",
-        "cost",
-        "workflow",
-        "planned",
-    ];
+    let signals = "phase language complexity task_type history intent web priority hierarchy \
+                   latency cost workflow planned";
     let row = |n: u32| {
         let good = f64::from(n % 10) / 10.0;
         let mut parts = json!({"semantic": good, "keyword": f64::from(n * 31 % 97) / 97.0});
-        for (at, signal) in (0u32..).zip(signals) {
+        for (at, signal) in (0u32..).zip(signals.split_whitespace()) {
             parts[signal] = json!(f64::from((n + at) * 37 % 11) / 10.0);
         }
         let success = f64::from(n * 7_919 % 100) / 100.0 < 0.2 + 0.7 * good;
@@ -385,6 +372,8 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     assert_eq!((seen.runs, seen.successes, seen.latency_ms), (20, 20, Some(30.0)));
     assert!(observed.version() > 1);
     assert_eq!(engine_a.recorder().unwrap().counts().written, 20);
+    let succeeded = "toolroute_executions_total{outcome=\"succeeded\"} 20";
+    assert!(engine_a.metrics().text().contains(succeeded));
     // What the last one did not wait for is written all the same.
     engine_a.record(selection.offer(prompt).execution(&tool, false)).unwrap();
     drop(engine_a);

@@ -175,18 +175,6 @@ fn hebrew_and_chinese_prompts_match_words_in_their_scripts() {
 }
 
 #[test]
-fn the_graph_index_answers_like_the_scan() {
-    let sandbox = Sandbox::new();
-    let tools = samples();
-    let ask = |search: &str| {
-        let args = ["route", "--tools", &tools, "--search", search, "convert dollars to euros"];
-        let answer = sandbox.json(&args);
-        ids(&answer).iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    assert_eq!(ask("hnsw")[..3], ask("exact")[..3]);
-}
-
-#[test]
 fn a_catalog_without_tools_is_not_taken_for_none_of_these() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("none.json", "[]");

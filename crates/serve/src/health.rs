@@ -52,14 +52,14 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let service = app.service();
     // This does not wait for a worker: a program under load is still ready.
     let checking = tokio::task::spawn_blocking(move || {
-        let listed = || match service.is_listed() {
+        let listed = match service.is_listed() {
             true => Ok(()),
             false => Err("servers are asked for their tools for the first time".to_owned()),
         };
         let health = service.engine().health().with("servers", listed);
         match service.is_without_sources() {
-            true => health.with("catalog", || Ok(())).report(),
-            false => health.report(),
+            true => health.with("catalog", Ok(())),
+            false => health,
         }
     });
     let report: HealthReport = checking.await.map_err(|error| ApiError::internal(&error))?;

@@ -29,9 +29,7 @@ pub(super) struct Certainty {
 
 /// Whether the tools of an answer fit, and how certain that is.
 pub(super) struct Verdict {
-    pub evidence: Option<f32>,
-    pub background: Option<f32>,
-    pub confidence: Option<f32>,
+    pub sure: Certainty,
     pub fit: (Fit, Option<FitReason>),
 }
 
@@ -111,15 +109,19 @@ impl State {
     }
 
     /// Combines the confidence with what the tools' authors declare, and returns the verdict.
-    fn verdict(&self, sure: Certainty, assessed: &Assessment<'_>, may_abstain: bool) -> Verdict {
+    fn verdict(
+        &self,
+        mut sure: Certainty,
+        assessed: &Assessment<'_>,
+        may_abstain: bool,
+    ) -> Verdict {
         // A matching pattern of a tool's author counts even if the model disagrees.
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
-        let Certainty { evidence, background, confidence, objection } = sure;
-        let confidence = confidence.map(|sure| sure.max(said));
+        sure.confidence = sure.confidence.map(|sure| sure.max(said));
         let least = if may_abstain { self.config.min_confidence } else { 0.0 };
-        let objection = objection.filter(|_| said < SURE_BY_AUTHOR);
-        let fit = judge_fit(FitInputs { confidence, objection, least });
-        Verdict { evidence, background, confidence, fit }
+        let objection = sure.objection.take().filter(|_| said < SURE_BY_AUTHOR);
+        let fit = judge_fit(FitInputs { confidence: sure.confidence, objection, least });
+        Verdict { sure, fit }
     }
 
     /// Why nothing was chosen; `None` if something was.

@@ -54,9 +54,12 @@ mod task;
 mod testing_status;
 mod wishes;
 
+use std::ops::Deref;
+use std::sync::OnceLock;
+
 use regex::Regex;
 
-pub use analysis::{Analysis, AnalysisTimes, Evidence, FeatureEvidence, Guesses, analyze};
+pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
 pub use caveat::{Places, caveat, condition};
 pub use classifier::{Classifier, Guess};
@@ -81,6 +84,7 @@ pub use wishes::doubtful_parts;
 pub(crate) use actions::{Actions, actions_in, order, third_person};
 pub(crate) use camel_case::split_camel_case;
 pub(crate) use categories::Categories;
+pub(crate) use features::words;
 pub(crate) use ids::has_id_of;
 pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};
@@ -89,6 +93,26 @@ pub(crate) use reading::{ReadingWords, rewrite};
 pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
 pub(crate) use wishes::wishes;
+
+/// A constant regular expression of this crate, compiled when it is first used.
+struct Pattern {
+    text: &'static str,
+    regex: OnceLock<Regex>,
+}
+
+impl Pattern {
+    const fn new(text: &'static str) -> Self {
+        Self { text, regex: OnceLock::new() }
+    }
+}
+
+impl Deref for Pattern {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        self.regex.get_or_init(|| pattern(self.text))
+    }
+}
 
 /// Compiles a constant regular expression of this crate.
 fn pattern(text: &str) -> Regex {
