@@ -57,7 +57,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
             false => Err("servers are asked for their tools for the first time".to_owned()),
         };
         let health = service.engine().health().with("servers", listed);
-        match service.is_without_sources() {
+        match service.options.without_sources {
             true => health.with("catalog", || Ok(())).report(),
             false => health.report(),
         }
