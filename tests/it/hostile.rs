@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::drill::{left_over, python};
-use crate::http::{Server, get, post, post_text, until};
+use crate::http::{Server, get, post, post_text, server_row as state, until};
 use crate::support::{Sandbox, repo};
 
 /// A servers file with a hostile server in a mode, and one that behaves well.
@@ -27,12 +27,6 @@ fn servers(sandbox: &Sandbox, mode: &[&str]) -> String {
 fn serve(sandbox: &Sandbox, servers: &str, more: &[&str]) -> Server {
     let args = ["serve", "--servers", servers, "--model", "static", "--longest-request", "60"];
     Server::start(sandbox, &[&args[..], more].concat())
-}
-
-fn state(port: u16, name: &str) -> Value {
-    let told = get(port, "/v1/servers").ok();
-    let servers = told["servers"].as_array().unwrap();
-    servers.iter().find(|server| server["name"] == name).unwrap().clone()
 }
 
 fn greets(port: u16) -> bool {

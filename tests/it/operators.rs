@@ -220,36 +220,3 @@ fn a_call_without_a_session_is_logged_as_one_of_its_senders() {
     let exported = String::from_utf8(exported).unwrap();
     assert_eq!(exported.matches("\"session\":\"client 127.0.0.1\"").count(), 5, "{exported}");
 }
-
-#[test]
-fn query_and_prompt_are_taken_for_each_other_in_every_body() {
-    let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", TOOLS);
-    let args = ["serve", "--tools", tools.to_str().unwrap(), "--model", "static"];
-    let server = Server::start(&sandbox, &args);
-    let answers = |path: &str, name: &str, more: Value| {
-        let mut body = json!({ name: "send a mail" });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        post(server.port, path, &body).ok()
-    };
-    for (path, more) in [
-        ("/v1/select", json!({})),
-        ("/v1/analyze", json!({})),
-        ("/v1/arguments", json!({"tool": "send_mail"})),
-        ("/v1/run", json!({"dry_run": true})),
-        ("/v1/rerank", json!({"texts": ["mail", "rain"]})),
-    ] {
-        let mut both = ["prompt", "query"].map(|name| answers(path, name, more.clone()));
-        assert_eq!(both[0].take(), both[1].take(), "{path}");
-    }
-    let body = json!({"prompt": "send a mail", "query": "read a mail"});
-    assert_eq!(post(server.port, "/v1/select", &body).error().0, 400, "two are one too many");
-    assert!(get(server.port, "/v1/map?query=mail").ok()["prompt"]["x"].is_number());
-    let sandbox =
-        scripted(&[("mail", json!([{"name": "send_mail", "description": "Sends a mail"}]))]);
-    let mut client = gateway(&sandbox, &["-s", "keyword"], 1);
-    for name in ["query", "prompt"] {
-        let found = client.call("find_tools", json!({ name: "send a mail" }));
-        assert!(text(&found).contains("\"tools\":"), "{found}");
-    }
-}

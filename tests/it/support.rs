@@ -59,7 +59,7 @@ impl Sandbox {
         let store = model_dir();
         for name in [
             "TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "SERVERS", "FEEDBACK", "LEDGER",
-            "BACKEND", "DEVICE", "BLEND",
+            "BACKEND", "DEVICE", "BLEND", "TOKEN",
         ] {
             command.env_remove(format!("TOOLROUTE_{name}"));
         }

@@ -25,7 +25,7 @@ pub use rows::{
     AssertionRow, EventRow, ObligationRow, Origin, Purpose, RequestRow, RequestStatus, RunRow,
     RunStatus, Standing,
 };
-pub use write::{Change, NewAssertion, NewRun, ObligationEnd, RunEnd};
+pub use write::{Change, NewAssertion, NewRun, RunEnd};
 
 use tables::{APPLICATION, TABLES, VERSION};
 

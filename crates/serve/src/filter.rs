@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error as ThisError;
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_rank::engine::{self, Context, Engine, SelectRequest, Selection};
+use utoipa::ToSchema;
 
 use body::Outline;
 pub use conversation::Conversation;
@@ -47,7 +48,8 @@ pub struct FilteredBody<'a> {
 }
 
 /// How many tools were removed, and which.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = CutReport)]
 pub struct FilterReport {
     /// The number of tools before.
     pub tools: usize,
@@ -57,18 +59,22 @@ pub struct FilterReport {
     pub dropped: Vec<String>,
     /// Why the tools were not ranked, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false, nullable = false)]
     pub untouched: Option<SkipReason>,
     /// The score of each function, in their order; only from [`filter_with_scores`].
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
     pub scores: Option<Vec<ToolScore>>,
 }
 
 /// How well a function of a request fits its prompt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = ScoreDoc)]
 pub struct ToolScore {
     pub name: String,
     /// The score in a selection; `None` if no part of the tool matches the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
     pub score: Option<f32>,
     /// Whether the tool is kept.
     pub kept: bool,

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::error::cut;
 use super::http::{ApiError, Client, LogLimit};
 
 /// The secret that clients must send. Only its hash is stored.
@@ -206,10 +207,6 @@ fn without_port(host: &str) -> &str {
 /// A host without the brackets that stand around an IPv6 address.
 pub(crate) fn without_brackets(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
-}
-
-fn cut(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
 /// Limits the requests in progress and the requests that wait.

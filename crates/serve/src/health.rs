@@ -1,6 +1,5 @@
 //! `GET /healthz`, `/readyz` and `/metrics`, for programs that monitor this one.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -21,23 +20,6 @@ pub struct Alive {
     version: &'static str,
 }
 
-/// Whether the program can do its work, check by check.
-#[derive(Serialize, ToSchema)]
-#[allow(dead_code, reason = "documents the engine's report")]
-pub struct Ready {
-    healthy: bool,
-    checks: BTreeMap<String, Check>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[allow(dead_code, reason = "documents the engine's report")]
-struct Check {
-    healthy: bool,
-    /// What is wrong.
-    #[schema(required = false, nullable = false)]
-    because: Option<String>,
-}
-
 /// The program lives.
 #[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, body = Alive)))]
 pub async fn alive() -> Json<Alive> {
@@ -47,7 +29,7 @@ pub async fn alive() -> Json<Alive> {
 /// Whether it can do its work: the catalog, the model, the servers' first lists (which nobody waits for
 /// longer than some seconds), each by its name.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses(
-    (status = 200, body = Ready), (status = 503, body = Ready)))]
+    (status = 200, body = ref("#/components/schemas/Ready")), (status = 503, body = ref("#/components/schemas/Ready"))))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let service = app.service();
     // This does not wait for a worker: a program under load is still ready.
@@ -57,7 +39,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
             false => Err("servers are asked for their tools for the first time".to_owned()),
         };
         let health = service.engine().health().with("servers", listed);
-        match service.is_without_sources() {
+        match service.options.without_sources {
             true => health.with("catalog", Ok(())),
             false => health,
         }

@@ -131,8 +131,7 @@ pub async fn serve_mcp(
         hosts: options.hosts.clone(),
         address: Some(address.ip()),
         token: options.token.clone(),
-        token_header: None,
-        refused: Arc::default(),
+        ..guard::Guard::default()
     });
     let options = McpHttpOptions { guarded: true, ..options };
     let service = Arc::clone(service);

@@ -42,24 +42,3 @@ fn fault_as<T: DeserializeOwned>(request: &CustomRequest) -> String {
         Err(error) => error.to_string(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_does_not_fit_is_told_and_an_unknown_method_too() {
-        let call = |params| refusal(&CustomRequest::new("tools/call", params));
-        let named = call(Some(json!({"arguments": {}})));
-        assert_eq!(named.code, ErrorCode::INVALID_PARAMS);
-        assert!(named.message.contains("missing field `name`"), "{named:?}");
-        let typed = call(Some(json!({"name": "x", "arguments": "oven"})));
-        assert!(typed.message.contains("expected a map"), "{typed:?}");
-        assert!(call(None).message.contains("expected an object, found none"));
-        let unknown = refusal(&CustomRequest::new("tools/drop", None));
-        assert_eq!(unknown.code, ErrorCode::METHOD_NOT_FOUND);
-        assert_eq!(unknown.message, "no method `tools/drop`");
-    }
-}
