@@ -146,7 +146,7 @@ impl Server {
     pub fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
         let log = sandbox.path(&format!("log-{}", args[0]));
         let store = model_dir();
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("toolroute"));
+        let mut command = Command::new(crate::support::PROGRAM);
         for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "TOKEN"] {
             command.env_remove(format!("TOOLROUTE_{name}"));
         }
