@@ -124,7 +124,6 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli/"]),
     ("comfy_table", &["cli/"]),
     ("indicatif", &["cli/"]),
-    ("prometheus_client", &["engine/metrics.rs"]),
     ("tracing_subscriber", &["cli/"]),
 ];
 
