@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use predicates::prelude::*;
 use serde_json::Value;
 use toolroute_vectors::embedding::{
     self, Backend, BertEmbedder, DEFAULT_MODEL, Device, Embedder, EncoderOptions, ModelFiles,
@@ -153,6 +152,6 @@ fn a_checkpoint_without_settings_must_be_told_how_to_pool() {
     }
     assert!(sandbox.fails(4, &["model", "round", from, to]).contains("--pooling"));
     let args = ["model", "round", from, to, "--pooling", "mean", "--max-tokens", "256"];
-    sandbox.toolroute().args(args).assert().success().stdout(predicate::str::contains("out: 23."));
+    sandbox.toolroute().args(args).assert().success().stdout_contains("out: 23.");
     assert!(sandbox.fails(4, &["model", "round", from, from, "--pooling", "cls"]).contains("own"));
 }

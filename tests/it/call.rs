@@ -23,7 +23,7 @@ impl Site {
         Self { sandbox, servers }
     }
 
-    fn toolroute(&self, args: &[&str]) -> assert_cmd::Command {
+    fn toolroute(&self, args: &[&str]) -> crate::support::Command {
         let mut command = self.sandbox.toolroute();
         command.args(args).arg("--servers").arg(&self.servers);
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
@@ -89,7 +89,7 @@ fn a_server_that_never_answers_does_not_hold_up_the_call_of_another() {
     let site = site(json!({"mute": {"command": "sleep", "args": ["1000"]}}));
     let ran = site.toolroute(&["call", "faulty:fine", "--args", r#"{"query": "x"}"#]).assert();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
-    ran.success().stdout("fine: x\n");
+    assert_eq!(ran.success().get_output().stdout, b"fine: x\n");
     assert!(said.contains("`mute` did not list its tools: no answer after 5s"), "{said}");
 }
 
@@ -305,7 +305,7 @@ fn no_process_is_left_however_toolroute_ends() {
         let site = site(json!({}));
         let orphan = json!({"command": python, "args": [script, site.mark(), "--mode", "orphan"]});
         site.sandbox.write("servers.json", json!({"mcpServers": {"orphan": orphan}}).to_string());
-        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("toolroute"))
+        let mut child = std::process::Command::new(crate::support::PROGRAM)
             .args(["call", "orphan__slow", "--args", r#"{"query": "x"}"#, "--servers"])
             .arg(&site.servers)
             .env("XDG_CACHE_HOME", site.sandbox.path("cache"))

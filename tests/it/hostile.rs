@@ -258,7 +258,7 @@ fn a_kill_during_a_start_leaves_no_server() {
     let servers = json!({"mcpServers": {"a": server, "b": server, "c": server}}).to_string();
     let servers = sandbox.write("servers.json", servers);
     for _ in 0..10 {
-        let status = std::process::Command::new(assert_cmd::cargo::cargo_bin("toolroute"))
+        let status = std::process::Command::new(crate::support::PROGRAM)
             .args(["tools", "list", "--refresh", "--servers"])
             .arg(&servers)
             .env("XDG_CACHE_HOME", sandbox.path("cache"))

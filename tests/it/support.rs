@@ -1,11 +1,17 @@
 //! A sandboxed `toolroute` and where the test data lies.
 
+mod command;
+
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
+
+pub use self::command::Command;
+
+/// The binary under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_toolroute");
 
 /// A path below the repository's root.
 pub fn repo(path: &str) -> PathBuf {
@@ -55,7 +61,7 @@ impl Sandbox {
 
     /// `toolroute`, with no settings from outside and vectors kept in the sandbox.
     pub fn toolroute(&self) -> Command {
-        let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
+        let mut command = Command::new(PROGRAM);
         let store = model_dir();
         for name in [
             "TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "SERVERS", "FEEDBACK", "LEDGER",
@@ -73,17 +79,9 @@ impl Sandbox {
         command
     }
 
-    /// The same for what `assert_cmd` cannot do: to be started, written to and killed.
+    /// The same, to be started, written to and killed.
     pub fn command(&self) -> std::process::Command {
-        let ours = self.toolroute();
-        let mut command = std::process::Command::new(ours.get_program());
-        for (name, value) in ours.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command
+        self.toolroute().into_inner()
     }
 
     /// Runs to success and gives the output.

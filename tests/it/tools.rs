@@ -1,7 +1,5 @@
 //! `toolroute tools`, and what the other commands print for programs.
 
-use predicates::prelude::*;
-
 use crate::support::{Sandbox, repo, samples};
 
 #[test]
@@ -162,12 +160,12 @@ fn completions_and_help_are_there() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
         let output = sandbox.toolroute().args(["completions", shell]).assert().success();
-        output.stdout(predicate::str::contains("toolroute"));
+        output.stdout_contains("toolroute");
     }
     let script = sandbox.json(&["completions", "bash"]);
     assert!(script["shell"] == "bash" && script["script"].as_str().unwrap().contains("toolroute"));
     let help = sandbox.toolroute().arg("--help").assert().success();
-    help.stdout(predicate::str::contains("Exit codes"));
+    help.stdout_contains("Exit codes");
 }
 
 #[test]
