@@ -153,7 +153,7 @@ fn multiply_panel(
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::Avx512 | Isa::Avx2 => unsafe {
-                x86::widen(left, start, rows, wide);
+                super::x86::widen(left, start, rows, wide);
                 by_rows!(rows, x86::i8_madd(wide, start, panel, back, out), 1 2 3 4 5 6);
             },
             #[cfg(target_arch = "aarch64")]
