@@ -141,9 +141,6 @@ impl Ledger {
     }
 
     /// Verifies the rows of the ledger.
-    ///
-    /// # Errors
-    /// Returns [`Error::Damaged`] if a row or the structure of the file is damaged.
     fn check(&self) -> Result<(), Error> {
         let damaged = |said| Error::Damaged { path: self.path.clone(), said };
         match sums::damage(&self.connection) {

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use toolroute_rank::engine::HealthReport;
+use toolroute_rank::engine::{Engine, HealthReport};
 use utoipa::ToSchema;
 
 use super::http::{ApiError, App};
@@ -54,8 +54,12 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
     let service = app.service();
-    let (working, waiting) = app.load();
-    service.engine().metrics().set_load(working, waiting);
+    openmetrics(service.engine(), app.load())
+}
+
+/// The metrics of an engine whose requests are processed and wait in these numbers.
+pub fn openmetrics(engine: &Engine, (working, waiting): (usize, usize)) -> Response {
+    engine.metrics().set_load(working, waiting);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], service.engine().metrics().text()).into_response()
+    ([(CONTENT_TYPE, kind)], engine.metrics().text()).into_response()
 }

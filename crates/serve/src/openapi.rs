@@ -59,6 +59,13 @@ static TEXT: LazyLock<String> = LazyLock::new(|| {
     let mut document = serde_json::to_value(Document::openapi())
         .expect("the document holds strings and numbers only. This is a bug.");
     write_schemas(&mut document["components"]["schemas"]);
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (_, operation) in paths.flat_map(|(_, path)| path.as_object_mut().into_iter().flatten()) {
+        if let Some(body) = operation.get_mut("requestBody") {
+            // The macros leave it open where the schema is one of `SCHEMAS`.
+            body["required"] = true.into();
+        }
+    }
     for (body, name, other) in PROMPT_NAMES {
         if let Some(schema) = document.pointer_mut(&format!("/components/schemas/{body}")) {
             describe_names(schema, name, other);

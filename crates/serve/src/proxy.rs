@@ -19,7 +19,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use futures_util::stream::{self, StreamExt as _};
 use reqwest::Url;
@@ -30,6 +30,7 @@ use super::Shutdown;
 use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::guard::{Guard, Token, WorkQueue, admit, without_brackets};
+use super::health::openmetrics;
 use super::http::{ApiError, Limits, accept};
 
 /// The header of the proxy's own token, because `Authorization` is for the upstream.
@@ -413,9 +414,7 @@ async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) 
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
-    proxy.engine.metrics().set_load(proxy.queue.working(), proxy.queue.waiting());
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], proxy.engine.metrics().text()).into_response()
+    openmetrics(&proxy.engine, (proxy.queue.working(), proxy.queue.waiting()))
 }
 
 #[cfg(test)]

@@ -119,9 +119,6 @@ pub struct Service {
 impl Service {
     /// A service over an engine whose catalog is known already. No server is asked before
     /// [`Service::start`].
-    ///
-    /// # Errors
-    /// A profile has an invalid pattern.
     pub(crate) fn new(engine: Arc<Engine>, options: ServiceOptions) -> Result<Arc<Self>, Error> {
         let view = |(name, profile): (&String, &Profile)| {
             Ok::<_, Error>((name.clone(), View::new(profile.clone())?))

@@ -34,9 +34,6 @@ impl Ledger {
     }
 
     /// Returns the request with this id.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such request.
     pub(crate) fn request(&self, id: i64) -> Result<RequestRow, Error> {
         let ask = "SELECT * FROM requests WHERE id = ?1";
         let found = self.connection.query_row(ask, [id], read);

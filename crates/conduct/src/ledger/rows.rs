@@ -30,7 +30,7 @@ const JSON: [&str; 7] = ["answer", "payload", "inputs", "outputs", "subject", "v
 pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T> {
     let wrong = |error: serde_json::Error| FromSqlError::Other(error.into());
     let mut members = Map::new();
-    for (place, name) in row.as_ref().column_names().into_iter().enumerate() {
+    for (place, name) in row.as_ref().column_names().enumerate() {
         let value = match row.get_ref(place)? {
             ValueRef::Integer(number) if name == "repeatable" => (number != 0).into(),
             ValueRef::Integer(number) => number.into(),

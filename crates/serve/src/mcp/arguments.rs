@@ -1,4 +1,5 @@
 //! Reads the arguments of the gateway's tools, even if an agent does not follow the schema exactly.
+//! An error is a message from which the agent can correct its call.
 
 use serde_json::Value;
 use toolroute_catalog::near_word;
@@ -61,9 +62,6 @@ pub struct ToolCall {
 }
 
 /// Reads the arguments of `find_tools`.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
     only_known(given)?;
     let query = text(given, &["query", "q", "prompt"]);
@@ -127,17 +125,11 @@ fn budget(given: &Arguments) -> Result<Option<usize>, String> {
 }
 
 /// Reads the arguments of `describe_tool`: the tool's name.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn describe(given: &Arguments) -> Result<String, String> {
     text(given, &NAMES).ok_or_else(|| no_name("describe_tool"))
 }
 
 /// Reads the arguments of `read_more`: the handle, and offset and length in characters.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
     const NO_HANDLE: &str =
         "expected `handle`: what stands behind \"handle\" in an answer that was cut";
@@ -148,9 +140,6 @@ pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
 }
 
 /// Reads the arguments of `call_tool`.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn call(mut given: Arguments) -> Result<ToolCall, String> {
     let budget_tokens = match take(&mut given, &["budget_tokens"]) {
         None => None,

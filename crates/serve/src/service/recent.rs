@@ -13,7 +13,8 @@ const MOST: usize = 100;
 /// The number of characters of a prompt that are stored: as many as a person reads in a list.
 const MOST_CHARS: usize = 2_000;
 
-/// A selection. It contains the user's prompt, so it is kept in memory and never written to a log.
+/// One answer of the recent past. It contains the user's prompt, so it is kept in memory and never
+/// written to a log.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 #[schema(as = Answered)]
 pub struct RecentSelection {
@@ -27,7 +28,7 @@ pub struct RecentSelection {
     pub query: String,
     #[schema(required = true)]
     pub profile: Option<String>,
-    /// The selected tools with their scores, best first; in an answer their ids alone.
+    /// The selected tools with their scores, best first. An answer has their ids alone.
     #[schema(value_type = Vec<String>)]
     #[serde(serialize_with = "ids")]
     pub tools: Vec<(ToolId, f32)>,
