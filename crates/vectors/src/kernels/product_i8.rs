@@ -156,12 +156,12 @@ fn multiply_panel(
             // SAFETY: `isa` names only what `Isa::detect` found; `check` and the assertions above
             // cover every address that the kernel reads or writes.
             Isa::Avx512Vnni => unsafe {
-                super::x86::product_i8_512(left, start, rows, panel, back, out);
+                by_rows!(rows, x86::i8_512(left, start, panel, back, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::AvxVnni => unsafe {
-                super::x86::product_i8_vnni_256(left, start, rows, panel, back, out);
+                by_rows!(rows, x86::i8_vnni_avx(left, start, panel, back, out), 1 2 3 4 5 6);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
@@ -171,7 +171,7 @@ fn multiply_panel(
             #[cfg(target_arch = "aarch64")]
             // SAFETY: as above.
             Isa::NeonDot => unsafe {
-                super::neon::product_i8_dot(left, start, rows, panel, back, out);
+                by_rows!(rows, neon::i8_dot(left, start, panel, back, out), 1 2 3 4 5);
             },
             Isa::Portable => product_i8(left, start, panel, back, out),
         }

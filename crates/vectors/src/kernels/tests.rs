@@ -234,7 +234,7 @@ fn the_body_of_avx_vnni_agrees_in_its_other_encoding() {
     let (mut right, mut got) = (vec![0.0; 5 * PANEL], vec![0.0; 5 * PANEL]);
     product_i8(&Left::all(&x), 0, &panel, back, &mut right);
     // SAFETY: the features were checked above; the shapes are those of the portable call.
-    unsafe { x86::product_i8_vnni_evex(&Left::all(&x), 0, 5, &panel, back, &mut got) };
+    unsafe { x86::i8_vnni_evex::<5>(&Left::all(&x), 0, &panel, back, &mut got) };
     assert_eq!(got, right);
 }
 

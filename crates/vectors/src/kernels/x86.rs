@@ -19,22 +19,8 @@ pub const ROWS_256: usize = 6;
 /// Rows of 8 columns, with two sums each: 6 · 2 + 3 registers.
 pub const ROWS_MADD: usize = 6;
 
-pub unsafe fn product_f32_512(
-    left: &Left<'_, f32>,
-    start: usize,
-    rows: usize,
-    panel: &[f32],
-    bias: &[f32],
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe {
-        by_rows!(rows, f32_512(left, start, panel, bias, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-    }
-}
-
 #[target_feature(enable = "avx512f")]
-unsafe fn f32_512<const ROWS: usize>(
+pub unsafe fn f32_512<const ROWS: usize>(
     left: &Left<'_, f32>,
     start: usize,
     panel: &[f32],
@@ -77,20 +63,8 @@ const PREFETCH_F32: usize = 1024;
 /// Prefetch distance of int8 weights in bytes.
 const PREFETCH_I8: usize = 2048;
 
-pub unsafe fn product_f32_256(
-    left: &Left<'_, f32>,
-    start: usize,
-    rows: usize,
-    panel: &[f32],
-    bias: &[f32],
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, f32_256(left, start, panel, bias, out), 1 2 3 4 5 6) }
-}
-
 #[target_feature(enable = "avx2,fma")]
-unsafe fn f32_256<const ROWS: usize>(
+pub unsafe fn f32_256<const ROWS: usize>(
     left: &Left<'_, f32>,
     start: usize,
     panel: &[f32],
@@ -124,22 +98,8 @@ unsafe fn f32_256<const ROWS: usize>(
     }
 }
 
-pub unsafe fn product_i8_512(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe {
-        by_rows!(rows, i8_512(left, start, panel, back, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-    }
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn i8_512<const ROWS: usize>(
+pub unsafe fn i8_512<const ROWS: usize>(
     left: &Left<'_, u8>,
     start: usize,
     panel: &[i8],
@@ -194,7 +154,7 @@ unsafe fn i8_512<const ROWS: usize>(
 macro_rules! i8_vnni_256 {
     ($name:ident, $features:literal, $dot:ident) => {
         #[target_feature(enable = $features)]
-        unsafe fn $name<const ROWS: usize>(
+        pub unsafe fn $name<const ROWS: usize>(
             left: &Left<'_, u8>,
             start: usize,
             panel: &[i8],
@@ -254,31 +214,6 @@ i8_vnni_256!(i8_vnni_avx, "avx2,fma,avxvnni", _mm256_dpbusd_avx_epi32);
 #[cfg(test)]
 i8_vnni_256!(i8_vnni_evex, "avx2,fma,avx512vnni,avx512vl", _mm256_dpbusd_epi32);
 
-pub unsafe fn product_i8_vnni_256(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_vnni_avx(left, start, panel, back, out), 1 2 3 4 5 6) }
-}
-
-#[cfg(test)]
-pub unsafe fn product_i8_vnni_evex(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_vnni_evex(left, start, panel, back, out), 1 2 3 4 5 6) }
-}
-
 /// `wide` is room for the block's numbers in 16 bits.
 pub unsafe fn product_i8_256(
     left: &Left<'_, u8>,
@@ -293,7 +228,7 @@ pub unsafe fn product_i8_256(
     // SAFETY: see the module; `wide` has a number for each one of the block.
     unsafe {
         widen(left, start, rows, wide);
-        by_rows!(rows, i8_madd(wide, start, panel, back, out), 1 2 3 4 5 6)
+        by_rows!(rows, x86::i8_madd(wide, start, panel, back, out), 1 2 3 4 5 6)
     }
 }
 
