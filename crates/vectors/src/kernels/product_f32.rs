@@ -37,9 +37,7 @@ impl PackedF32 {
                 }
             }
         }
-        let mut packed_bias = Aligned::zeros(bias.len());
-        packed_bias.copy_from_slice(bias);
-        Self { isa, inputs, panels, numbers, bias: packed_bias }
+        Self { isa, inputs, panels, numbers, bias: Aligned::from(bias) }
     }
 
     /// Number of output panels.

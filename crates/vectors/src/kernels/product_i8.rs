@@ -7,15 +7,14 @@ use std::ops::Range;
 
 use super::packed::{Numbers, PackedWeight};
 use super::portable::{Dequantize, product_i8};
-use super::tiles::Number;
 use super::{Aligned, Isa, Left, PANEL, Tiles, blocks};
 
 /// A weight matrix `[outputs, inputs]` rounded to int8, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct QuantizedWeight<'a> {
+pub struct QuantizedWeight {
     pub inputs: usize,
     /// Row-major, from −127 to 127; borrowed if they are part of the binary.
-    pub numbers: Cow<'a, [i8]>,
+    pub numbers: Cow<'static, [i8]>,
     /// The factor that converts each output's numbers to f32.
     pub scales: Vec<f32>,
 }
@@ -26,7 +25,7 @@ pub fn signed(bytes: &[u8]) -> &[i8] {
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-impl QuantizedWeight<'_> {
+impl QuantizedWeight {
     /// Rounds rows of `inputs` numbers, each row with its own scale.
     pub fn quantize(weight: &[f32], inputs: usize) -> Self {
         let mut numbers = Vec::with_capacity(weight.len());
@@ -44,12 +43,6 @@ impl QuantizedWeight<'_> {
     pub fn dequantize(&self) -> Vec<f32> {
         let rows = self.numbers.chunks_exact(self.inputs).zip(&self.scales);
         rows.flat_map(|(row, scale)| row.iter().map(move |w| f32::from(*w) * scale)).collect()
-    }
-
-    /// Copies borrowed numbers.
-    pub fn into_owned(self) -> QuantizedWeight<'static> {
-        let Self { inputs, numbers, scales } = self;
-        QuantizedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), scales }
     }
 }
 
@@ -75,7 +68,7 @@ pub struct PackedI8 {
 
 impl PackedI8 {
     /// Weights that are part of the binary are used in place.
-    pub fn new(isa: Isa, weight: PackedWeight<'static>, bias: &[f32]) -> Self {
+    pub fn new(isa: Isa, weight: PackedWeight, bias: &[f32]) -> Self {
         let whole = weight.is_whole() && bias.len() == weight.scales.len();
         assert!(whole, "a weight a pair of output and input. This is a bug.");
         let PackedWeight { inputs, numbers, sums, scales } = weight;
@@ -84,9 +77,9 @@ impl PackedI8 {
             inputs,
             panels: bias.len() / PANEL,
             numbers: Numbers::of(numbers),
-            columns: aligned(&sums),
-            scales: aligned(&scales),
-            bias: aligned(bias),
+            columns: Aligned::from(&*sums),
+            scales: Aligned::from(&*scales),
+            bias: Aligned::from(bias),
         }
     }
 
@@ -114,12 +107,6 @@ impl PackedI8 {
             multiply_panel(self.isa, &view, weights, back, &mut wide, out);
         }
     }
-}
-
-fn aligned<T: Number>(from: &[T]) -> Aligned<T> {
-    let mut to = Aligned::zeros(from.len());
-    to.copy_from_slice(from);
-    to
 }
 
 fn multiply_panel(
