@@ -41,9 +41,6 @@ fn the_encoder_runs_in_both_precisions_and_the_two_are_told_apart() {
     for (a, b) in embed(&candle).iter().zip(embed(&f32)) {
         assert!(cosine(a, &b) > 0.999_99, "{}", cosine(a, &b));
     }
-    let files = ModelFiles::built_in("static").unwrap();
-    let said = embedding::load(&files, options).err().unwrap().to_string();
-    assert!(said.contains("leave out the backend"), "{said}");
 }
 
 #[test]
@@ -115,23 +112,6 @@ fn a_built_in_name_cannot_be_installed_over() {
     let args = ["model", "pull", "static", "--force", "--models", store, "--from", source];
     assert!(sandbox.fails(4, &args).contains("part of the program"));
     assert_eq!(sandbox.json(&args[..3])["state"], "here already");
-}
-
-#[test]
-fn vectors_of_another_model_are_not_taken_for_those_of_this_one() {
-    let sandbox = Sandbox::new();
-    let tools =
-        sandbox.write("tools.jsonl", "{\"name\": \"send_email\", \"description\": \"Sends\"}\n");
-    let (tools, kept) = (tools.to_str().unwrap(), sandbox.path("kept"));
-    let index = |model: &[&str]| {
-        let args = ["index", "--tools", tools, "--index", kept.to_str().unwrap()];
-        sandbox.json(&[&args[..], model].concat())["embedded"].clone()
-    };
-    assert_eq!((index(&[]), index(&[])), (1.into(), 0.into()));
-    assert_eq!(
-        (index(&["--model", "static"]), index(&["--model", "static"])),
-        (1.into(), 0.into())
-    );
 }
 
 #[test]
