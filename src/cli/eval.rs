@@ -42,9 +42,9 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let file = args.queries.clone().unwrap_or_default();
     let mut wanted = EngineRequirements::new(&args.select, Limit::of(DEPTH))?;
     if args.all {
-        wanted.strategy = Strategy::Hybrid;
+        wanted.config.strategy = Strategy::Hybrid;
     }
-    let policy = wanted.policy;
+    let policy = wanted.config.policy;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);

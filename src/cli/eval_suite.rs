@@ -78,14 +78,14 @@ fn measure_one(
     catalog.tools = vec![files.tools.clone()];
     // One file cannot hold the vectors of several catalogs, and TOOLROUTE_INDEX may name one.
     engine.index = None;
-    let wanted = EngineRequirements {
-        strategy: Strategy::Hybrid,
+    let mut wanted = EngineRequirements {
         // Usage is learned for one catalog.
         usage: None,
         embedder: Some(model),
         ..EngineRequirements::new(&args.select, Limit::of(DEPTH))?
     };
-    let policy = wanted.policy;
+    wanted.config.strategy = Strategy::Hybrid;
+    let policy = wanted.config.policy;
     let engine = setup::engine(&catalog, &engine, wanted, global)?;
     let progress = Progress::new("evaluating", "prompts", global.quiet);
     let tell = |done, total| progress.tell(done, total);
