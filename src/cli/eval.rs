@@ -70,8 +70,7 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let queries = results[0].queries;
     let report = EvalReport { tools, queries, results, bad, unknown_gold, misses };
     show(&report, global)?;
-    let failed = args.catalog.strict && !report.bad.is_empty();
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && !report.bad.is_empty()))
 }
 
 fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {

@@ -33,8 +33,7 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
     let mut report = SuiteReport::new(folder.to_owned(), name, precision, measured);
     report.queries_per_set = most;
     show(&report, global)?;
-    let failed = args.catalog.strict && report.sets.iter().any(|set| !set.bad.is_empty());
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && report.sets.iter().any(|set| !set.bad.is_empty())))
 }
 
 fn measure(
@@ -93,14 +92,11 @@ fn measure_one(
 }
 
 fn warn_problems(measured: &Measured, global: &Global) {
-    let bad = &measured.report.bad;
-    for bad in bad.iter().take(render::SHOWN_ROWS) {
+    let said = measured.report.bad.iter().map(|bad| {
         let (file, line) = (bad.file.display(), bad.row.line);
-        render::warn(global, &format!("{file}:{line}: {}", render::plain(&bad.row.error)));
-    }
-    if bad.len() > render::SHOWN_ROWS {
-        render::warn(global, &format!("and {} more bad rows", bad.len() - render::SHOWN_ROWS));
-    }
+        format!("{file}:{line}: {}", render::plain(&bad.row.error))
+    });
+    render::warn_first(global, render::SHOWN_ROWS, said, " bad rows");
 }
 
 fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::process::ExitCode;
 
 use toolroute_batch as batch;
 use toolroute_catalog as catalog;
@@ -62,6 +63,11 @@ pub fn error_chain(error: &anyhow::Error) -> String {
 /// Whether the error is a list with a line per problem.
 pub fn is_list(cause: &(dyn Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
+}
+
+/// The code of a command that has done its work, but perhaps with invalid data.
+pub fn bad_data_if(is_bad: bool) -> ExitCode {
+    ExitCode::from(if is_bad { BAD_DATA } else { 0 })
 }
 
 pub fn code(error: &anyhow::Error) -> u8 {

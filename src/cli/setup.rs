@@ -46,27 +46,25 @@ pub fn catalog_and_held(
 
 /// Prints the problems of a catalog on stderr.
 pub fn warn_problems(problems: &[Problem], global: &Global) {
-    for problem in problems.iter().take(SHOWN_PROBLEMS) {
-        render::warn(global, &render::plain(&problem.to_string()));
-    }
-    if problems.len() > SHOWN_PROBLEMS {
-        let more = problems.len() - SHOWN_PROBLEMS;
-        let said = format!("and {more} more; `toolroute tools validate` lists them all");
-        render::warn(global, &said);
-    }
+    let said = problems.iter().map(|problem| render::plain(&problem.to_string()));
+    render::warn_first(global, SHOWN_PROBLEMS, said, "; `toolroute tools validate` lists them all");
 }
 
 /// Warns if the sources of a catalog contain no tool.
 pub fn warn_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     if catalog.is_empty() {
-        let places = args
-            .tools
-            .iter()
-            .map(PathBuf::as_path)
-            .chain(args.live.servers().map(PathBuf::as_path));
-        let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
-        render::warn(global, &format!("warning: no usable tool in {}", places.join(", ")));
+        render::warn(global, &format!("warning: no usable tool in {}", places(args)));
     }
+}
+
+/// The sources of a catalog, for messages.
+pub fn places(args: &CatalogArgs) -> String {
+    let places: Vec<String> = sources(args).map(|path| path.display().to_string()).collect();
+    places.join(", ")
+}
+
+fn sources(args: &CatalogArgs) -> impl Iterator<Item = &PathBuf> {
+    args.tools.iter().chain(args.live.servers())
 }
 
 /// Whether the arguments name any source of tools.
@@ -298,7 +296,7 @@ pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf
     if args.no_save || args.index.is_some() {
         return args.index.clone().filter(|_| !args.no_save);
     }
-    let sources: Vec<PathBuf> = catalog.tools.iter().chain(catalog.live.servers()).cloned().collect();
+    let sources: Vec<PathBuf> = sources(catalog).cloned().collect();
     paths::default_snapshot(&sources, &models::key(args))
 }
 
