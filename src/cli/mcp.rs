@@ -40,7 +40,7 @@ struct Setup {
 
 pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = match args.http {
-        Some(address) => serve::token_of(args.token_file.as_deref(), address)?,
+        Some(address) => serve::token(args.token_file.as_deref(), address)?,
         None => None,
     };
     let opened = open(args, global)?;
