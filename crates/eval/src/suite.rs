@@ -152,22 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_suite_says_what_it_lacks() {
-        let said = |dir: &tempfile::TempDir, only: &[String]| {
-            find_sets(dir.path(), only).unwrap_err().to_string()
-        };
-        let empty = said(&suite(&[]), &[]);
-        assert!(empty.contains("holds no set; expected folders with tools.jsonl and"), "{empty}");
-        let dir = suite(&[("a/queries.jsonl", QUERY), ("b/queries.jsonl", QUERY)]);
-        let lacks = said(&dir, &[]);
-        assert!(lacks.contains("/a has queries.jsonl and no tools"), "{lacks}");
-        let unknown = said(&dir, &["c".to_owned()]);
-        assert!(unknown.contains("no set `c`; expected one of a, b"), "{unknown}");
-        let nowhere = find_sets(&dir.path().join("no"), &[]);
-        assert!(matches!(nowhere, Err(Error::Io { action: "read", .. })), "{nowhere:?}");
-    }
-
-    #[test]
     fn prompts_are_told_apart_and_bad_rows_told_by_file() {
         let dir = suite(&[
             ("a/tools.jsonl", "{}"),

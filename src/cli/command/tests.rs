@@ -156,21 +156,6 @@ fn learn_reads_the_log_that_the_variable_names_only_where_a_log_was_asked_for() 
 }
 
 #[test]
-fn several_catalogs_are_separated_as_in_path() {
-    let joined = std::env::join_paths(["a,b.jsonl", "c"]).unwrap();
-    let variables = [("TOOLROUTE_TOOLS", joined.to_str().unwrap())];
-    let paths = |typed: &[&str], variables: &[(&str, &str)]| {
-        let Command::Route(args) = read(&[&["route"], typed].concat(), variables) else {
-            panic!("route was typed")
-        };
-        args.catalog.tools
-    };
-    assert_eq!(paths(&[], &variables), [PathBuf::from("a,b.jsonl"), "c".into()]);
-    assert_eq!(paths(&["--tools", "x,y"], &variables), [PathBuf::from("x,y")]);
-    assert!(paths(&[], &[("TOOLROUTE_TOOLS", "")]).is_empty());
-}
-
-#[test]
 fn every_value_of_a_variable_fits_the_argument_that_takes_it() {
     let words = |key: &keys::Key| match key.kind {
         keys::Kind::Word(words) => words().to_vec(),
