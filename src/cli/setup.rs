@@ -157,8 +157,6 @@ impl EngineRequirements {
         Self { config, ..Self::default() }
     }
 
-    /// # Errors
-    /// If the arguments contradict each other.
     pub fn new(select: &SelectArgs, limit: Limit) -> anyhow::Result<Self> {
         let config = EngineConfig {
             strategy: select.strategy,

@@ -151,18 +151,12 @@ type Line<'a> = (usize, &'a [u8]);
 
 impl RowFile {
     /// Reads a file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         Ok(Self { path: path.to_owned(), bytes })
     }
 
     /// Reads rows from another source. Errors use `name` as the name of the file.
-    ///
-    /// # Errors
-    /// Returns an error if `from` cannot be read.
     pub fn read_from(name: impl Into<PathBuf>, mut from: impl Read) -> Result<Self, Error> {
         let (path, mut bytes) = (name.into(), Vec::new());
         from.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
@@ -183,9 +177,6 @@ impl RowFile {
     }
 
     /// Parses each row as a prompt, and makes a value of the row and its prompt with `read`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`RowFile::queries`].
     pub(super) fn each<T>(
         &self,
         read: impl Fn(&[u8], Query) -> Result<T, BadRow>,

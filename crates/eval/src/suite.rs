@@ -73,9 +73,6 @@ impl SetFiles {
     /// Returns the prompts of the set, or at most `most` of each kind. A sample is spread evenly
     /// over the file, so that a sample of a file sorted by server contains all servers. It is the
     /// same each time.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read or contains no prompts.
     pub fn prompts(&self, most: Option<usize>) -> Result<Prompts, Error> {
         let (queries, mut bad) = rows(&self.queries)?;
         let (on_topic, without) = with_gold(queries);

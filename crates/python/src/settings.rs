@@ -83,18 +83,12 @@ impl SelectOptions {
 }
 
 /// Checks the options of a router.
-///
-/// # Errors
-/// Returns an error that says what was expected if an option is not valid.
 #[pyfunction]
 pub fn check_settings(settings: &str) -> PyResult<()> {
     read::<Settings>(settings).map(drop)
 }
 
 /// Checks the options of a selection.
-///
-/// # Errors
-/// The same as those of [`check_settings`].
 #[pyfunction]
 pub fn check_select(options: &str) -> PyResult<()> {
     read::<SelectOptions>(options).map(drop)
