@@ -19,7 +19,7 @@ use toolroute_catalog::{Need, ToolId, visible};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
     Degradation, Explanation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
-    Selection, Strategy, Tiers, Timings,
+    Selection, Strategy, Tiers,
 };
 use toolroute_rank::feedback::RowUsage;
 use toolroute_rank::selection::Exclusion;
@@ -29,6 +29,9 @@ pub const MAX_ID_CHARS: usize = 80;
 
 /// Maximum number of invalid rows to print; the rest is counted.
 pub const SHOWN_ROWS: usize = 20;
+
+/// Maximum number of unknown ids to print; the rest is counted.
+const SHOWN_IDS: usize = 10;
 
 /// Maximum number of characters to print of the text as which a prompt was read.
 const READ_AS_CHARS: usize = 300;
@@ -78,11 +81,33 @@ pub fn warn(global: &Global, text: &str) {
 
 /// Warns about the invalid rows of a file. `place` is what their numbers count: lines or rows.
 pub fn bad_rows(global: &Global, place: &str, rows: &[BadRow]) {
-    for row in rows.iter().take(SHOWN_ROWS) {
-        warn(global, &format!("{place} {}: {}", row.line, plain(&row.error)));
+    let said = rows.iter().map(|row| format!("{place} {}: {}", row.line, plain(&row.error)));
+    warn_first(global, SHOWN_ROWS, said, " bad rows");
+}
+
+/// Warns with at most `most` lines, and counts the others. `rest` follows their number.
+pub fn warn_first(
+    global: &Global,
+    most: usize,
+    lines: impl ExactSizeIterator<Item = String>,
+    rest: &str,
+) {
+    let more = lines.len().saturating_sub(most);
+    lines.take(most).for_each(|line| warn(global, &line));
+    if more > 0 {
+        warn(global, &format!("and {more} more{rest}"));
     }
-    if rows.len() > SHOWN_ROWS {
-        warn(global, &format!("and {} more bad rows", rows.len() - SHOWN_ROWS));
+}
+
+/// Warns about ids that are not in the catalog.
+pub fn unknown_ids(global: &Global, ids: &[String]) {
+    let mut shown: Vec<String> =
+        ids.iter().take(SHOWN_IDS).map(|id| cut(id, MAX_ID_CHARS)).collect();
+    if ids.len() > SHOWN_IDS {
+        shown.push(format!("and {} more", ids.len() - SHOWN_IDS));
+    }
+    if !shown.is_empty() {
+        warn(global, &format!("warning: not in the catalog: {}", shown.join(", ")));
     }
 }
 
@@ -390,11 +415,6 @@ fn excluded(selection: &Selection) -> anyhow::Result<()> {
     print_lines(out, &[])
 }
 
-/// Prints the time of each stage of a selection.
-pub fn timings(timings: &Timings) -> anyhow::Result<()> {
-    stages(&timings.stages())
-}
-
 /// Prints stages with their times and the sum.
 pub fn stages(stages: &[(&str, Duration)]) -> anyhow::Result<()> {
     let mut out = table(&["stage", "ms"], &[1]);
@@ -402,10 +422,6 @@ pub fn stages(stages: &[(&str, Duration)]) -> anyhow::Result<()> {
         out.add_row([stage.to_owned(), format!("{:.3}", millis(time))]);
     }
     print(out)
-}
-
-pub fn timings_json(timings: &Timings) -> serde_json::Map<String, serde_json::Value> {
-    stages_json(&timings.stages())
 }
 
 /// [`stages`] as a JSON object of milliseconds.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gateway::client::{Client, text};
 use crate::http::{Sent, Server, get, post, post_text, post_with};
 use crate::stand_ins::{gateway, scripted};
-use crate::support::{Sandbox, samples};
+use crate::support::{Sandbox, rows, samples};
 
 const TOKEN: &str = "0123456789abcdef0123";
 const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123");
@@ -184,11 +184,7 @@ fn a_report_without_a_session_is_one_of_its_senders() {
     server.signal("TERM");
     assert!(server.ended(std::time::Duration::from_secs(60)).success());
     let exported = sandbox.run(&["feedback", "export", "--feedback", log]).stdout;
-    let rows: Vec<Value> = String::from_utf8(exported)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows = rows(&exported);
     let of = |session: &str| rows.iter().filter(|row| row["session"] == session).count();
     assert_eq!((of("trip"), of("client 127.0.0.1"), rows.len()), (1, 60, 61));
     // What is learned of them is bounded as that of one session: 20 prompts a tool and day, and the

@@ -2,6 +2,8 @@
 
 mod command;
 
+use std::ffi::OsStr;
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -79,7 +81,15 @@ impl Sandbox {
         command
     }
 
-    /// The same, to be started, written to and killed.
+    /// `toolroute batch`, by words alone, so that no model is loaded.
+    pub fn batch(&self, input: impl AsRef<OsStr>, output: impl AsRef<OsStr>) -> Command {
+        let mut command = self.toolroute();
+        command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
+        command.arg("-o").arg(output);
+        command
+    }
+
+    /// The same as [`Self::toolroute`] to be started, written to and killed.
     pub fn command(&self) -> std::process::Command {
         self.toolroute().into_inner()
     }
@@ -117,6 +127,11 @@ pub fn kill_after(mut child: std::process::Child, journal: &Path, lines: usize) 
 /// The sample catalog.
 pub fn samples() -> String {
     repo("examples/catalog").to_string_lossy().into_owned()
+}
+
+/// Parses JSON lines.
+pub fn rows(text: &[u8]) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
 }
 
 /// The ids of an answer, best first.
