@@ -1,7 +1,6 @@
 //! Runs several tools for one prompt: one step for each thing that the prompt asks for, in order.
 
 use std::collections::VecDeque;
-use std::fmt::Display;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use super::Session;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{
     Degradation, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
+    no_order,
 };
 use toolroute_rank::query::doubtful_parts;
 use toolroute_run::execution::{
@@ -98,8 +98,9 @@ pub struct PlannedCall {
 }
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
-/// forbids the change, makes it conditional, postpones it, only asks about it, or that the tool may
-/// not fit. Returns `None` for a plain order that the tool fits, and for a tool that only reads.
+/// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
+/// somebody else, or that the tool may not fit. Returns `None` for a plain order that the tool fits,
+/// and for a tool that only reads.
 ///
 /// `prepared` has the arguments that were taken from `words`: "in 5 minutes" is no reason to wait if
 /// an argument says so. The question ends with the advice to call the tool by its name.
@@ -115,35 +116,46 @@ pub fn doubt(
     // A question about the arguments comes first, because its answer may use the moment.
     let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
     let places = Places { taken: &prepared.taken, moments };
-    let caveat = match &selection.fit_reason {
-        Some(FitReason::MissingAction { .. }) => None,
-        // "Check whether it is warm" orders nothing, so only a tool that reads answers it.
-        _ => caveat(words, places).or_else(|| condition(words)),
-    };
-    let ask = |reason: &dyn Display| {
+    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
+    // Nobody knows whether words that cannot be read forbid it.
+    let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
+    let form = || no_order(words, places, &|verb| passes_on(tool, verb)).map(str::to_owned);
+    let unfit = selection.fit_reason.as_ref().map(|reason| {
         let id = &tool.id;
         format!(
             "{reason}, and {id} may change something: say in other words what is to be done, or call \
              the tool by its name"
         )
-    };
-    match (&selection.fit_reason, caveat) {
-        (_, Some(word)) => Some(said(&word, tool)),
-        (Some(reason), None) => Some(ask(reason)),
-        // Nobody knows whether words that cannot be read forbid it.
-        (None, None) if selection.degraded == Some(Degradation::UnreadLanguage) => {
-            Some(ask(&"the prompt is in a language that is not read"))
-        }
-        (None, None) => None,
+    });
+    if let Some(FitReason::MissingAction { .. }) = &selection.fit_reason {
+        return unfit;
     }
+    let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
+    reason.map(|reason| question(&reason, tool)).or(unfit)
 }
 
-fn said(word: &str, tool: &Tool) -> String {
+fn says(word: &str) -> String {
+    format!("the prompt says \"{word}\"")
+}
+
+fn question(reason: &str, tool: &Tool) -> String {
     format!(
-        "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, \
-         or call the tool by its name",
+        "{reason}, and {} may change something: say plainly what is to be done now, or call the tool \
+         by its name",
         tool.id
     )
+}
+
+/// Beginnings of the words by which a tool passes on what is to be done: a message, a reminder.
+const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calendar message mail email chat sms text \
+    comment assign ask tell";
+
+/// Whether a tool tells somebody to do what a verb says, and does not do it itself.
+fn passes_on(tool: &Tool, verb: &str) -> bool {
+    let about = format!("{} {}", tool.name, tool.description).to_lowercase();
+    let words = about.split(|c: char| !c.is_alphanumeric());
+    let is_passing = |word: &str| PASSING_ON.split(' ').any(|begin| word.starts_with(begin));
+    !tool.name.to_lowercase().contains(verb) && words.filter(|word| !word.is_empty()).any(is_passing)
 }
 
 impl Step {
@@ -220,10 +232,10 @@ impl<'a> Plan<'a> {
         let sources = ArgumentSources::new(&step.need, self.now);
         let prepared = self.session.prepare_arguments(&tool, &sources);
         let is_conditional = self.condition.as_ref().filter(|_| !tool.effects().reads_only());
-        let shared = is_conditional.map(|word| said(word, &tool));
-        if let Some(said) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
+        let shared = is_conditional.map(|word| question(&says(word), &tool));
+        if let Some(question) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
             step.state = StepState::Clarify;
-            step.why = said;
+            step.why = question;
             self.stop();
             return None;
         }

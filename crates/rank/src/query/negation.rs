@@ -90,7 +90,7 @@ fn kept(found: &Captures<'_>, rest: &str) -> String {
 }
 
 /// Whether a word is a request verb in any of its forms: "stop", "stopped", "stopping".
-fn is_form_of_verb(word: &str) -> bool {
+pub(super) fn is_form_of_verb(word: &str) -> bool {
     let is_stem = |stem: &str| {
         let mut ends = stem.chars().rev();
         let is_double = ends.next() == ends.next();

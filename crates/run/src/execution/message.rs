@@ -128,6 +128,7 @@ fn skipped(because: &Skip) -> String {
         Skip::WriteElsewhere => {
             "was left out, because the change may have been made already".to_owned()
         }
+        Skip::Worse => "may change more than the requested tool".to_owned(),
     }
 }
 
@@ -188,6 +189,9 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
         },
         Ending::Skipped { because: Skip::WriteElsewhere } => {
             "See whether the change was made before you try again"
+        }
+        Ending::Skipped { because: Skip::Worse } => {
+            "Agree to the call, or declare in an overlay that the tool only reads"
         }
     }
 }
