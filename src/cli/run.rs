@@ -79,7 +79,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let prepared =
         arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
     if let Some(said) = doubt(&first.tool, &selection, &args.prompt, &prepared) {
-        let said = format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt, &args.catalog.live));
+        let said =
+            format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt, &args.catalog.live));
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     if let Some(end) =

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Session;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{
-    Degradation, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
+    Degradation, Doer, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
     no_order,
 };
 use toolroute_rank::query::doubtful_parts;
@@ -119,7 +119,10 @@ pub fn doubt(
     let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
     // Nobody knows whether words that cannot be read forbid it.
     let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
-    let form = || no_order(words, places, &|verb| passes_on(tool, verb)).map(str::to_owned);
+    let named = words_of(&tool.name);
+    let does = |verb: &str| named.iter().any(|word| word == verb);
+    let doer = Doer { does: &does, passes_on: passes_on(tool) };
+    let form = || no_order(words, places, doer).map(str::to_owned);
     let unfit = selection.fit_reason.as_ref().map(|reason| {
         let id = &tool.id;
         format!(
@@ -150,12 +153,23 @@ fn question(reason: &str, tool: &Tool) -> String {
 const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calendar message mail email chat sms text \
     comment assign ask tell";
 
-/// Whether a tool tells somebody to do what a verb says, and does not do it itself.
-fn passes_on(tool: &Tool, verb: &str) -> bool {
-    let about = format!("{} {}", tool.name, tool.description).to_lowercase();
-    let words = about.split(|c: char| !c.is_alphanumeric());
-    let is_passing = |word: &str| PASSING_ON.split(' ').any(|begin| word.starts_with(begin));
-    !tool.name.to_lowercase().contains(verb) && words.filter(|word| !word.is_empty()).any(is_passing)
+/// Whether a tool tells somebody else what to do.
+fn passes_on(tool: &Tool) -> bool {
+    let begins = |word: &str| PASSING_ON.split_whitespace().any(|begin| word.starts_with(begin));
+    [&tool.name, &tool.description].into_iter().flat_map(|text| words_of(text)).any(|w| begins(&w))
+}
+
+/// Returns the words of a text or of a name such as `cancelOrder`, in lower case.
+fn words_of(text: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    for c in text.chars() {
+        if c.is_uppercase() {
+            spaced.push(' ');
+        }
+        spaced.extend(c.to_lowercase());
+    }
+    let words = spaced.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 impl Step {

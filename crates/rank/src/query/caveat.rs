@@ -28,7 +28,7 @@ const MODALS: &str = "should must shall may ought is are";
 const STATES: &str = "need know have care remember understand see hear get";
 
 /// Words that make an order doubtful.
-const DOUBTING: &str = "maybe perhaps possibly might presumably";
+const DOUBTING: &str = "maybe perhaps possibly might presumably imagine suppose";
 
 /// Phrases that forbid, restrict or doubt, wherever they are.
 const PHRASES: &[&str] = &[
@@ -69,11 +69,11 @@ const CONDITION_PHRASES: &[&str] = &[
 ];
 
 /// Words that begin a clause after "provided", "should", "the moment" and the like.
-const SUBJECTS: &str =
-    "that the a an this these those my our your his her its their it he she they we i you there all no nobody";
+const SUBJECTS: &str = "that the a an this these those my our your his her its their it he she they we i you there all no nobody";
 
 /// Words of a later time, beside those that the arguments of a tool may take.
-const LATER: &str = "later tonight tomorrow noon midnight soon eventually afterwards someday sometime shortly";
+const LATER: &str =
+    "later tonight tomorrow noon midnight soon eventually afterwards someday sometime shortly";
 
 /// Phrases of a later time.
 const LATER_PHRASES: &[&str] = &[
@@ -97,8 +97,7 @@ const UNITS: &str =
     "second seconds minute minutes hour hours day days week weeks month months year years";
 
 /// Words between "in" and such a unit.
-const COUNTS: &str =
-    "a an the next one two three four five six seven eight nine ten couple of few some several half another";
+const COUNTS: &str = "a an the next one two three four five six seven eight nine ten couple of few some several half another";
 
 /// Verbs after which "if" and "when" begin an indirect question: "check if", "tell me when".
 const ASKING: &str = "check see tell show explain find determine verify";
@@ -215,7 +214,8 @@ fn states(last: &str) -> bool {
 
 /// Whether an "or" is between two orders: "stop the mixer or start it".
 fn chooses(words: &[&str], at: usize) -> bool {
-    let is_object = |word| is_listed(SUBJECTS, word) || matches!(word, "them" | "him" | "me" | "us");
+    let is_object =
+        |word| is_listed(SUBJECTS, word) || matches!(word, "them" | "him" | "me" | "us");
     is_verb(word(words, at, 1)) && (is_verb(before(words, at)) || is_object(word(words, at, 2)))
 }
 
@@ -289,7 +289,7 @@ fn postpones(words: &[&str], at: usize, plain: &str) -> Option<String> {
         "wait" => at == 0 || matches!(last, "please" | "first"),
         _ if is_listed(PARTS, this) => {
             let mut leads = words[at.saturating_sub(2)..at].iter();
-            leads.any(|lead| is_listed("this in at on over next", lead))
+            leads.any(|lead| is_listed("this in at on over next every", lead))
         }
         _ => is_listed(LATER, this),
     };

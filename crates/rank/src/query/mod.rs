@@ -71,8 +71,8 @@ pub use features::{
 pub use focus::Omission;
 pub use follow_up::{is_follow_up, routing_text};
 pub use message::SmallModels;
+pub use mood::{Doer, no_order};
 pub use noise::NoiseKind;
-pub use mood::no_order;
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_text::Places;
 pub use reading::Reading;

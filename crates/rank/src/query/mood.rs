@@ -10,9 +10,9 @@ use regex::Regex;
 
 use super::actions::is_ordering;
 use super::negation::is_form_of_verb;
+use super::plain_text::{unquoted, words};
 use super::requests::is_verb;
 use super::{Places, is_listed, pattern};
-use super::plain_text::{unquoted, words};
 use toolroute_translation::Language;
 
 /// What a clause does.
@@ -52,7 +52,8 @@ static ORDERING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What follows these words if they order nothing: "I want to know how".
-const KNOWING: &str = "know see understand learn ask hear find what how why when where who which not";
+const KNOWING: &str = "know see understand learn ask hear find what how why when where who which not recommend suggest \
+    advise consider think say";
 
 /// An order that only asks for an explanation.
 static EXPLAIN: LazyLock<Regex> = LazyLock::new(|| {
@@ -73,7 +74,7 @@ const SUBJECTS: &str = "i i'm i've i'll i'd we we're we've we'll we'd he he's sh
 /// Verbs of a statement, after its subject: auxiliaries, and verbs of saying and wanting.
 const FINITE: &str = "is are was were isn't aren't wasn't weren't has have had hasn't haven't hadn't do does did \
     doesn't didn't will would shall should may might must can could cannot can't won't couldn't wouldn't shouldn't \
-    says said told asks asked wants wanted needs needed thinks thought knows knew wrote claims mentioned";
+    says said told asks asked wants wanted needs needed thinks thought knows knew wrote claims mentioned suggests suggested recommends recommended";
 
 /// Those of them that may be nouns or infinitives: "in the can", "to have".
 const AMBIGUOUS: &str = "do does did have can will must may needs wants";
@@ -93,7 +94,8 @@ const OBJECTS: &str = "a an the my our your his her its their this that these th
 const PARTICLES: &str = "up down off out away back";
 
 /// Past forms that do not end in "ed".
-const PAST: &str = "sent made bought paid took taken wrote written gave given began ran left lost built sold drew";
+const PAST: &str =
+    "sent made bought paid took taken wrote written gave given began ran left lost built sold drew";
 
 /// Verbs of an order to somebody else: "ask Dana to stop the mixer".
 static TO_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -107,15 +109,19 @@ static TO_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
 /// Whom an order with these words is for: the assistant, or a thing.
 const OURSELVES: &str = "you it this that these those them me us to something somewhere";
 
-/// Returns why a prompt orders nothing, or not from us; `None` if it orders something. `passes_on`
-/// tells whether the tool tells somebody else to do what a verb says: "remind Dana to pay".
+/// What a tool does with an order to somebody else.
+#[derive(Clone, Copy)]
+pub struct Doer<'a> {
+    /// Whether it does what a verb says.
+    pub does: &'a dyn Fn(&str) -> bool,
+    /// Whether it tells somebody else what to do: a message, a reminder.
+    pub passes_on: bool,
+}
+
+/// Returns why a prompt orders nothing, or not from the tool; `None` if it orders something.
 ///
 /// Reads English. Texts in other languages count as orders.
-pub fn no_order(
-    prompt: &str,
-    places: Places<'_>,
-    passes_on: &dyn Fn(&str) -> bool,
-) -> Option<&'static str> {
+pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'static str> {
     if Language::of(prompt).is_some() {
         return None;
     }
@@ -130,7 +136,7 @@ pub fn no_order(
     if !orders(first) && !moods.any(orders) {
         return Some("the prompt tells something and orders nothing");
     }
-    let is_for_others = clauses.iter().any(|clause| clause.is_for_others(passes_on));
+    let is_for_others = clauses.iter().any(|clause| clause.is_for_others(tool));
     is_for_others.then_some("the prompt wants somebody else to do it")
 }
 
@@ -175,12 +181,12 @@ impl Clause<'_> {
         // "Do number 3" and "have the report sent" are orders.
         let is_asked = match first {
             "have" => is_listed(SUBJECTS, second),
-            "do" => is_listed(SUBJECTS, second) || is_listed(OBJECTS, second),
+            "do" => is_listed("i you we they he she", second),
             _ => is_listed(QUESTIONS, first),
         };
         if is_asked || EXPLAIN.is_match(body) {
             Mood::Question
-        } else if is_listed(SUBJECTS, first) {
+        } else if is_listed(SUBJECTS, first) || only_considers(&words) {
             Mood::Statement
         } else if is_listed(CIRCUMSTANCES, first) {
             if has_finite_verb(&words) { Mood::Statement } else { Mood::Beside }
@@ -203,7 +209,7 @@ impl Clause<'_> {
     }
 
     /// Whether it orders something from somebody else.
-    fn is_for_others(&self, passes_on: &dyn Fn(&str) -> bool) -> bool {
+    fn is_for_others(&self, tool: Doer<'_>) -> bool {
         let body = self.body();
         let order = ORDERING.captures(body).and_then(|found| found.name("rest"));
         [Some(body), order.map(|rest| rest.as_str())].into_iter().flatten().any(|text| {
@@ -215,13 +221,22 @@ impl Clause<'_> {
             // Also "remind me to stop the mixer" is no order to stop it now.
             let is_ours = part("told") != "remind" && is_listed(OURSELVES, first);
             let is_thing = part("who").is_empty() && is_listed(OBJECTS, &who);
-            is_request_verb(verb) && !is_ours && !is_thing && !passes_on(verb)
+            let is_done = (tool.does)(verb);
+            let is_passed_on = tool.passes_on && !is_done;
+            (is_request_verb(verb) || is_done) && !is_ours && !is_thing && !is_passed_on
         })
     }
 }
 
 fn is_request_verb(word: &str) -> bool {
     is_verb(word) || is_ordering(word)
+}
+
+/// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".
+fn only_considers(words: &[&str]) -> bool {
+    let most = if is_request_verb(words[0]) { 1 } else { 3 };
+    let mut ahead = words.iter().take(most).take_while(|word| !is_listed(OBJECTS, word));
+    ahead.any(|word| word.ends_with("ing") && is_form_of_verb(word))
 }
 
 /// Whether a subject and a verb of a statement come first: "Dana says", "order 12 has been".
@@ -237,7 +252,10 @@ fn has_finite_verb(words: &[&str]) -> bool {
         if is_listed(FINITE, word) {
             return !is_month && !(is_noun && is_listed(AMBIGUOUS, word));
         }
-        !is_request_verb(words[0]) && !is_listed(OBJECTS, before) && at + 1 < words.len() && is_past(word)
+        !is_request_verb(words[0])
+            && !is_listed(OBJECTS, before)
+            && at + 1 < words.len()
+            && is_past(word)
     })
 }
 
@@ -251,7 +269,7 @@ mod tests {
     use super::*;
 
     fn reason(prompt: &str) -> Option<&'static str> {
-        no_order(prompt, Places::default(), &|_| false)
+        no_order(prompt, Places::default(), Doer { does: &|_| false, passes_on: false })
     }
 
     #[test]
@@ -280,6 +298,8 @@ mod tests {
             "note under WEB-31 that QA has signed it off",
             "new blank file called Drone",
             "do number 3",
+            "do it",
+            "start recording",
             "have the report sent to Dana",
             "tell me a joke",
             "let the mixer run for 5 minutes",
@@ -301,6 +321,7 @@ mod tests {
             "have you stopped the mixer",
             "tell me how to cancel order 12",
             "stop the mixer?",
+            "do you know how to stop the mixer",
         ] {
             assert_eq!(reason(prompt), Some("the prompt asks a question"), "{prompt}");
         }
@@ -318,6 +339,8 @@ mod tests {
             "I want to know how to stop the mixer",
             "somebody needs to stop the mixer",
             "I forbid you to stop the mixer",
+            "consider cancelling order 12",
+            "Dana suggests cancelling order 12",
         ] {
             let told = Some("the prompt tells something and orders nothing");
             assert_eq!(reason(prompt), told, "{prompt}");
@@ -337,15 +360,17 @@ mod tests {
         ] {
             assert_eq!(reason(prompt), others, "{prompt}");
         }
-        let passed_on = no_order("remind me to pay it", Places::default(), &|verb| verb == "pay");
-        assert_eq!(passed_on, None);
+        for (does, reason) in [("remind", None), ("pay", others)] {
+            let tool = Doer { does: &|verb| verb == does, passes_on: true };
+            assert_eq!(no_order("remind me to pay it", Places::default(), tool), reason);
+        }
         assert_eq!(reason("I want it to stop"), None);
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "(please |I |could you |ask |to |stop |is |'|\\?|, |\\PC){0,12}") {
-            no_order(&text, Places::default(), &|_| false);
+            reason(&text);
         }
     }
 }

@@ -57,7 +57,8 @@ fn quote_end(prompt: &str, at: usize, mark: char) -> Option<usize> {
         return None;
     }
     let from = at + mark.len_utf8();
-    let mut ends = prompt[from..].match_indices(*close).map(|(end, _)| from + end + close.len_utf8());
+    let mut ends =
+        prompt[from..].match_indices(*close).map(|(end, _)| from + end + close.len_utf8());
     let is_apostrophe = matches!(close, '\'' | '’');
     let end = ends.find(|end| !is_apostrophe || !prompt[*end..].starts_with(char::is_alphanumeric));
     // A quote that is not closed goes on to the end, unless its mark is also an apostrophe.

@@ -201,13 +201,23 @@ impl<'a> Plan<'a> {
     /// minutes" does not say how long it runs.
     fn is_of_later(&self, slot: &Slot) -> bool {
         const LATER: [&str; 12] = [
-            "after", "alarm", "countdown", "delay", "expir", "later", "remind", "schedul", "snooz",
-            "timer", "ttl", "wait",
+            "after",
+            "alarm",
+            "countdown",
+            "delay",
+            "expir",
+            "later",
+            "remind",
+            "schedul",
+            "snooz",
+            "timer",
+            "ttl",
+            "wait",
         ];
         let about = slot.description.as_deref().unwrap_or_default().to_lowercase();
-        let mut words = about.split(|c: char| !c.is_alphanumeric()).chain(
-            slot.words.iter().chain(self.tool_words).map(String::as_str),
-        );
+        let mut words = about
+            .split(|c: char| !c.is_alphanumeric())
+            .chain(slot.words.iter().chain(self.tool_words).map(String::as_str));
         words.any(|word| word == "in" || LATER.iter().any(|begin| word.starts_with(begin)))
     }
 

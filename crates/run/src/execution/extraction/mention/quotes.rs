@@ -110,7 +110,8 @@ pub(super) fn reminder(text: &str, quotes: &[Mention], times: &[Mention]) -> Opt
     let last = times.iter().find(|time| time.span.end >= end && time.span.start > start);
     if let Some(time) = last {
         end = trimmed(&text[..time.span.start]);
-        let lead = text[..end].rfind(' ').filter(|at| ["in", "at", "on"].contains(&&text[at + 1..end]));
+        let lead =
+            text[..end].rfind(' ').filter(|at| ["in", "at", "on"].contains(&&text[at + 1..end]));
         end = lead.map_or(end, |at| trimmed(&text[..at]));
     }
     let said = text.get(start..end).filter(|said| !said.is_empty())?;
