@@ -150,8 +150,8 @@ fn question(reason: &str, tool: &Tool) -> String {
 }
 
 /// Beginnings of the words by which a tool passes on what is to be done: a message, a reminder.
-const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calendar message mail email chat sms text \
-    comment assign ask tell";
+const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calendar message mail email chat sms \
+    assign ask tell";
 
 /// Whether a tool tells somebody else what to do.
 fn passes_on(tool: &Tool) -> bool {

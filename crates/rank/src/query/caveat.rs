@@ -43,11 +43,9 @@ const PHRASES: &[&str] = &[
     "i suppose",
 ];
 
-/// Words after which a "not" tells how things are: "it does not work".
-const STATING: &str = "is are was were am does did has have had can could will";
-
-/// Contracted forms of these.
-const STATED: &str = "isn aren wasn weren doesn didn hasn haven hadn can couldn won ain";
+/// Words after which a "not" tells how things are: "it does not work". The last three are those of
+/// "can't", "won't" and "ain't".
+const STATING: &str = "is are was were am does did has have had can could will ca wo ai";
 
 /// Words that begin a condition.
 const CONDITIONS: &str =
@@ -190,7 +188,9 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
         // "Order no 5" is a number.
         "no" => !is_number && (last.is_empty() || next.is_empty()),
         "don't" | "dont" => !is_state(),
-        _ if this.ends_with("n't") => !is_listed(STATED, &this[..this.len() - 2]),
+        _ if this.ends_with("n't") => {
+            !is_listed(STATING, this.trim_end_matches("n't")) || next == "to"
+        }
         _ if is_listed(NOBODY, this) => {
             let is_subject = last.is_empty() || is_listed(JOINING, last);
             !is_subject || is_listed(MODALS, next)

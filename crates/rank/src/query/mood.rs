@@ -243,14 +243,14 @@ fn only_considers(words: &[&str]) -> bool {
 fn has_finite_verb(words: &[&str]) -> bool {
     // After an order's verb, only what is near tells that it is a noun: "order 12 has been cancelled".
     let most = if is_request_verb(words[0]) { 4 } else { words.len() };
-    let begins = |word: &&str| is_listed(WITHIN, word) && !is_listed(OBJECTS, words[0]);
-    let end = words.iter().position(|word| begins(&word)).unwrap_or(words.len());
+    let begins = |word: &str| is_listed(WITHIN, word) && !is_listed(OBJECTS, words[0]);
+    let end = words.iter().position(|word| begins(word)).unwrap_or(words.len());
     (1..end.min(most)).any(|at| {
         let (word, before) = (words[at], words[at - 1]);
         let is_noun = is_listed(OBJECTS, before) || before == "to";
         let is_month = word == "may" && before.ends_with(|c: char| c.is_numeric());
         if is_listed(FINITE, word) {
-            return !is_month && !(is_noun && is_listed(AMBIGUOUS, word));
+            return !(is_month || is_noun && is_listed(AMBIGUOUS, word));
         }
         !is_request_verb(words[0])
             && !is_listed(OBJECTS, before)

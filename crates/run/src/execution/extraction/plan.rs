@@ -19,7 +19,7 @@ use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
-use super::unit::Dimension;
+use super::unit::{Dimension, Unit};
 
 /// A value that was assigned to a parameter.
 #[derive(Clone, Debug)]
@@ -200,25 +200,13 @@ impl<'a> Plan<'a> {
     /// Whether a slot, or the tool, is about a later time: a delay, a reminder. "Start the mixer in 5
     /// minutes" does not say how long it runs.
     fn is_of_later(&self, slot: &Slot) -> bool {
-        const LATER: [&str; 12] = [
-            "after",
-            "alarm",
-            "countdown",
-            "delay",
-            "expir",
-            "later",
-            "remind",
-            "schedul",
-            "snooz",
-            "timer",
-            "ttl",
-            "wait",
-        ];
+        const LATER: &str =
+            "after alarm countdown delay due expir later remind schedul snooz timer ttl until wait";
         let about = slot.description.as_deref().unwrap_or_default().to_lowercase();
         let mut words = about
             .split(|c: char| !c.is_alphanumeric())
             .chain(slot.words.iter().chain(self.tool_words).map(String::as_str));
-        words.any(|word| word == "in" || LATER.iter().any(|begin| word.starts_with(begin)))
+        words.any(|word| word == "in" || LATER.split(' ').any(|begin| word.starts_with(begin)))
     }
 
     fn ask_about(&mut self, slot: usize, why: String, candidates: Vec<String>) {

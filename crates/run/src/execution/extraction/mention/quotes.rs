@@ -96,7 +96,7 @@ pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
 }
 
 static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that|about)\s+(?P<text>.+)$")
+    Regex::new(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$")
         .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
