@@ -148,7 +148,7 @@ pub fn condition(prompt: &str) -> Option<String> {
     condition_in(&words, &plain).or_else(|| asked().map(|word| (*word).to_owned()))
 }
 
-fn without_asides(plain: &str) -> Cow<'_, str> {
+pub(super) fn without_asides(plain: &str) -> Cow<'_, str> {
     ASIDES.replace_all(plain, "$end")
 }
 
@@ -237,14 +237,14 @@ fn condition_in(words: &[&str], plain: &str) -> Option<String> {
             let asks = || asks_indirectly(words, at) && only_looks(plain);
             return (!is_plain && !asks()).then(|| this.to_owned());
         }
-        let is_inverted = matches!(this, "should" | "provided") && !last.is_empty() && is_clause(1);
+        let is_inverted = this == "should" && !last.is_empty() || this == "provided";
         let is_moment = this == "the"
             && !matches!(last, "at" | "of" | "for")
             && matches!(next, "moment" | "minute" | "second" | "instant" | "day")
             && is_clause(2);
         match this {
             _ if is_moment => Some(format!("the {next}")),
-            _ if is_inverted => Some(this.to_owned()),
+            _ if is_inverted && is_clause(1) => Some(this.to_owned()),
             _ => phrase(words, at, CONDITION_PHRASES),
         }
     })
@@ -336,6 +336,16 @@ mod tests {
             "list what was changed before May",
             "delete tomorrow's meeting",
             "send the morning report to dana@example.org",
+            "stop the mixer, I don't need it any more",
+            "cancel order 12 because nobody wants it",
+            "I can't hear you, stop the mixer",
+            "stop the mixer, if you don't mind",
+            "cancel order 12 as soon as you can",
+            "don't forget to stop the mixer",
+            "stop the mixer once and for all",
+            "make it 3 buns instead of 1",
+            "write 'do not touch' on the door",
+            "Cancel order no. 12",
         ] {
             assert_eq!(caveat(order), None, "{order}");
         }
@@ -365,6 +375,14 @@ mod tests {
             ("stop the mixer only if it is warm", "if"),
             ("cancel order 12 once it is baked", "once"),
             ("cancel order 12 in case it is not baked yet", "in case"),
+            ("cancel order 12, provided that it is not baked", "provided"),
+            ("stop the mixer should the dough get too warm", "should"),
+            ("stop the mixer the moment it is warm", "the moment"),
+            ("stop the mixer or start it", "or"),
+            ("stop the mixer in a bit", "in a bit"),
+            ("wait for Dana, then stop the mixer", "wait"),
+            ("lock the door every night", "night"),
+            ("maybe stop the mixer", "maybe"),
             ("stop the mixer when the dough is warm", "when"),
             ("stop the mixer after the dough rests", "after"),
             ("stop the mixer before Dana comes", "before"),

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::actions::is_ordering;
+use super::actions::{Actions, actions_in, is_ordering};
+use super::caveat::without_asides;
 use super::negation::is_form_of_verb;
 use super::plain_text::{unquoted, words};
 use super::requests::is_verb;
@@ -52,7 +53,7 @@ static ORDERING: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What follows these words if they order nothing: "I want to know how".
-const KNOWING: &str = "know see understand learn ask hear find what how why when where who which not recommend suggest \
+const KNOWING: &str = "know see understand learn hear what how why when where who which not recommend suggest \
     advise consider think say";
 
 /// An order that only asks for an explanation.
@@ -127,13 +128,15 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     }
     let plain = unquoted(prompt, places);
     let clauses = clauses(&plain);
-    let mut moods = clauses.iter().map(|clause| clause.mood()).filter(|mood| *mood != Mood::Beside);
-    let first = moods.next()?;
-    let orders = |mood: Mood| matches!(mood, Mood::Order | Mood::Fragment);
-    if first == Mood::Question {
+    let moods: Vec<Mood> = clauses.iter().map(Clause::mood).collect();
+    let has = |mood: Mood| moods.contains(&mood);
+    // What is no condition of an order is an indirect question: "I'd like to see whether it is warm".
+    let is_indirect = || words(&without_asides(&plain)).iter().any(|w| is_listed("if whether", w));
+    let first = *moods.iter().find(|mood| **mood != Mood::Beside)?;
+    if first == Mood::Question || is_indirect() {
         return Some("the prompt asks a question");
     }
-    if !orders(first) && !moods.any(orders) {
+    if first == Mood::Statement && !has(Mood::Order) {
         return Some("the prompt tells something and orders nothing");
     }
     let is_for_others = clauses.iter().any(|clause| clause.is_for_others(tool));
@@ -196,7 +199,7 @@ impl Clause<'_> {
             self.unless_asked(Mood::Order)
         } else if has_finite_verb(&words) {
             Mood::Statement
-        } else if is_request_verb(first) {
+        } else if is_request_verb(first) || is_action(first) {
             self.unless_asked(Mood::Order)
         } else {
             self.unless_asked(Mood::Fragment)
@@ -226,6 +229,12 @@ impl Clause<'_> {
             (is_request_verb(verb) || is_done) && !is_ours && !is_thing && !is_passed_on
         })
     }
+}
+
+/// Whether a word is one by which a tool names an action, and may be the verb of an order: "drop".
+fn is_action(word: &str) -> bool {
+    let is_inflected = ["s", "ed", "ing"].iter().any(|ending| word.ends_with(ending));
+    !is_inflected && actions_in([word].into_iter()) != Actions::default()
 }
 
 fn is_request_verb(word: &str) -> bool {
@@ -294,6 +303,8 @@ mod tests {
             "stop the mixer, I can't hear you",
             "stop the mixer that is too loud",
             "I know it is late but stop the mixer",
+            "order 12 isn't urgent any more, drop tag 7",
+            "nudge Dana, she hasn't paid",
             "new card 'Dana has called' in To Do",
             "note under WEB-31 that QA has signed it off",
             "new blank file called Drone",
@@ -322,6 +333,7 @@ mod tests {
             "tell me how to cancel order 12",
             "stop the mixer?",
             "do you know how to stop the mixer",
+            "I'd like to see whether you stop the mixer",
         ] {
             assert_eq!(reason(prompt), Some("the prompt asks a question"), "{prompt}");
         }
@@ -339,6 +351,7 @@ mod tests {
             "I want to know how to stop the mixer",
             "somebody needs to stop the mixer",
             "I forbid you to stop the mixer",
+            "the mixer has been stopped, again",
             "consider cancelling order 12",
             "Dana suggests cancelling order 12",
         ] {

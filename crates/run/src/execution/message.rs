@@ -176,7 +176,7 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
             "Check `headers` of its entry in the servers file"
         }
         Ending::Failed { fault: FaultKind::Missing } => "Load the list of tools anew",
-        Ending::Skipped { because: Skip::Permission { .. } } => {
+        Ending::Skipped { because: Skip::Permission { .. } | Skip::Worse } => {
             "Allow the tool, or ask for something else"
         }
         Ending::Skipped { because: Skip::BreakerOpen { .. } } => "Try again later",
@@ -189,9 +189,6 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
         },
         Ending::Skipped { because: Skip::WriteElsewhere } => {
             "See whether the change was made before you try again"
-        }
-        Ending::Skipped { because: Skip::Worse } => {
-            "Agree to the call, or declare in an overlay that the tool only reads"
         }
     }
 }
