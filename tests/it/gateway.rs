@@ -436,6 +436,14 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
     let listed = served.ask("/mcp/draw", &b, "tools/list", json!({}));
     assert_eq!(listed["tools"][4]["name"], "notes__count_notes");
     assert_eq!(post(served.0.port, "/mcp/none", &[], &initialize()).0.status, 404);
+    let unread = json!({"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": {}});
+    let (answer, refused) = post(served.0.port, "/mcp", &[], &unread);
+    let error = &refused[0]["error"];
+    assert_eq!(
+        (answer.status, &refused[0]["id"], &error["code"]),
+        (400, &json!(5), &json!(-32_602))
+    );
+    assert!(error["message"].as_str().unwrap().contains("missing field `protocolVersion`"));
     let unknown = crate::http::get(served.0.port, "/mcp/none").text();
     assert!(unknown.contains("no profile `none`; expected one of draw, look"), "{unknown}");
     let ending = served.session("/mcp/look");

@@ -78,8 +78,8 @@ pub use crate::embedding::Role;
 pub use crate::feedback::{Observations, RunCounts, RunStats};
 pub use crate::index::IndexKind;
 pub use crate::query::{
-    Analysis, CategoryWords, Context, ContextFeatures, MAX_CLAUSES, NoiseKind, Omission, Places,
-    SmallModels, SourceFile, Speaker, Stage, Turn, caveat, condition,
+    Analysis, CategoryWords, Context, ContextFeatures, Doer, MAX_CLAUSES, NoiseKind, Omission,
+    Places, SmallModels, SourceFile, Speaker, Stage, Turn, caveat, condition, no_order,
 };
 pub use crate::selection::{
     CacheSettings, Candidacies, Candidacy, Explanation, Fit, FitReason, Fusion, Level, NEAR_BEST,

@@ -200,7 +200,8 @@ impl State {
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
         let AnswerParts { abstained, no_tools, verdict, .. } = answer;
         let Verdict { sure, fit: (fit, fit_reason) } = verdict;
-        let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
+        let unread = self.is_unread(reading).then_some(Degradation::UnreadLanguage);
+        let degraded = unread.or(degraded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
@@ -311,10 +312,11 @@ impl State {
         self.embedder.as_ref().is_some_and(|embedder| !embedder.reads_latin_only())
     }
 
-    /// Whether the prompt is in a language or a script that the model does not read.
+    /// Whether the prompt is in a language or a script that the model does not read, or of which
+    /// there are only words without a model.
     fn is_unread(&self, reading: &Reading) -> bool {
         let is_unread = reading.latin_share < READABLE || reading.is_foreign;
-        is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
+        is_unread && !self.reads_all_languages()
     }
 
     /// Returns the texts to embed for a prompt: the prompt, then its clauses. Identifiers are split

@@ -1,5 +1,5 @@
-//! Decides whether a prompt plainly orders what a tool does: "close ticket 5", not "ticket 5 is
-//! closed" or "keep ticket 5 open".
+//! Decides whether the verb of an order is that of a tool: "close ticket 5", not "archive ticket 5" or
+//! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -8,8 +8,8 @@ use toolroute_catalog::{Tool, split_identifier};
 use toolroute_translation::Language;
 
 use super::actions::{action_of, actions_in, inflections};
-use super::caveat::{Places, unquoted};
 use super::is_listed;
+use super::plain_text::{Places, unquoted};
 use super::requests::is_verb;
 
 /// Verbs that may order what any tool does.
@@ -46,13 +46,13 @@ static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     lines.flat_map(str::split_whitespace).collect()
 });
 
-/// Why a prompt is no plain order for a tool.
+/// Why no verb of a prompt orders what a tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoOrder {
+pub enum VerbMismatch {
     /// It has no verb that orders anything.
-    Nothing,
+    None,
     /// It orders something by this verb, which neither the tool's name nor its text has.
-    Another(String),
+    Other(String),
 }
 
 /// Returns why a prompt does not plainly order what a tool does; `None` for an order that the tool
@@ -62,7 +62,7 @@ pub enum NoOrder {
 /// A tool that may change something must not run on anything else without asking, because a
 /// statement ("the ticket was closed") and the opposite ("keep the ticket open") are as near to it
 /// as an order.
-pub fn no_order(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<NoOrder> {
+pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<VerbMismatch> {
     if Language::of(prompt).is_some() {
         return None;
     }
@@ -84,9 +84,9 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<NoOrder
         is_listed(GENERAL, verb) || has(verb) || does.overlaps(means())
     };
     match orders.first() {
-        None => Some(NoOrder::Nothing),
+        None => Some(VerbMismatch::None),
         Some(_) if orders.iter().any(fits) => None,
-        Some(verb) => Some(NoOrder::Another(verb.clone())),
+        Some(verb) => Some(VerbMismatch::Other(verb.clone())),
     }
 }
 
@@ -142,8 +142,8 @@ mod tests {
         Tool::new(Some("desk"), name, description)
     }
 
-    fn reason(prompt: &str, tool: &Tool) -> Option<NoOrder> {
-        no_order(prompt, Places::default(), tool)
+    fn reason(prompt: &str, tool: &Tool) -> Option<VerbMismatch> {
+        verb_mismatch(prompt, Places::default(), tool)
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
             ("we already picked PL-501", &pick),
             ("", &pick),
         ] {
-            assert_eq!(reason(prompt, tool), Some(NoOrder::Nothing), "{prompt}");
+            assert_eq!(reason(prompt, tool), Some(VerbMismatch::None), "{prompt}");
         }
     }
 
@@ -201,7 +201,11 @@ mod tests {
             ("cancel the optimization of route R-77", &optimize, "cancel"),
             ("archive ticket T-3001", &reopen, "archive"),
         ] {
-            assert_eq!(reason(prompt, tool), Some(NoOrder::Another(verb.to_owned())), "{prompt}");
+            assert_eq!(
+                reason(prompt, tool),
+                Some(VerbMismatch::Other(verb.to_owned())),
+                "{prompt}"
+            );
         }
     }
 

@@ -137,10 +137,15 @@ fn same_type<'a>(
     rows.dedup();
     let tools = rows.into_iter().map(|row| &catalog.tools()[row as usize]);
     tools.filter(|other| {
-        let (own, others) = (asked.effects(), other.effects());
-        let nothing_worse = !others.destroys() && (!own.reads_only() || others.reads_only());
-        nothing_worse && takes_the_same(asked, other)
+        !other.effects().destroys() && !is_worse(other, asked) && takes_the_same(asked, other)
     })
+}
+
+/// Whether a call of a tool may do more harm than one of the requested tool: a person who asks to
+/// look did not ask to change anything.
+pub(super) fn is_worse(other: &Tool, asked: &Tool) -> bool {
+    let (own, others) = (asked.effects(), other.effects());
+    (own.reads_only() && !others.reads_only()) || (others.destroys() && !own.destroys())
 }
 
 /// Whether both tools only read, are similar enough and take the same arguments.

@@ -128,6 +128,7 @@ fn skipped(because: &Skip) -> String {
         Skip::WriteElsewhere => {
             "was left out, because the change may have been made already".to_owned()
         }
+        Skip::Worse => "may change more than the requested tool".to_owned(),
     }
 }
 
@@ -167,7 +168,7 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
         },
         Ending::Skipped { because } => match because {
             Skip::Parameters | Skip::Unchecked { .. } | Skip::Refused { .. } => "",
-            Skip::Permission { .. } => "Allow the tool, or ask for something else",
+            Skip::Permission { .. } | Skip::Worse => "Allow the tool, or ask for something else",
             Skip::BreakerOpen { .. } => "Try again later",
             Skip::NoServer => "Add its server to the servers file",
             Skip::Limit { exceeded: Exceeded::SameCall { .. } | Exceeded::Cycle { .. } } => {

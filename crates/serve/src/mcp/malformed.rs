@@ -4,10 +4,11 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, CompleteRequestParams, CustomRequest, ErrorCode, GetPromptRequestParams,
-    InitializeRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, ClientRequest, CompleteRequestParams, CustomRequest, ErrorCode,
+    GetPromptRequestParams, InitializeRequestParams, JsonRpcMessage, ReadResourceRequestParams,
+    ServerJsonRpcMessage, SubscribeRequestParams, UnsubscribeRequestParams,
 };
+use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde::de::DeserializeOwned;
 
 /// The answer to a request that rmcp could not assign to a method.
@@ -19,6 +20,17 @@ pub(super) fn refusal(request: &CustomRequest) -> ErrorData {
         }
         None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no method `{method}`"), None),
     }
+}
+
+/// The answer to an `initialize` that cannot be read. rmcp would take it for any other request that
+/// comes too early, and advise to initialize first.
+pub(super) fn refused_handshake(
+    message: &RxJsonRpcMessage<RoleServer>,
+) -> Option<ServerJsonRpcMessage> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::CustomRequest(custom) = &request.request else { return None };
+    (custom.method == "initialize")
+        .then(|| ServerJsonRpcMessage::error(refusal(custom), Some(request.id.clone())))
 }
 
 /// What is wrong with the parameters; `None` if the method is unknown.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::fallback::{Candidate, Origin, map_arguments};
+use super::super::fallback::{Candidate, Origin, is_worse, map_arguments};
 use super::super::invoker::{Arguments, Fault, FaultKind, Output};
 use super::super::message;
 use super::super::params::{Change, Clarification, Prepared};
@@ -138,6 +138,10 @@ impl<'a> Run<'a> {
         let is_asked = candidate.origin == Origin::Asked;
         if self.written && !candidate.safe_after_write {
             return Err(self.pass(candidate, Skip::WriteElsewhere));
+        }
+        if !self.request.confirmed && is_worse(tool, &self.request.candidates[0].tool) {
+            self.skip(candidate, Skip::Worse);
+            return Err(NextStep::Next);
         }
         match self.executor.options.permissions.judge(tool, self.request.confirmed) {
             Verdict::Allowed => {}

@@ -98,7 +98,13 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     let mut found = Collector { text, mentions: Vec::new() };
     let quotes = quotes::scan(text);
     if scan.has_rest {
-        found.add(quotes::rest(text, &quotes));
+        let mut rest = quotes::rest(text, &quotes);
+        if rest.is_empty() {
+            let times = times(text, scan).into_iter().chain(amounts::scan(text));
+            let times: Vec<Mention> = times.filter(|time| time.content.is_time("")).collect();
+            rest.extend(quotes::reminder(text, &quotes, &times));
+        }
+        found.add(rest);
     }
     found.add(quotes);
     found.add(links(text));

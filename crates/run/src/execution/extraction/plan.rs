@@ -18,7 +18,7 @@ use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
-use super::unit::Dimension;
+use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
 
 /// The decisions on one prompt so far.
@@ -156,7 +156,8 @@ impl<'a> Plan<'a> {
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if self.is_relative(&mention.span, amount));
+            if self.is_relative(&mention.span, amount)
+                || self.is_ahead(&mention.span, amount) && !self.is_of_later(slot));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
         }
@@ -178,6 +179,25 @@ impl<'a> Plan<'a> {
         (is_price && is_rate)
             || before.first().is_some_and(|word| word.lower == "by")
             || after.first().is_some_and(|word| is_listed(&word.lower, COMPARATIVES))
+    }
+
+    /// Whether an amount is the time until something: "in 5 minutes".
+    fn is_ahead(&self, span: &Range<usize>, amount: &Amount) -> bool {
+        let is_time = |unit: &Unit| matches!(unit.dimension(), Dimension::Time | Dimension::Months);
+        let before = self.context.before(span.start);
+        amount.units.iter().any(is_time) && before.first().is_some_and(|word| word.lower == "in")
+    }
+
+    /// Whether a slot, or the tool, is about a later time: a delay, a reminder. "Start the mixer in 5
+    /// minutes" does not say how long it runs.
+    fn is_of_later(&self, slot: &Slot) -> bool {
+        const LATER: &str =
+            "after alarm countdown delay due expir later remind schedul snooz timer ttl until wait";
+        let about = slot.description.as_deref().unwrap_or_default().to_lowercase();
+        let mut words = about
+            .split(|c: char| !c.is_alphanumeric())
+            .chain(slot.words.iter().chain(self.tool_words).map(String::as_str));
+        words.any(|word| word == "in" || LATER.split(' ').any(|begin| word.starts_with(begin)))
     }
 
     pub fn ask_about(&mut self, slot: usize, why: &str, candidates: Vec<String>) {

@@ -44,13 +44,14 @@ static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Matches "an hour and a half", "one and a half hours", and "an hour" or "a minute" after "for".
+/// Matches "an hour and a half", "one and a half hours", and "an hour" or "a minute" after "for" or
+/// "in".
 static HALVES: LazyLock<Regex> = LazyLock::new(|| {
     let number = format!(r"an?|\d{{1,2}}|{}", SPELLED.join("|"));
     let unit = "minute|hour|day|week";
     let half = r"\s+and\s+(?:a\s+)?half";
     regex(&format!(
-        r"(?i)\b(?:for\s+)?(?:(?P<number>{number})\s+(?P<unit>{unit})s?{half}|(?P<before>{number}){half}\s+(?P<after>{unit})s?)\b|\bfor\s+(?P<one>an\s+hour|a\s+minute)\b"
+        r"(?i)\b(?:for\s+)?(?:(?P<number>{number})\s+(?P<unit>{unit})s?{half}|(?P<before>{number}){half}\s+(?P<after>{unit})s?)\b|\b(?:for|in)\s+(?P<one>an\s+hour|a\s+minute)\b"
     ))
 });
 
