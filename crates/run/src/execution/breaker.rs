@@ -172,7 +172,7 @@ impl Breakers {
             let left =
                 breaker.open_until.map_or(Duration::ZERO, |t| t.saturating_duration_since(now));
             BreakerState {
-                kind: *kind,
+                kind,
                 of: of.clone(),
                 phase: breaker.phase(now),
                 failures: breaker.failures,

@@ -94,15 +94,12 @@ pub(super) struct PinnedDefinition {
 }
 
 impl PinnedDefinition {
-    pub fn of(definition: &Definition, tool_sha256: String) -> Self {
-        let short = definition.canonical().len() <= KEPT_BYTES;
-        let text = if short { definition.canonical() } else { "null" };
-        let definition_text = RawValue::from_string(text.to_owned());
-        let definition_text =
-            definition_text.expect("a canonical definition is JSON. This is a bug.");
-        let sha256 = definition.sha256().to_owned();
+    pub fn of(Definition { canonical, sha256 }: Definition, tool_sha256: String) -> Self {
+        let text = if canonical.len() <= KEPT_BYTES { canonical } else { "null".to_owned() };
+        let definition = RawValue::from_string(text);
+        let definition = definition.expect("a canonical definition is JSON. This is a bug.");
         let tool_sha256 = Some(tool_sha256);
-        Self { sha256, tool_sha256, definition: definition_text, approved: false, reworded: false }
+        Self { sha256, tool_sha256, definition, approved: false, reworded: false }
     }
 
     pub fn definition(&self) -> Value {

@@ -53,12 +53,12 @@ impl ListedTool {
             return Self { sha256: seen.sha256.clone(), shortcut, definition: None };
         }
         let definition = Definition::of(tool);
-        Self { sha256: definition.sha256().to_owned(), shortcut, definition: Some(definition) }
+        Self { sha256: definition.sha256.clone(), shortcut, definition: Some(definition) }
     }
 
     fn seen(self, tool: &Tool) -> PinnedDefinition {
         let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
-        PinnedDefinition::of(&definition, self.shortcut)
+        PinnedDefinition::of(definition, self.shortcut)
     }
 }
 

@@ -13,6 +13,9 @@ use super::super::time::PartialDateTime;
 use super::super::unit::Unit;
 use super::{Claim, Cue, Plan};
 
+/// A value with its length in the prompt.
+type Part = (Value, usize);
+
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
         self.split_size();
@@ -62,7 +65,7 @@ impl Plan<'_> {
     fn split(
         &mut self,
         slots: (Option<usize>, Option<usize>),
-        parts: fn(&Mention) -> Option<[(Value, usize); 2]>,
+        parts: fn(&Mention) -> Option<[Part; 2]>,
     ) {
         let (Some(first), Some(second)) = slots else { return };
         let Some(at) = self.only_free(|mention| parts(mention).is_some()) else { return };
@@ -168,7 +171,7 @@ pub(super) fn is_slug(mention: &Mention) -> bool {
 }
 
 /// A whole number with the length of its digits.
-fn side(digits: &str) -> Option<(Value, usize)> {
+fn side(digits: &str) -> Option<Part> {
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let number: i64 = digits.parse().ok().filter(|_| is_number)?;
     Some((number.into(), digits.len()))
