@@ -391,11 +391,10 @@ fn noted(sandbox: &Sandbox) -> HashMap<String, usize> {
 fn thirty_kills_lose_no_obligation_and_repeat_no_completed_run() {
     let sandbox = Sandbox::new();
     let typed = drill(&sandbox);
-    let program = sandbox.toolroute().get_program().to_owned();
     let mut ended: HashMap<String, usize> = HashMap::new();
     let (mut kills, mut begun) = (0, 0);
     while kills < 30 {
-        let mut child = Command::new(&program)
+        let mut child = Command::new(crate::support::PROGRAM)
             .args(&typed)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
