@@ -66,12 +66,10 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     if Language::of(prompt).is_some() {
         return None;
     }
-    let text = [&tool.name, tool.title.as_ref().unwrap_or(&tool.name), &tool.description];
-    let words: Vec<String> = text
-        .into_iter()
-        .chain(&tool.examples)
-        .flat_map(|text| words_of(&split_identifier(text)))
-        .collect();
+    let named = [&tool.name, tool.title.as_ref().unwrap_or(&tool.name)];
+    let named = named.into_iter().chain(&tool.examples);
+    let mut words: Vec<String> = named.flat_map(|text| words_of(&split_identifier(text))).collect();
+    words.extend(verbs_of(&tool.description));
     let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
     let orders = orders(&unquoted(prompt, places), &own);
     let does = actions_in(words.iter().map(String::as_str));
@@ -94,6 +92,25 @@ fn words_of(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
 }
+
+/// Returns the words of a description that may say what the tool does: at the start of a sentence or
+/// part, and after "and", "to" and the like. In "reopens a closed ticket" it does not close.
+fn verbs_of(description: &str) -> Vec<String> {
+    let (mut begins, mut before, mut found) = (true, String::new(), Vec::new());
+    for token in description.split_whitespace() {
+        let word = token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        if begins || is_listed(LEADING, &before) {
+            found.extend(words_of(&word));
+        }
+        begins = token.ends_with(['.', ':', '!', '?', ',', ';', ')']);
+        before = word;
+    }
+    found
+}
+
+/// Words of a description after which a verb says what the tool does.
+const LEADING: &str = "this tool function endpoint api operation method command for you to and or can will which that by \
+    permanently immediately";
 
 /// Returns the verbs that order something. `own` is the first word of a tool's description, which
 /// is its verb as a rule.
@@ -200,6 +217,7 @@ mod tests {
             ("fire the driver D-12", &assign, "fire"),
             ("cancel the optimization of route R-77", &optimize, "cancel"),
             ("archive ticket T-3001", &reopen, "archive"),
+            ("close ticket T-3001", &reopen, "close"),
         ] {
             assert_eq!(
                 reason(prompt, tool),
