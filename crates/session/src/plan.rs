@@ -127,9 +127,15 @@ pub fn doubt(
              the tool by its name"
         )
     };
+    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
+    let is_asked = !prepared.missing.is_empty();
+    let lost = prepared.lost.first().filter(|_| !is_asked).map(|place| &words[place.clone()]);
     match (&selection.fit_reason, caveat) {
         (_, Some(word)) => Some(said(&word, tool)),
         (Some(reason), None) => Some(ask(reason)),
+        (None, None) if lost.is_some() => {
+            lost.map(|value| ask(&format_args!("no parameter takes \"{value}\" of the prompt")))
+        }
         // Nobody knows whether words that cannot be read forbid it.
         (None, None) if selection.degraded == Some(Degradation::UnreadLanguage) => {
             Some(ask(&"the prompt is in a language that is not read"))

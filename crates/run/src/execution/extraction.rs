@@ -7,6 +7,7 @@
 
 mod arguments;
 mod choice;
+mod country;
 mod cue;
 mod decimal;
 mod flag;
@@ -82,9 +83,8 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let slots = slot::slots(tool, &root);
     let prompt =
         Prompt { tool, slots: &slots, checker: Checker::new(&root), given: &given, sources };
-    let is_message = |slot: &&Slot| matches!(slot.kind, Kind::Message);
     let messages =
-        slots.iter().filter(|slot| is_message(slot) && !given.contains_key(&slot.path[0]));
+        slots.iter().filter(|slot| slot.takes_rest && !given.contains_key(&slot.path[0]));
     let required = messages.clone().filter(|slot| slot.required).count();
     let can_have_rest =
         required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(&slots));
@@ -108,8 +108,7 @@ fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
 
 /// Whether the text after a colon names another parameter: "subject Lunch, body hi".
 fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
-    let is_message = |slot: &&Slot| slot.kind == Kind::Message;
-    slots.iter().filter(is_message).any(|message| {
+    slots.iter().filter(|slot| slot.takes_rest).any(|message| {
         let text = prepared.sources.iter().find(|taken| taken.name == message.name);
         let text = text.and_then(|taken| taken.value.as_str()).unwrap_or_default();
         text.split([',', ';']).any(|part| {
@@ -142,7 +141,8 @@ impl Prompt<'_> {
         let now = &self.sources.now.0;
         let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
         let has_times = has(Kind::Day) || has(Kind::Moment);
-        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times };
+        let has_addresses = has(Kind::Address);
+        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times, has_addresses };
         let mentions = mentions_of(self.sources.prompt, &scan);
         let before = Scan { has_rest: false, ..scan };
         let earlier = self.sources.earlier.iter().map(|prompt| mentions_of(prompt, &before));
@@ -168,7 +168,7 @@ impl Prompt<'_> {
                 || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
             has_time: has(Kind::Time),
         };
-        let mut plan = Plan::new(context, self.slots, reader, &tool_words);
+        let mut plan = Plan::new(context, self.slots, reader, (self.tool, &tool_words));
         for (at, slot) in self.slots.iter().enumerate() {
             plan.is_given[at] = self.given.contains_key(&slot.path[0]);
         }
@@ -192,6 +192,7 @@ impl Prompt<'_> {
             unused: Vec::new(),
             taken: Vec::new(),
             moments: Vec::new(),
+            lost: Vec::new(),
         }
     }
 
@@ -248,6 +249,9 @@ impl Prompt<'_> {
                 && mention.content.is_time(lead.unwrap_or_default())
                 && !self.is_given(&plan, mention)
         });
+        let lost = places(&|mention, taken| {
+            !taken && plan.is_distinct_value(mention) && !self.is_given(&plan, mention)
+        });
         let unused = mentions()
             .filter(|(mention, taken)| {
                 !**taken && !matches!(mention.content, mention::Content::Unclear)
@@ -257,7 +261,7 @@ impl Prompt<'_> {
                 kind: mention.content.kind(),
             })
             .collect();
-        PreparedArguments { arguments, sources, missing, unused, taken, moments }
+        PreparedArguments { arguments, sources, missing, unused, taken, lost, moments }
     }
 
     /// Whether a value of the prompt may be meant for an argument that the caller gave.
@@ -336,12 +340,14 @@ fn tense(tool: &Tool) -> Tense {
     if is_ahead { Tense::Future } else { Tense::Unknown }
 }
 
-/// Nouns for the tool's results: the plurals in the first sentence of its description, in the
-/// singular.
+/// Nouns for what the tool is about: the words of its name after the first, and the plurals in the
+/// first sentence of its description, in the singular.
 fn tool_nouns(tool: &Tool) -> Vec<String> {
+    let named = text::name_words(&tool.name).into_iter().skip(1);
+    let named = named.map(|word| text::singular(&word).into_owned());
     let first = tool.description.split(". ").next().unwrap_or_default();
     let plurals = text::words(first)
         .into_iter()
         .map(|word| (text::singular(&word.lower).into_owned(), word.lower));
-    plurals.filter(|(one, many)| one != many).map(|(one, _)| one).collect()
+    plurals.filter(|(one, many)| one != many).map(|(one, _)| one).chain(named).collect()
 }

@@ -1,9 +1,11 @@
 //! The interpretation of a mention as the value of a parameter.
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::super::params::Checker;
+use super::decimal::Decimal;
 use super::mention::{Amount, Content, Mention, is_certain_id, is_path};
 use super::slot::{Kind, Slot};
 use super::time::{PartialDateTime, Period, Zone};
@@ -44,6 +46,8 @@ impl Interpreter<'_> {
             }
             (Kind::Day, Content::When(when)) => self.day(when, slot),
             (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
+            (Kind::Month, content) => month(content, slot),
+            (Kind::Country, content) => country(content, named),
             (Kind::Moment, Content::When(when)) => self.moment(when),
             (Kind::Time, Content::When(when)) => self.time(when),
             (_, content) => text(content, slot, named),
@@ -75,6 +79,10 @@ impl Interpreter<'_> {
         };
         if amount.is_spelled && !named && amount.units.is_empty() {
             return Interpretation::NotApplicable;
+        }
+        if slot.is_change() && !named && !amount.is_signed {
+            let why = "whether it is added or taken away is not said";
+            return Interpretation::Invalid(why.to_owned());
         }
         let mut how = String::new();
         let value = if amount.units.is_empty() {
@@ -242,6 +250,63 @@ fn missing_unit(said: super::decimal::Decimal, unit: &str) -> Interpretation {
     Interpretation::Invalid(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
+/// Interprets the name or the code of a country as its code.
+fn country(content: &Content, named: bool) -> Interpretation {
+    let (Content::Place(said) | Content::Token(said) | Content::Quoted(said)) = content else {
+        return Interpretation::NotApplicable;
+    };
+    match super::country::code(said) {
+        Some(code) => {
+            let how = if code == said { String::new() } else { format!("the code of {said}") };
+            Interpretation::Value { value: code.into(), how }
+        }
+        None if named => Interpretation::Invalid("no country of that name is known".to_owned()),
+        None => Interpretation::NotApplicable,
+    }
+}
+
+/// Interprets "October 2026" and "2026-10" as a month.
+fn month(content: &Content, slot: &Slot) -> Interpretation {
+    let months: Option<Vec<Date>> = match content {
+        Content::Period(period) => {
+            let month = |(first, last): &(Date, Date)| {
+                (first.day() == 1 && *last == first.last_of_month()).then_some(*first)
+            };
+            period.readings.iter().map(month).collect()
+        }
+        // "2026-10" is read as a range of numbers.
+        Content::Amount(Amount { value: Some(year), to: Some(month), units, .. })
+            if units.is_empty() =>
+        {
+            let part = |number: &Decimal| number.to_json().and_then(|number| number.as_i64());
+            let year = part(year).filter(|year| (1900..2200).contains(year));
+            let day = year.zip(part(month)).and_then(|(year, month)| {
+                Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, 1).ok()
+            });
+            let Some(day) = day else { return Interpretation::NotApplicable };
+            Some(vec![day])
+        }
+        Content::Quoted(text) if slot.pattern.is_none() => {
+            return Interpretation::Value { value: text.clone().into(), how: String::new() };
+        }
+        _ => return Interpretation::NotApplicable,
+    };
+    match months.as_deref() {
+        None => Interpretation::Invalid("one month is needed".to_owned()),
+        Some([_]) if !slot.has_month_form => {
+            Interpretation::Invalid("how a month is written for it is not known".to_owned())
+        }
+        Some([month]) => Interpretation::Value {
+            value: month.strftime("%Y-%m").to_string().into(),
+            how: "by the calendar".to_owned(),
+        },
+        Some(months) => {
+            let said = months.iter().map(|month| month.strftime("%Y-%m").to_string());
+            Interpretation::Ambiguous(said.collect())
+        }
+    }
+}
+
 /// Interprets values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::Value {
@@ -253,9 +318,10 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         | (Kind::Url, Content::Url(text))
         | (Kind::Path, Content::Path(text))
         | (Kind::Place, Content::Place(text))
+        | (Kind::Address, Content::Address(text) | Content::Quoted(text))
         | (Kind::Currency, Content::Currency(text))
-        | (Kind::Message, Content::Rest(text))
         | (Kind::Query | Kind::Message | Kind::Text, Content::Quoted(text)) => as_said(text),
+        (_, Content::Rest(text)) if slot.takes_rest => as_said(text),
         (Kind::Path, Content::Quoted(text)) if named || has_path_form(text) => as_said(text),
         (Kind::Email, Content::Quoted(text)) if text.contains('@') => as_said(text),
         (Kind::Url, Content::Quoted(text)) if text.contains("://") => as_said(text),
@@ -283,8 +349,8 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
-            let can_be = fits(text)
-                || (is_token && (named || (slot.pattern.is_none() && is_certain_id(text))));
+            let is_free = slot.pattern.is_none() && !slot.excludes(text) && is_certain_id(text);
+            let can_be = slot.shows(text) || (is_token && (named || is_free));
             if can_be { as_said(text) } else { Interpretation::NotApplicable }
         }
         Content::Quoted(text) if fits(text) => as_said(text),

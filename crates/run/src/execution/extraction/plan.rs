@@ -6,6 +6,7 @@
 //! question is asked.
 
 mod choices;
+mod names;
 mod pairs;
 mod unnamed;
 
@@ -17,9 +18,10 @@ use super::Source;
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
-use super::slot::{Kind, Slot};
-use super::text::{Word, is_listed};
-use super::unit::Dimension;
+use super::slot::{Kind, Slot, is_abbreviation};
+use super::text::{Word, is_function_word, is_listed, name_words, stem};
+use super::unit::{Dimension, Unit};
+use toolroute_catalog::{Effects, Tool};
 
 /// A value that was assigned to a parameter.
 #[derive(Clone, Debug)]
@@ -43,6 +45,9 @@ pub(super) struct Plan<'a> {
     pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
+    pub effects: Effects,
+    /// The words of the tool's name that the prompt does not have.
+    unsaid: Vec<String>,
     /// The values of each slot.
     pub assignments: Vec<Vec<Assignment>>,
     pub open_questions: Vec<Option<OpenQuestion>>,
@@ -76,8 +81,14 @@ impl<'a> Plan<'a> {
         context: PromptContext<'a>,
         slots: &'a [Slot],
         reader: Interpreter<'a>,
-        tool_words: &'a [String],
+        (tool, tool_words): (&Tool, &'a [String]),
     ) -> Self {
+        let is_said = |word: &String| {
+            let mut said = context.words.iter();
+            is_function_word(word) || said.any(|said| stem(&said.lower) == stem(word))
+        };
+        let mut unsaid = name_words(&tool.name);
+        unsaid.retain(|word| !is_said(word));
         let chains = chains(&context);
         let (many, some) = (slots.len(), context.mentions.len());
         Self {
@@ -91,6 +102,8 @@ impl<'a> Plan<'a> {
             slots,
             reader,
             tool_words,
+            effects: tool.effects(),
+            unsaid,
         }
     }
 
@@ -105,6 +118,7 @@ impl<'a> Plan<'a> {
             self.give_named(strength, &wanted);
         }
         self.give_pairs();
+        self.give_after_names();
         while self.give_unnamed() {}
     }
 
@@ -112,6 +126,13 @@ impl<'a> Plan<'a> {
         self.assignments[slot].is_empty()
             && self.open_questions[slot].is_none()
             && !self.is_given[slot]
+    }
+
+    /// Whether any parameter has a value or a question.
+    pub fn has_any(&self) -> bool {
+        self.is_given.contains(&true)
+            || self.assignments.iter().any(|assignments| !assignments.is_empty())
+            || self.open_questions.iter().any(Option::is_some)
     }
 
     fn mention(&self, at: usize) -> &'a Mention {
@@ -131,6 +152,11 @@ impl<'a> Plan<'a> {
         let span = self.mention(claim.mention).span.clone();
         self.taken[claim.mention] = true;
         self.spend(&span, &claim.cue);
+        let counts_money = self.slots[slot].unit.map(Unit::dimension) == Some(Dimension::Money);
+        for (at, mention) in self.context.mentions.iter().enumerate() {
+            let is_within = span.start <= mention.span.start && mention.span.end <= span.end;
+            self.taken[at] |= counts_money && is_within;
+        }
         match claim.reading {
             Interpretation::Value { value, how } => {
                 let assignment = Assignment { value, source: self.source(&span), how };
@@ -164,12 +190,45 @@ impl<'a> Plan<'a> {
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);
+        if cue.strength <= PREPOSITION && self.is_of_another(mention, slot) {
+            return Cue { conflicts: true, ..Cue::default() };
+        }
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if self.is_relative(&mention.span, amount));
+            if !slot.is_change() && self.is_relative(&mention.span, amount));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
         }
         cue
+    }
+
+    /// Whether an id is that of another thing than the parameter's, so that a tool that may change
+    /// something must not act on it: "remove driver D-12" for a ticket. For a tool that may destroy,
+    /// the prompt or the id must also say each word of the tool's name: "delete D-12" for
+    /// `delete_ticket` says no ticket, and "delete T-12" may.
+    fn is_of_another(&self, mention: &Mention, slot: &Slot) -> bool {
+        let Content::Token(id) = &mention.content else { return false };
+        if slot.kind != Kind::Id || self.effects.reads_only() {
+            return false;
+        }
+        let before = self.context.before(mention.span.start);
+        let mut before = before.iter().skip_while(|word| is_listed(&word.lower, "id no nr number"));
+        let noun = before.next().filter(|word| !is_function_word(&word.lower));
+        let begins = before
+            .all(|word| is_listed(&word.lower, "and can could kindly please then will would you"));
+        let is_other_slot = |word: &str| {
+            let has = |other: &&Slot| other.nouns().any(|noun| stem(noun) == stem(word));
+            !slot.is_about(word) && self.slots.iter().any(|other| has(&other))
+        };
+        let is_verb = |word: &str| begins || self.tool_words.contains(&stem(word));
+        match noun.map(|word| word.lower.as_str()) {
+            Some(word) if is_other_slot(word) => true,
+            Some(word) if !is_verb(word) && !slot.is_about(word) => true,
+            _ => {
+                let is_said = self.unsaid.is_empty()
+                    || is_abbreviation(id, self.unsaid.iter().map(String::as_str));
+                self.effects.destroys() && !is_said
+            }
+        }
     }
 
     /// Whether an amount is a difference or a rate and not a value: "by 2 degrees", "5 more", "at

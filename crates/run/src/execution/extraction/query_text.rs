@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::mention::Content;
-use super::plan::{Assignment, Plan};
+use super::mention::{Content, Mention};
+use super::plan::{Assignment, OpenQuestion, Plan};
 use super::slot::Kind;
-use super::text::{is_function_word, is_listed, name_words, stem, words};
+use super::text::{Word, is_function_word, is_listed, name_words, stem, words};
 use super::{Source, reference};
 use toolroute_catalog::Tool;
 
@@ -38,6 +38,9 @@ impl Plan<'_> {
             self.is_open(*at) && self.slots[*at].required && self.slots[*at].kind.is_text()
         };
         let open: Vec<usize> = (0..self.slots.len()).filter(is_open_text).collect();
+        if open.is_empty() {
+            return self.give_phrase(objects);
+        }
         let [slot] = open[..] else { return };
         if self.slots[slot].kind != Kind::Query || self.slots[slot].is_list {
             return;
@@ -79,6 +82,47 @@ impl Plan<'_> {
         });
         // The words contain the values that no parameter took.
         self.taken.fill(true);
+    }
+
+    /// Gives an optional query the phrase that the prompt searches for, if nothing else was taken from
+    /// the prompt. A phrase that may say something else, as "in Berlin", becomes a question.
+    fn give_phrase(&mut self, objects: &[String]) {
+        let is_query = |at: &usize| self.is_open(*at) && self.slots[*at].kind == Kind::Query;
+        let queries: Vec<usize> = (0..self.slots.len()).filter(is_query).collect();
+        let [slot] = queries[..] else { return };
+        if self.slots[slot].is_list || self.has_any() {
+            return;
+        }
+        let text = self.context.text;
+        let Some((span, is_sure)) = phrase(text, objects) else { return };
+        let has_content = |word: &Word| {
+            let is_within = span.start <= word.span.start && word.span.end <= span.end;
+            let is_prose =
+                is_function_word(&word.lower) || self.tool_words.contains(&stem(&word.lower));
+            is_within && !is_prose
+        };
+        if !self.context.words.iter().any(has_content) {
+            return;
+        }
+        let within =
+            |mention: &Mention| span.start < mention.span.end && mention.span.start < span.end;
+        let is_word = |mention: &Mention| {
+            matches!(mention.content, Content::Place(_) | Content::Token(_) | Content::Quoted(_))
+        };
+        let mut mentions = self.context.mentions.iter();
+        let said = text[span.clone()].to_owned();
+        if !is_sure || !mentions.all(|mention| !within(mention) || is_word(mention)) {
+            let why = format!("\"{said}\" may be meant for it");
+            self.open_questions[slot] = Some(OpenQuestion { why, candidates: vec![said] });
+            return;
+        }
+        for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
+            *taken |= within(mention);
+        }
+        let (start, end) = (span.start, span.end);
+        let source = Source::Prompt { start, end, text: said.clone() };
+        let value = said.trim_matches(['"', '“', '”']).into();
+        self.assignments[slot].push(Assignment { value, source, how: String::new() });
     }
 
     fn free_quotes(&self) -> Vec<(usize, String)> {
@@ -193,6 +237,40 @@ fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
     let end = ordered.last().map_or(0, |word| word.span.end);
     (ordered.windows(2).all(is_plain) && has_content)
         .then(|| text[end..].trim_start_matches([':', ',', ' ']).trim())
+}
+
+/// Returns the range of what a prompt searches for: "Müller" of "search customers Müller", "bicycle
+/// helmets" of "hs code for bicycle helmets"; and whether it is nothing but a phrase. Returns `None` if
+/// the prompt neither orders a search nor names an object with "for" or the like.
+fn phrase(text: &str, objects: &[String]) -> Option<(Range<usize>, bool)> {
+    let said = words(text);
+    let is = |at: usize, list: &str| said.get(at).is_some_and(|word| is_listed(&word.lower, list));
+    let past = |mut at: usize, list: &str| {
+        while is(at, list) {
+            at += 1;
+        }
+        at
+    };
+    let is_object =
+        |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
+    let verb = past(0, POLITE);
+    let searches = said.get(verb).is_some_and(|word| COMMANDS.contains(&word.lower.as_str()));
+    let has_verb = searches || is(verb, ORDERS);
+    let object = past(if has_verb { past(verb + 1, "me up us") } else { verb }, ARTICLES);
+    let after = (object..).find(|at| !is_object(*at))?;
+    let start = past(past(after, TOPICAL), "called named with the name");
+    let is_topic = after > object && start > after;
+    if !is_topic && !searches {
+        return None;
+    }
+    let last = said.len() - said.iter().rev().take_while(|word| word.lower == "please").count();
+    let rest = said.get(start..last).filter(|rest| !rest.is_empty())?;
+    let span = rest[0].span.start..rest[rest.len() - 1].span.end;
+    let end = text[span.end..].find(|c: char| c.is_whitespace() || ".,;!?".contains(c));
+    let begin = text[..span.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let span = begin..end.map_or(text.len(), |end| span.end + end);
+    let is_plain = !is(start, OTHERS) && !(start..last).any(is_object);
+    Some((span, is_plain))
 }
 
 /// Whether a word has no meaning at the edge of a text.

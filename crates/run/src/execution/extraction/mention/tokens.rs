@@ -148,7 +148,7 @@ static CERTAIN_ID: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)^(?:
             [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
-          | [A-Z][A-Z0-9]{1,9}-\d+
+          | [A-Z][A-Z0-9]{0,9}(?:-\d+)+
           | [a-z]{2,8}_[A-Za-z0-9]*\d[A-Za-z0-9]*
         )$",
     )
@@ -167,9 +167,30 @@ pub(crate) fn is_certain_id(word: &str) -> bool {
     is_hash || is_serial || CERTAIN_ID.is_match(word)
 }
 
+static STREET: LazyLock<Regex> = LazyLock::new(|| {
+    let name = r"\p{Lu}[\p{L}.'’-]+";
+    let names = format!(r"{name}(?:\s(?:(?:am|an|de|den|der|des|du|la|of|the|zum|zur)\s)*{name})*");
+    let town = format!(r"(?:,\s*(?:\d{{4,5}}\s+)?{names}(?:\s\d{{5}}\b)?)?");
+    regex(&format!(
+        r"(?:\b(?:[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]f|[Ii]s|[Aa]ddress)|:)\s+(?P<street>(?:{names}\s\d{{1,4}}[a-z]?\b|\d{{1,5}}\s{names}){town})"
+    ))
+});
+
+/// Finds streets with a number after a preposition, with the town after a comma: "at Hafenstraße 12,
+/// 20457 Hamburg", "to 12 Main Street, Springfield".
+pub(super) fn streets(text: &str) -> Vec<Mention> {
+    let found = STREET.captures_iter(text).filter_map(|groups| groups.name("street"));
+    let mention = |street: regex::Match<'_>| {
+        let said = street.as_str().trim_end_matches(['.', '-', '\'', '’']);
+        let span = street.start()..street.start() + said.len();
+        Mention { content: Content::Address(said.to_owned()), span }
+    };
+    found.map(mention).collect()
+}
+
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+
+        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+(?:the\s+)?
         (?P<place>\p{Lu}[\p{L}'’.-]+(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
     )
 });
@@ -245,9 +266,14 @@ mod tests {
         for word in ["hello", "Hello", "90min", "3rd", "1h30m", "10k", "I", "12"] {
             assert!(!is_made(word), "{word}");
         }
-        for (word, certain) in
-            [("OPS-12", true), ("deadbeef1", true), ("covid-19", false), ("v1.2", false)]
-        {
+        for (word, certain) in [
+            ("OPS-12", true),
+            ("T-42", true),
+            ("INV-2026-7", true),
+            ("deadbeef1", true),
+            ("covid-19", false),
+            ("v1.2", false),
+        ] {
             assert_eq!(is_certain_id(word), certain, "{word}");
         }
     }
