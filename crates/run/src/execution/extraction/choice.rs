@@ -165,7 +165,10 @@ impl PromptContext<'_> {
         {
             return INTRODUCED;
         }
-        if is_listed(&said, COMMON) { 0 } else { BARE }
+        let around =
+            [self.text[..span.start].chars().next_back(), self.text[span.end..].chars().next()];
+        // "country-like" is no country.
+        if is_listed(&said, COMMON) || around.contains(&Some('-')) { 0 } else { BARE }
     }
 
     /// Returns the range of a choice with the words that introduce it.

@@ -213,8 +213,13 @@ impl<'a> Plan<'a> {
         let before = self.context.before(mention.span.start);
         let mut before = before.iter().skip_while(|word| is_listed(&word.lower, "id no nr number"));
         let noun = before.next().filter(|word| !is_function_word(&word.lower));
-        let begins = before
-            .all(|word| is_listed(&word.lower, "and can could kindly please then will would you"));
+        // The first word that is none of prose is what to do, if it has no article.
+        let has_article =
+            before.clone().next().is_some_and(|word| is_listed(&word.lower, "a an my our the"));
+        let begins = !has_article
+            && before.all(|word| {
+                is_function_word(&word.lower) || is_listed(&word.lower, "kindly then want")
+            });
         let is_other_slot = |word: &str| {
             let has = |other: &&Slot| other.nouns().any(|noun| stem(noun) == stem(word));
             !slot.is_about(word) && self.slots.iter().any(|other| has(&other))

@@ -16,6 +16,9 @@ const COMMANDS: &[&str] =
 /// More verbs that order a search, if the object of the tool follows them.
 const ORDERS: &str = "fetch get give list show";
 
+/// The most words of a phrase that is searched for. More words say more than what is searched for.
+const MOST_PHRASE_WORDS: usize = 6;
+
 /// Words before the verb of an order.
 const POLITE: &str = "can could kindly please will would you";
 
@@ -269,7 +272,9 @@ fn phrase(text: &str, objects: &[String]) -> Option<(Range<usize>, bool)> {
     let end = text[span.end..].find(|c: char| c.is_whitespace() || ".,;!?".contains(c));
     let begin = text[..span.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let span = begin..end.map_or(text.len(), |end| span.end + end);
-    let is_plain = !is(start, OTHERS) && !(start..last).any(is_object);
+    let is_plain = !is_function_word(&rest[0].lower)
+        && rest.len() <= MOST_PHRASE_WORDS
+        && !(start..last).any(is_object);
     Some((span, is_plain))
 }
 

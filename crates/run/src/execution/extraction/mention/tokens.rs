@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::country;
 use super::super::text::is_listed;
 use super::{Content, Mention};
 
@@ -190,7 +191,7 @@ pub(super) fn streets(text: &str) -> Vec<Mention> {
 
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+(?:the\s+)?
+        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+(?P<the>the\s+)?
         (?P<place>\p{Lu}[\p{L}'’.-]+(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
     )
 });
@@ -204,9 +205,13 @@ pub(super) fn places(text: &str) -> Vec<Mention> {
         let Some(place) = groups.name("place") else { break };
         let said = place.as_str().trim_end_matches(['.', '-', '\'', '’']);
         let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
+        from = place.end();
+        // Only a country has an article: "in the Netherlands".
+        if groups.name("the").is_some() && country::code(said).is_none() {
+            continue;
+        }
         let span = place.start()..place.start() + said.len();
         mentions.push(Mention { content: Content::Place(said.to_owned()), span });
-        from = place.end();
     }
     mentions
 }

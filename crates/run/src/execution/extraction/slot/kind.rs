@@ -261,7 +261,8 @@ fn is_place(given: &ParameterTraits<'_>) -> bool {
     const WAYS: &[&str] = &["location", "place", "origin", "destination", "from", "to", "where"];
     const TELLING: &[&str] =
         &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
-    given.any(&["city", "cities", "town", "country", "place"])
+    given.any(&["city", "cities", "town", "country"])
+        || matches!(given.words, [word] if word == "place")
         || (given.any(WAYS) && given.suggests(TELLING))
 }
 
