@@ -96,7 +96,11 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let with_rest = prompt.read(true);
     let is_asked =
         |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
-    let is_rest = with_rest.missing.iter().all(is_asked) && !names_a_slot(&with_rest, &slots);
+    let takes_it =
+        |taken: &TakenValue| slots.iter().any(|slot| slot.takes_rest && slot.name == taken.name);
+    let is_rest = with_rest.missing.iter().all(is_asked)
+        && with_rest.sources.iter().any(takes_it)
+        && !names_a_slot(&with_rest, &slots);
     if is_rest { with_rest } else { plain }
 }
 
@@ -167,6 +171,7 @@ impl Prompt<'_> {
             has_unit: has(Kind::Currency)
                 || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
             has_time: has(Kind::Time),
+            reads_only: self.tool.effects().reads_only(),
         };
         let mut plan = Plan::new(context, self.slots, reader, (self.tool, &tool_words));
         for (at, slot) in self.slots.iter().enumerate() {

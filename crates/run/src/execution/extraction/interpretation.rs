@@ -11,6 +11,9 @@ use super::slot::{Kind, Slot};
 use super::time::{PartialDateTime, Period, Zone};
 use super::unit::{Dimension, Unit};
 
+/// The longest text after a colon in bytes that is a title. A longer one is a message.
+const LONGEST_TITLE: usize = 160;
+
 /// The meaning of a mention for a slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Interpretation {
@@ -34,6 +37,8 @@ pub(super) struct Interpreter<'a> {
     pub has_unit: bool,
     /// Whether the tool has a parameter for the time of the day.
     pub has_time: bool,
+    /// Whether the tool only reads, so that an id of another form than the example does no harm.
+    pub reads_only: bool,
 }
 
 impl Interpreter<'_> {
@@ -50,6 +55,9 @@ impl Interpreter<'_> {
             (Kind::Country, content) => country(content, named),
             (Kind::Moment, Content::When(when)) => self.moment(when),
             (Kind::Time, Content::When(when)) => self.time(when),
+            (Kind::Id, content) if !named && self.excludes(content, slot) => {
+                Interpretation::NotApplicable
+            }
             (_, content) => text(content, slot, named),
         };
         match reading {
@@ -61,6 +69,13 @@ impl Interpreter<'_> {
             }
             other => other,
         }
+    }
+
+    /// Whether an id has another form than the slot's ids.
+    fn excludes(&self, content: &Content, slot: &Slot) -> bool {
+        let Content::Token(id) = content else { return false };
+        let is_strict = slot.has_id_form || !self.reads_only;
+        is_strict && slot.excludes(id)
     }
 
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
@@ -321,7 +336,13 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         | (Kind::Address, Content::Address(text) | Content::Quoted(text))
         | (Kind::Currency, Content::Currency(text))
         | (Kind::Query | Kind::Message | Kind::Text, Content::Quoted(text)) => as_said(text),
-        (_, Content::Rest(text)) if slot.takes_rest => as_said(text),
+        (kind, Content::Rest(text)) if slot.takes_rest => {
+            let is_line = text.len() <= LONGEST_TITLE && !text.contains('\n');
+            match kind == Kind::Message || is_line {
+                true => as_said(text),
+                false => Interpretation::NotApplicable,
+            }
+        }
         (Kind::Path, Content::Quoted(text)) if named || has_path_form(text) => as_said(text),
         (Kind::Email, Content::Quoted(text)) if text.contains('@') => as_said(text),
         (Kind::Url, Content::Quoted(text)) if text.contains("://") => as_said(text),
@@ -349,7 +370,7 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
-            let is_free = slot.pattern.is_none() && !slot.excludes(text) && is_certain_id(text);
+            let is_free = slot.pattern.is_none() && is_certain_id(text);
             let can_be = slot.shows(text) || (is_token && (named || is_free));
             if can_be { as_said(text) } else { Interpretation::NotApplicable }
         }

@@ -7,6 +7,7 @@ use super::plan::{Assignment, OpenQuestion, Plan};
 use super::slot::Kind;
 use super::text::{Word, is_function_word, is_listed, name_words, stem, words};
 use super::{Source, reference};
+use serde_json::Value;
 use toolroute_catalog::Tool;
 
 /// Words that only state that something is to be searched or run.
@@ -90,14 +91,24 @@ impl Plan<'_> {
     /// Gives an optional query the phrase that the prompt searches for, if nothing else was taken from
     /// the prompt. A phrase that may say something else, as "in Berlin", becomes a question.
     fn give_phrase(&mut self, objects: &[String]) {
-        let is_query = |at: &usize| self.is_open(*at) && self.slots[*at].kind == Kind::Query;
-        let queries: Vec<usize> = (0..self.slots.len()).filter(is_query).collect();
-        let [slot] = queries[..] else { return };
+        let open = || (0..self.slots.len()).filter(|at| self.is_open(*at));
+        let queries: Vec<usize> = open().filter(|at| self.slots[*at].kind == Kind::Query).collect();
+        let is_name = |at: &usize| matches!(&self.slots[*at].words[..], [word] if word == "name");
+        let names: Vec<usize> = open().filter(is_name).collect();
+        let (slot, is_name) = match (&queries[..], &names[..]) {
+            ([query], _) => (*query, false),
+            ([], [name]) if self.effects.reads_only() => (*name, true),
+            _ => return,
+        };
         if self.slots[slot].is_list || self.has_any() {
             return;
         }
         let text = self.context.text;
-        let Some((span, is_sure)) = phrase(text, objects) else { return };
+        let Some(Phrase { span, is_plain, has_topic }) = phrase(text, objects) else { return };
+        // "Pods for production" may say nothing of their names.
+        if is_name && has_topic {
+            return;
+        }
         let has_content = |word: &Word| {
             let is_within = span.start <= word.span.start && word.span.end <= span.end;
             let is_prose =
@@ -114,7 +125,11 @@ impl Plan<'_> {
         };
         let mut mentions = self.context.mentions.iter();
         let said = text[span.clone()].to_owned();
-        if !is_sure || !mentions.all(|mention| !within(mention) || is_word(mention)) {
+        let value = Value::from(said.trim_matches(['"', '“', '”']));
+        let this = &self.slots[slot];
+        let fits = self.reader.checker.misfit(&this.path, false, &value).is_none();
+        let is_text = mentions.all(|mention| !within(mention) || is_word(mention));
+        if !is_plain || !is_text || !fits {
             let why = format!("\"{said}\" may be meant for it");
             self.open_questions[slot] = Some(OpenQuestion { why, candidates: vec![said] });
             return;
@@ -124,7 +139,6 @@ impl Plan<'_> {
         }
         let (start, end) = (span.start, span.end);
         let source = Source::Prompt { start, end, text: said.clone() };
-        let value = said.trim_matches(['"', '“', '”']).into();
         self.assignments[slot].push(Assignment { value, source, how: String::new() });
     }
 
@@ -242,10 +256,19 @@ fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
         .then(|| text[end..].trim_start_matches([':', ',', ' ']).trim())
 }
 
-/// Returns the range of what a prompt searches for: "Müller" of "search customers Müller", "bicycle
-/// helmets" of "hs code for bicycle helmets"; and whether it is nothing but a phrase. Returns `None` if
-/// the prompt neither orders a search nor names an object with "for" or the like.
-fn phrase(text: &str, objects: &[String]) -> Option<(Range<usize>, bool)> {
+/// What a prompt searches for.
+struct Phrase {
+    span: Range<usize>,
+    /// Whether it is short, begins with no preposition, and does not say the object again.
+    is_plain: bool,
+    /// Whether "for", "about" or the like leads to it.
+    has_topic: bool,
+}
+
+/// Finds what a prompt searches for: "Müller" of "search customers Müller", "bicycle helmets" of "hs code
+/// for bicycle helmets". Returns `None` if the prompt neither orders a search nor names an object with
+/// "for" or the like.
+fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
     let said = words(text);
     let is = |at: usize, list: &str| said.get(at).is_some_and(|word| is_listed(&word.lower, list));
     let past = |mut at: usize, list: &str| {
@@ -261,9 +284,9 @@ fn phrase(text: &str, objects: &[String]) -> Option<(Range<usize>, bool)> {
     let has_verb = searches || is(verb, ORDERS);
     let object = past(if has_verb { past(verb + 1, "me up us") } else { verb }, ARTICLES);
     let after = (object..).find(|at| !is_object(*at))?;
-    let start = past(past(after, TOPICAL), "called named with the name");
-    let is_topic = after > object && start > after;
-    if !is_topic && !searches {
+    let topic = past(after, TOPICAL);
+    let start = past(topic, "called named with the name");
+    if !(searches || (after > object && start > after)) {
         return None;
     }
     let last = said.len() - said.iter().rev().take_while(|word| word.lower == "please").count();
@@ -275,7 +298,7 @@ fn phrase(text: &str, objects: &[String]) -> Option<(Range<usize>, bool)> {
     let is_plain = !is_function_word(&rest[0].lower)
         && rest.len() <= MOST_PHRASE_WORDS
         && !(start..last).any(is_object);
-    Some((span, is_plain))
+    Some(Phrase { span, is_plain, has_topic: topic > after })
 }
 
 /// Whether a word has no meaning at the edge of a text.

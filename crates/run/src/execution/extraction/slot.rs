@@ -53,6 +53,8 @@ pub(super) struct Slot {
     pub pattern: Option<Regex>,
     /// The beginnings of its ids in the schema's examples and descriptions: `t-` for "T-…".
     pub id_starts: Vec<String>,
+    /// Whether all its ids begin so, as "T-…" says, rather than those of an example.
+    pub has_id_form: bool,
     /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
     /// Whether its maximum is 100, so that it may be a percentage.
@@ -123,6 +125,7 @@ impl Slot {
             kind,
             choices,
             pattern,
+            has_id_form: said.is_some_and(id::has_form),
             id_starts: id_starts.unwrap_or_default(),
         }
     }

@@ -57,6 +57,22 @@ fn beginning(id: &str) -> Option<String> {
     ((1..=10).contains(&letters) && has_digit).then(|| id[..end].to_lowercase())
 }
 
+/// Removes the punctuation around a word.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| "()[],;:\"'`".contains(c))
+}
+
+/// Returns the beginning that a word such as "T-…" gives.
+fn open_form(word: &str) -> Option<&str> {
+    let cut = word.strip_suffix('…').or(word.strip_suffix("..."));
+    cut.filter(|start| start.ends_with(['-', '_']))
+}
+
+/// Whether a description says how all ids begin.
+pub(super) fn has_form(description: &str) -> bool {
+    description.split_whitespace().any(|word| open_form(bare(word)).is_some())
+}
+
 /// Returns the beginnings of the ids that a schema shows in its examples and its description.
 pub(super) fn starts(description: &str, schema: &Value) -> Vec<String> {
     let listed = schema["examples"].as_array().into_iter().flatten();
@@ -64,9 +80,8 @@ pub(super) fn starts(description: &str, schema: &Value) -> Vec<String> {
     let mut starts: Vec<String> = examples.filter_map(beginning).collect();
     let mut is_example = false;
     for word in description.split_whitespace() {
-        let word = word.trim_matches(|c: char| "()[],;:\"'`".contains(c));
-        let cut = word.strip_suffix('…').or(word.strip_suffix("..."));
-        if let Some(start) = cut.filter(|start| start.ends_with(['-', '_'])) {
+        let word = bare(word);
+        if let Some(start) = open_form(word) {
             starts.extend(beginning(&format!("{start}0")));
         } else if is_example {
             starts.extend(beginning(word.trim_end_matches('.')));
