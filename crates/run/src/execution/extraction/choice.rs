@@ -153,10 +153,13 @@ impl PromptContext<'_> {
         let is_last = after.first().is_none_or(|word| {
             is_listed(&word.lower, "and or for from on at with in to by please")
         });
+        // "Make the event private", "keep it private".
+        let is_of_tool = self.tool_nouns.iter().any(|noun| *noun == singular(word(0)));
+        let is_said_of = is_of_tool || is_listed(word(0), "it them");
         let article = usize::from(is_listed(word(0), "a an the"));
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
-        if (is_last && is_introduced) || length > 1 {
+        if (is_last && (is_introduced || is_said_of)) || length > 1 {
             return INTRODUCED;
         }
         let counted = after.first().map_or("".into(), |word| singular(&word.lower));

@@ -93,7 +93,10 @@ impl Plan<'_> {
     fn give_phrase(&mut self, objects: &[String]) {
         let open = || (0..self.slots.len()).filter(|at| self.is_open(*at));
         let queries: Vec<usize> = open().filter(|at| self.slots[*at].kind == Kind::Query).collect();
-        let is_name = |at: &usize| matches!(&self.slots[*at].words[..], [word] if word == "name");
+        let is_name = |at: &usize| {
+            let words = &self.slots[*at].words[..];
+            matches!(words, [word] if is_listed(word, "keyword name term"))
+        };
         let names: Vec<usize> = open().filter(is_name).collect();
         let (slot, is_name) = match (&queries[..], &names[..]) {
             ([query], _) => (*query, false),

@@ -335,8 +335,7 @@ fn of_text(given: &ParameterTraits<'_>) -> Kind {
         return Kind::Text;
     }
     let is_query = given.any(&["query", "question", "search", "keywords", "prompt", "q"]);
-    let is_term = matches!(given.words, [word] if word == "term" || word == "keyword");
-    if is_query || is_term || given.tells(&OF_SEARCH) {
+    if is_query || given.tells(&OF_SEARCH) {
         return Kind::Query;
     }
     let is_message =
