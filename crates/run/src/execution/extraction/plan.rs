@@ -23,6 +23,10 @@ use super::text::{Word, is_function_word, is_listed, name_words, stem};
 use super::unit::{Dimension, Unit};
 use toolroute_catalog::{Effects, Tool};
 
+/// Verbs in names of tools that destroy. A prompt may say another: "fold" for `merge`.
+const DESTROYING: &str = "cancel clear close delete destroy drop end erase kill merge purge remove reset \
+     revoke stop wipe";
+
 /// A value that was assigned to a parameter.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
@@ -46,7 +50,7 @@ pub(super) struct Plan<'a> {
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
     pub effects: Effects,
-    /// The words of the tool's name that the prompt does not have.
+    /// The nouns of the tool's name that the prompt does not have.
     unsaid: Vec<String>,
     /// The values of each slot.
     pub assignments: Vec<Vec<Assignment>>,
@@ -88,7 +92,7 @@ impl<'a> Plan<'a> {
             is_function_word(word) || said.any(|said| stem(&said.lower) == stem(word))
         };
         let mut unsaid = name_words(&tool.name);
-        unsaid.retain(|word| !is_said(word));
+        unsaid.retain(|word| !is_said(word) && !is_listed(word, DESTROYING));
         let chains = chains(&context);
         let (many, some) = (slots.len(), context.mentions.len());
         Self {
@@ -203,7 +207,7 @@ impl<'a> Plan<'a> {
 
     /// Whether an id is that of another thing than the parameter's, so that a tool that may change
     /// something must not act on it: "remove driver D-12" for a ticket. For a tool that may destroy,
-    /// the prompt or the id must also say each word of the tool's name: "delete D-12" for
+    /// the prompt or the id must also say each noun of the tool's name: "delete D-12" for
     /// `delete_ticket` says no ticket, and "delete T-12" may.
     fn is_of_another(&self, mention: &Mention, slot: &Slot) -> bool {
         let Content::Token(id) = &mention.content else { return false };

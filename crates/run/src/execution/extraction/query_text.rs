@@ -288,7 +288,7 @@ fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
     let object = past(if has_verb { past(verb + 1, "me up us") } else { verb }, ARTICLES);
     let after = (object..).find(|at| !is_object(*at))?;
     let topic = past(after, TOPICAL);
-    let start = past(topic, "called named with the name");
+    let start = past(topic, "called named");
     if !(searches || (after > object && start > after)) {
         return None;
     }

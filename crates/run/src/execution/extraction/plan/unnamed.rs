@@ -4,7 +4,7 @@
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
 use super::super::slot::{Kind, Slot};
-use super::super::text::is_function_word;
+use super::super::text::{is_function_word, is_listed};
 use super::super::unit::{Dimension, Unit};
 use super::pairs::is_slug;
 use super::{Claim, Cue, OpenQuestion, Plan};
@@ -114,14 +114,21 @@ impl Plan<'_> {
     /// Like `holders`, but a period or an unclear day is an invalid value for every slot for a day.
     fn holders_of_any(&self, at: usize, open: &[usize]) -> Vec<Holder> {
         let mut holders = self.holders(at, open);
-        let why = match self.mention(at).content {
-            Content::Period(_) => "one day of it is needed",
-            Content::Unclear => "it cannot be read as one day",
+        let (why, of_month) = match self.mention(at).content {
+            Content::Period(_) => ("one day of it is needed", None),
+            Content::Unclear => {
+                ("it cannot be read as one day", Some("it cannot be read as one month"))
+            }
             _ => return holders,
         };
-        let is_day = |slot: &&usize| matches!(self.slots[**slot].kind, Kind::Day | Kind::Moment);
-        let days = open.iter().filter(is_day);
-        holders.extend(days.map(|slot| (*slot, Interpretation::Invalid(why.to_owned()))));
+        for &slot in open {
+            let why = match self.slots[slot].kind {
+                Kind::Day | Kind::Moment => Some(why),
+                Kind::Month => of_month,
+                _ => None,
+            };
+            holders.extend(why.map(|why| (slot, Interpretation::Invalid(why.to_owned()))));
+        }
         holders
     }
 
@@ -143,10 +150,19 @@ impl Plan<'_> {
         }
         // "The report of October" is for October.
         let is_month = this.kind == Kind::Month;
+        if is_month && self.is_end(mention) {
+            return false;
+        }
         if !this.required && !is_month && (this.is_bound() || !self.is_led(mention)) {
             return false;
         }
         rivals.iter().all(|other| this.required && !self.slots[*other].required)
+    }
+
+    /// Whether a preposition makes a mention the end of a range or excludes it: "from March", "since May".
+    fn is_end(&self, mention: &Mention) -> bool {
+        const ENDS: &str = "after and before between from or since than till to until";
+        is_listed(&self.word_before(mention), ENDS)
     }
 
     /// Whether a mention can be the value of an optional parameter, rather than an attribute of
