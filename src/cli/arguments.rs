@@ -78,9 +78,15 @@ pub fn show(
     if !args.dry_run {
         return Ok(None);
     }
-    match global.json {
-        true => render::json(&json!({"tool": tool.id, "arguments": prepared}))?,
-        false => render::json(&json!({"tool": tool.id, "arguments": prepared.arguments}))?,
+    let mut shown = match global.json {
+        true => json!({"tool": tool.id, "arguments": prepared}),
+        false => json!({"tool": tool.id, "arguments": prepared.arguments}),
+    };
+    if tool.effects().destroys() {
+        let said = format!("{} may destroy something: it is called only with --yes", tool.id);
+        render::warn(global, &render::plain(&said));
+        shown["needs_confirmation"] = json!(true);
     }
+    render::json(&shown)?;
     Ok(Some(ExitCode::SUCCESS))
 }

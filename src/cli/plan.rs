@@ -12,6 +12,7 @@ use super::run::{RunArgs, call_by_name};
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
+use toolroute_catalog::{Catalog, ToolId};
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Outcome, Report};
 use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
@@ -49,7 +50,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if global.json {
         render::json(&report)?;
     } else {
-        show(&report, live, global)?;
+        show(&report, &engine.catalog(), live, global)?;
     }
     Ok(end(&report))
 }
@@ -86,13 +87,25 @@ async fn call(caller: &Caller<'_>, planned: &PlannedCall) -> anyhow::Result<Repo
     Ok(caller.call(&candidates, &planned.arguments, &planned.need).await)
 }
 
-fn show(report: &PlanReport, live: &LiveArgs, global: &Global) -> anyhow::Result<()> {
+fn show(
+    report: &PlanReport,
+    catalog: &Catalog,
+    live: &LiveArgs,
+    global: &Global,
+) -> anyhow::Result<()> {
+    let destroys = |id: &ToolId| {
+        let row = catalog.row(id.as_str());
+        row.is_some_and(|row| catalog.tools()[row as usize].effects().destroys())
+    };
     for (number, step) in (1..).zip(&report.steps) {
         let tool = step.tool.as_ref().map_or("no tool", |tool| tool.as_str());
         let said = format!("{number}. {} → {tool}: {}", step.need, word(step.state));
         render::line(&render::plain(&said))?;
         for line in of(step, live, global) {
             render::line(&format!("   {}", render::plain(&line)))?;
+        }
+        if step.state == StepState::Ready && step.tool.as_ref().is_some_and(destroys) {
+            render::line("   may destroy something: it is called only with --yes")?;
         }
     }
     Ok(())

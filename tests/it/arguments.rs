@@ -152,6 +152,15 @@ fn every_rule_has_a_prompt_that_needs_it() {
     assert_eq!(exact, prompts);
 }
 
+/// Prompts that give ids, listed values, filters, money and phrases to search for, for tools of a
+/// hospital, a library, a bank and a game.
+#[test]
+fn what_a_prompt_plainly_gives_is_used_or_asked_about() {
+    let score = score("fourth.jsonl", &["arguments/fourth_tools.json"]);
+    assert_eq!(score.wrong, [] as [&str; 0]);
+    assert_eq!(score.exact, score.prompts);
+}
+
 /// Two tools of one server that note what they are called with.
 fn home() -> Sandbox {
     let timer = json!({"type": "object", "required": ["seconds"], "properties": {

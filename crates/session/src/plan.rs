@@ -134,8 +134,13 @@ pub fn doubt(
         return unfit;
     }
     let verb = || objection(words, places, tool, selection);
+    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
+    let lost = prepared.lost.first().filter(|_| prepared.missing.is_empty());
+    let lost = || {
+        lost.map(|place| format!("no parameter takes \"{}\" of the prompt", &words[place.clone()]))
+    };
     let reason = caveat(words, places).map(|word| says(&word));
-    let reason = reason.or_else(unread).or_else(form).or_else(verb);
+    let reason = reason.or_else(unread).or_else(form).or_else(verb).or_else(lost);
     reason.map(|reason| question(&reason, tool)).or(unfit)
 }
 

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod choice;
+mod country;
 mod cue;
 mod decimal;
 mod flag;
@@ -82,9 +83,8 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let slots = slot::slots(tool, &root);
     let prompt =
         Prompt { tool, slots: &slots, checker: Checker::new(&root), given: &given, sources };
-    let is_message = |slot: &&Slot| matches!(slot.kind, Kind::Message);
     let messages =
-        slots.iter().filter(|slot| is_message(slot) && !given.contains_key(&slot.path[0]));
+        slots.iter().filter(|slot| slot.takes_rest && !given.contains_key(&slot.path[0]));
     let required = messages.clone().filter(|slot| slot.required).count();
     let can_have_rest =
         required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(&slots));
@@ -96,7 +96,11 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let with_rest = prompt.read(true);
     let is_asked =
         |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
-    let is_rest = with_rest.missing.iter().all(is_asked) && !names_a_slot(&with_rest, &slots);
+    let takes_it =
+        |taken: &TakenValue| slots.iter().any(|slot| slot.takes_rest && slot.name == taken.name);
+    let is_rest = with_rest.missing.iter().all(is_asked)
+        && with_rest.sources.iter().any(takes_it)
+        && !names_a_slot(&with_rest, &slots);
     if is_rest { with_rest } else { plain }
 }
 
@@ -108,8 +112,7 @@ fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
 
 /// Whether the text after a colon names another parameter: "subject Lunch, body hi".
 fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
-    let is_message = |slot: &&Slot| slot.kind == Kind::Message;
-    slots.iter().filter(is_message).any(|message| {
+    slots.iter().filter(|slot| slot.takes_rest).any(|message| {
         let text = prepared.sources.iter().find(|taken| taken.name == message.name);
         let text = text.and_then(|taken| taken.value.as_str()).unwrap_or_default();
         text.split([',', ';']).any(|part| {
@@ -142,7 +145,8 @@ impl Prompt<'_> {
         let now = &self.sources.now.0;
         let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
         let has_times = has(Kind::Day) || has(Kind::Moment);
-        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times };
+        let has_addresses = has(Kind::Address);
+        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times, has_addresses };
         let mentions = mentions_of(self.sources.prompt, &scan);
         let before = Scan { has_rest: false, ..scan };
         let earlier = self.sources.earlier.iter().map(|prompt| mentions_of(prompt, &before));
@@ -167,8 +171,9 @@ impl Prompt<'_> {
             has_unit: has(Kind::Currency)
                 || self.slots.iter().any(|slot| slot.has_word("currency unit")),
             has_time: has(Kind::Time),
+            reads_only: self.tool.effects().reads_only(),
         };
-        let mut plan = Plan::new(context, self.slots, reader, &tool_words);
+        let mut plan = Plan::new(context, self.slots, reader, (self.tool, &tool_words));
         for (at, slot) in self.slots.iter().enumerate() {
             plan.is_given[at] = self.given.contains_key(&slot.path[0]);
         }
@@ -220,23 +225,31 @@ impl Prompt<'_> {
             }
         }
         let missing = self.questions(&plan, &arguments);
-        let (mut unused, mut taken, mut moments) = (Vec::new(), Vec::new(), Vec::new());
-        for (mention, is_taken) in plan.context.mentions.iter().zip(&plan.taken) {
-            let (span, prompt) = (mention.span.clone(), self.sources.prompt);
-            if *is_taken {
-                taken.push(span);
-                continue;
-            }
-            if !matches!(mention.content, mention::Content::Unclear) {
-                let text = prompt[span.clone()].to_owned();
-                unused.push(UnusedMention { text, kind: mention.content.kind() });
-            }
-            let lead = prompt[..span.start].split_whitespace().next_back().unwrap_or_default();
-            if mention.content.is_time(lead) && !self.is_given(&plan, mention) {
-                moments.push(span);
-            }
-        }
-        PreparedArguments { arguments, sources, missing, unused, taken, moments }
+        let mentions = || plan.context.mentions.iter().zip(&plan.taken);
+        let places = |wanted: &dyn Fn(&Mention, bool) -> bool| {
+            let found = mentions().filter(|(mention, taken)| wanted(mention, **taken));
+            found.map(|(mention, _)| mention.span.clone()).collect()
+        };
+        let taken = places(&|_, taken| taken);
+        let moments = places(&|mention, taken| {
+            let lead = self.sources.prompt[..mention.span.start].split_whitespace().next_back();
+            !taken
+                && mention.content.is_time(lead.unwrap_or_default())
+                && !self.is_given(&plan, mention)
+        });
+        let lost = places(&|mention, taken| {
+            !taken && plan.is_distinct_value(mention) && !self.is_given(&plan, mention)
+        });
+        let unused = mentions()
+            .filter(|(mention, taken)| {
+                !**taken && !matches!(mention.content, mention::Content::Unclear)
+            })
+            .map(|(mention, _)| UnusedMention {
+                text: self.sources.prompt[mention.span.clone()].to_owned(),
+                kind: mention.content.kind(),
+            })
+            .collect();
+        PreparedArguments { arguments, sources, missing, unused, taken, lost, moments }
     }
 
     /// Whether a value of the prompt may be meant for an argument that the caller gave.
@@ -295,12 +308,14 @@ fn tense(tool: &Tool) -> Tense {
     if is_ahead { Tense::Future } else { Tense::Unknown }
 }
 
-/// Nouns for the tool's results: the plurals in the first sentence of its description, in the
-/// singular.
+/// Nouns for what the tool is about: the words of its name after the first, and the plurals in the
+/// first sentence of its description, in the singular.
 fn tool_nouns(tool: &Tool) -> Vec<String> {
+    let named = text::name_words(&tool.name).into_iter().skip(1);
+    let named = named.map(|word| text::singular(&word).into_owned());
     let first = tool.description.split(". ").next().unwrap_or_default();
     let plurals = text::words(first)
         .into_iter()
         .map(|word| (text::singular(&word.lower).into_owned(), word.lower));
-    plurals.filter(|(one, many)| one != many).map(|(one, _)| one).collect()
+    plurals.filter(|(one, many)| one != many).map(|(one, _)| one).chain(named).collect()
 }

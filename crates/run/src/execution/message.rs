@@ -1,13 +1,14 @@
 //! The message to the caller when no tool answered.
 //!
-//! It contains no text from a server except tool names and addresses without spaces: an error may
-//! quote paths, keys and code, or try to mislead the model that reads it.
+//! It contains no text from a server except tool names, addresses without spaces, and a short sentence
+//! with which a tool itself says why it failed. Anything longer, and anything with the signs of code,
+//! is left out: an error may quote paths, keys and code, or try to mislead the model that reads it.
 
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 use serde_json::json;
 
 use super::invoker::FaultKind;
@@ -37,6 +38,23 @@ pub(super) fn hint(said: &str) -> Hint {
     WORDS.matches(&start).iter().next().map_or(Hint::Other, |at| KINDS[at])
 }
 
+/// The signs of code and of raw errors: brackets, codes, names of exceptions, keys, paths, addresses.
+static RAW: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[\[\]{}<>=\\`|/@]|\b[A-Z_]{5,}\b|-32\d{3}\b|\w(?:Error|Exception)\b|(?i)traceback|\bline \d|[[:cntrl:]]|::")
+        .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+/// The most characters of a tool's own words in a message.
+const MOST_OWN_CHARS: usize = 120;
+
+/// Returns what a tool says of its failure, if it is one short line in plain words.
+fn own_words(attempt: &Attempt) -> Option<&str> {
+    let Ending::ToolError { .. } = attempt.ending else { return None };
+    let said = attempt.error_text.as_deref()?.trim();
+    let is_plain = said.chars().any(char::is_alphabetic) && !RAW.is_match(said);
+    (is_plain && said.chars().count() <= MOST_OWN_CHARS).then(|| said.trim_end_matches('.'))
+}
+
 pub(super) fn clarification(tool: &Tool, clarification: &Clarification) -> String {
     format!("{} cannot be called yet: {clarification}", display_name(tool))
 }
@@ -54,7 +72,10 @@ pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt], log: Option<&Path>)
     };
     let tried: Vec<String> = attempts
         .iter()
-        .map(|attempt| format!("{} {}", name(attempt), what(&attempt.ending)))
+        .map(|attempt| {
+            let own = own_words(attempt).map_or(String::new(), |said| format!(": \"{said}\""));
+            format!("{} {}{own}", name(attempt), what(&attempt.ending))
+        })
         .collect();
     let mut advice: Vec<String> = Vec::new();
     for attempt in attempts {
@@ -63,7 +84,10 @@ pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt], log: Option<&Path>)
             _ => None,
         };
         let only_reads = tool_of(attempt).is_some_and(|tool| tool.effects().declares_reads_only());
-        let said = advise(&attempt.ending, only_reads).to_owned() + &entry.unwrap_or_default();
+        let is_told = attempt.ending == Ending::ToolError { hint: Hint::Other }
+            && own_words(attempt).is_some();
+        let advised = if is_told { "" } else { advise(&attempt.ending, only_reads) };
+        let said = advised.to_owned() + &entry.unwrap_or_default();
         if !said.is_empty() && !advice.contains(&said) {
             advice.push(said);
         }
@@ -185,6 +209,7 @@ mod tests {
     use toolroute_catalog::Operation;
 
     use super::*;
+    use crate::execution::{Estimate, Origin};
 
     #[test]
     fn an_operation_without_a_server_is_given_the_entry_to_write() {
@@ -201,6 +226,49 @@ mod tests {
                 Some(Box::new(serde_json::from_value::<Operation>(operation.clone()).unwrap()));
             let expected = format!(": \"fleet-api\": {{\"type\":\"openapi\",\"url\":\"{url}\"}}");
             assert_eq!(entry(&tool).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn a_change_is_looked_for_only_after_a_tool_that_may_make_one() {
+        for fault in [FaultKind::Broken, FaultKind::ServerError, FaultKind::NoResult] {
+            let failed = Ending::Failed { fault };
+            assert!(advise(&failed, false).contains("whether anything was changed"), "{fault}");
+            assert!(!advise(&failed, true).contains("changed"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_short_sentence_of_a_tool_is_repeated_and_a_raw_error_is_not() {
+        let long = "x ".repeat(MOST_OWN_CHARS);
+        for (said, is_repeated) in [
+            ("no item SKU-9", true),
+            ("No book with ISBN 3-16 is on the shelf.", true),
+            ("invoice INV-2026-00417 is paid already", true),
+            ("ENOENT: no such file or directory, open '/etc/shadow'", false),
+            ("KeyError: 'name'", false),
+            ("MCP error -32602: Input validation error", false),
+            ("failed at line 7, token=abc", false),
+            ("two\nlines", false),
+            ("", false),
+            (&long, false),
+        ] {
+            let attempt = Attempt {
+                tool: Tool::new(Some("shop"), "get_item", "").id,
+                origin: Origin::Asked,
+                ending: Ending::ToolError { hint: hint(said) },
+                tries: 1,
+                reached: true,
+                took_ms: 1.0,
+                estimate: Estimate { latency_ms: None, chars: 0, learned: false },
+                chars: 0,
+                error_text: Some(said.to_owned()),
+                error_answer: None,
+                error_ids: Vec::new(),
+            };
+            let message = failure(&[], &[attempt], None);
+            let is_quoted = message.contains('"');
+            assert_eq!(is_quoted, is_repeated, "{said}: {message}");
         }
     }
 

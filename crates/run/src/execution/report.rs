@@ -136,7 +136,7 @@ pub struct Attempt {
     /// The length of the whole answer in characters.
     pub chars: usize,
     /// The error text of the tool or its server, without secrets, for an agent that corrects its
-    /// call. Never shown to a person.
+    /// call. A person sees it only if it is one short line in plain words.
     #[serde(skip)]
     pub error_text: Option<String>,
     /// The whole error answer of the tool, without secrets, for the same purpose.

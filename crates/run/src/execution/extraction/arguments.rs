@@ -49,6 +49,10 @@ pub struct PreparedArguments {
     /// The places of the values that parameters took, as byte ranges of the prompt.
     #[serde(skip)]
     pub taken: Vec<Range<usize>>,
+    /// The places of values that no parameter took, and without which a tool that may change something
+    /// would do something else: an amount, a day, an id. A number that counts things is none.
+    #[serde(skip)]
+    pub lost: Vec<Range<usize>>,
     /// The places of moments and durations that no parameter took: the prompt may put the call off.
     #[serde(skip)]
     pub moments: Vec<Range<usize>>,

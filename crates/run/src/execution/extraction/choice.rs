@@ -147,10 +147,13 @@ impl PromptContext<'_> {
         let is_last = after.first().is_none_or(|word| {
             is_listed(&word.lower, "and or for from on at with in to by please")
         });
+        // "Make the event private", "keep it private".
+        let is_of_tool = self.tool_nouns.iter().any(|noun| *noun == singular(word(0)));
+        let is_said_of = is_of_tool || is_listed(word(0), "it them");
         let article = usize::from(is_listed(word(0), "a an the"));
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
-        if (is_last && is_introduced) || length > 1 {
+        if (is_last && (is_introduced || is_said_of)) || length > 1 {
             return INTRODUCED;
         }
         let counted = after.first().map_or("".into(), |word| singular(&word.lower));
@@ -158,7 +161,10 @@ impl PromptContext<'_> {
         if self.tool_nouns.iter().any(|noun| *noun == counted) && !is_listed(&said, ORDINALS) {
             return INTRODUCED;
         }
-        if is_listed(&said, COMMON) { 0 } else { BARE }
+        let around =
+            [self.text[..span.start].chars().next_back(), self.text[span.end..].chars().next()];
+        // "country-like" is no country.
+        if is_listed(&said, COMMON) || around.contains(&Some('-')) { 0 } else { BARE }
     }
 
     /// Returns the range of a choice with the words that introduce it.

@@ -160,6 +160,8 @@ impl PromptContext<'_> {
         let is_number = matches!(mention.content, Content::Amount(_));
         // An amount with a unit does not count the noun after it: "20 EUR due".
         let is_bare_number = matches!(&mention.content, Content::Amount(a) if a.units.is_empty());
+        // In "customer 17's limit" the number is not the limit.
+        let has_possessive = self.text[mention.span.end..].starts_with(['\'', '’']);
         let mut best = Cue::default();
         let mut keep = |strength: u8, span: Range<usize>| {
             if strength > best.strength {
@@ -170,7 +172,7 @@ impl PromptContext<'_> {
             keep(strength, start..mention.span.end);
         }
         if let Some((strength, end)) =
-            named_after(&before, &after, slot, others).filter(|_| is_bare_number)
+            named_after(&before, &after, slot, others).filter(|_| is_bare_number && !has_possessive)
         {
             keep(strength, mention.span.start..end);
         }
@@ -179,6 +181,12 @@ impl PromptContext<'_> {
             && let Some((strength, span)) = self.limits(&before, &after, mention)
         {
             keep(strength, span);
+        }
+        if let Content::Token(id) = &mention.content
+            && slot.kind == Kind::Id
+            && (slot.shows(id) || slot.abbreviates(id))
+        {
+            keep(NOUN - u8::from(!slot.shows(id)), mention.span.clone());
         }
         if let Content::Amount(amount) = &mention.content
             && slot.unit.is_some_and(|unit| amount.units.contains(&unit) && slot.counts(unit))
@@ -241,7 +249,11 @@ impl PromptContext<'_> {
                 cue.span = Some(from..end);
             }
             Some(_) if !named || is_inexact => return Cue { conflicts: true, ..Cue::default() },
-            None if slot.kind.is_number() && !slot.is_limit() && is_bound(before, said) => {
+            None if slot.kind.is_number()
+                && !slot.is_limit()
+                && is_bound(before, said)
+                && !before.first().is_some_and(|word| slot.has_word(&word.lower)) =>
+            {
                 return Cue { conflicts: true, ..Cue::default() };
             }
             _ => {}
@@ -349,7 +361,7 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         Kind::Text if slot.has_word("title name label subject") => {
             &["called", "named", "titled", "entitled", "title", "name"]
         }
-        Kind::Integer if slot.has_word("quantity count copies") && !slot.is_limit() => {
+        Kind::Integer if slot.has_word("quantity qty count copies") && !slot.is_limit() => {
             &["pieces", "units", "copies", "items"]
         }
         Kind::Message => &["saying", "text", "message", "body", "content", "comment"],

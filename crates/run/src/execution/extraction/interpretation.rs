@@ -1,5 +1,6 @@
 //! The interpretation of a mention as the value of a parameter.
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
@@ -12,6 +13,8 @@ use super::unit::{Dimension, Unit};
 
 /// The usual form of a day, if a parameter's description names no other.
 pub(super) const ISO_DAY: &str = "%Y-%m-%d";
+/// The longest text after a colon in bytes that is a title. A longer one is a message.
+const LONGEST_TITLE: usize = 160;
 
 /// The meaning of a mention for a slot.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +58,8 @@ pub(super) struct Interpreter<'a> {
     pub has_unit: bool,
     /// Whether the tool has a parameter for the time of the day.
     pub has_time: bool,
+    /// Whether the tool only reads, so that an id of another form than the example does no harm.
+    pub reads_only: bool,
 }
 
 impl Interpreter<'_> {
@@ -67,13 +72,25 @@ impl Interpreter<'_> {
             }
             (Kind::Day, Content::When(when)) => self.day(when, slot),
             (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
+            (Kind::Month, content) => month(content, slot),
+            (Kind::Country, content) => country(content, named),
             (Kind::Moment, Content::When(when)) => self.moment(when),
             (Kind::Time, Content::When(when)) => self.time(when),
+            (Kind::Id, content) if !named && self.excludes(content, slot) => {
+                Interpretation::NotApplicable
+            }
             (_, content) => text(content, slot, named),
         };
         let Interpretation::Value { value, .. } = &reading else { return reading };
         let misfit = self.checker.misfit(&slot.path, slot.is_list, value);
         misfit.map_or(reading, Interpretation::Invalid)
+    }
+
+    /// Whether an id has another form than the slot's ids.
+    fn excludes(&self, content: &Content, slot: &Slot) -> bool {
+        let Content::Token(id) = content else { return false };
+        let is_strict = slot.has_id_form || !self.reads_only;
+        is_strict && slot.excludes(id)
     }
 
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
@@ -92,6 +109,10 @@ impl Interpreter<'_> {
         };
         if amount.is_spelled && !named && amount.units.is_empty() {
             return Interpretation::NotApplicable;
+        }
+        if slot.is_change() && !named && !amount.is_signed {
+            let why = "whether it is added or taken away is not said";
+            return Interpretation::Invalid(why.to_owned());
         }
         let (value, how) = match slot.unit {
             _ if !amount.units.is_empty() => match self.in_unit(amount, slot, named) {
@@ -229,6 +250,63 @@ impl Interpreter<'_> {
     }
 }
 
+/// Interprets the name or the code of a country as its code.
+fn country(content: &Content, named: bool) -> Interpretation {
+    let (Content::Place(said) | Content::Token(said) | Content::Quoted(said)) = content else {
+        return Interpretation::NotApplicable;
+    };
+    match super::country::code(said) {
+        Some(code) => {
+            let how = if code == said { String::new() } else { format!("the code of {said}") };
+            Interpretation::Value { value: code.into(), how }
+        }
+        None if named => Interpretation::Invalid("no country of that name is known".to_owned()),
+        None => Interpretation::NotApplicable,
+    }
+}
+
+/// Interprets "October 2026" and "2026-10" as a month.
+fn month(content: &Content, slot: &Slot) -> Interpretation {
+    let months: Option<Vec<Date>> = match content {
+        Content::Period(period) => {
+            let month = |(first, last): &(Date, Date)| {
+                (first.day() == 1 && *last == first.last_of_month()).then_some(*first)
+            };
+            period.readings.iter().map(month).collect()
+        }
+        // "2026-10" is read as a range of numbers.
+        Content::Amount(Amount { value: Some(year), to: Some(month), units, .. })
+            if units.is_empty() =>
+        {
+            let part = |number: &Decimal| number.to_json().and_then(|number| number.as_i64());
+            let year = part(year).filter(|year| (1900..2200).contains(year));
+            let day = year.zip(part(month)).and_then(|(year, month)| {
+                Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, 1).ok()
+            });
+            let Some(day) = day else { return Interpretation::NotApplicable };
+            Some(vec![day])
+        }
+        Content::Quoted(text) if slot.pattern.is_none() => {
+            return Interpretation::Value { value: text.clone().into(), how: String::new() };
+        }
+        _ => return Interpretation::NotApplicable,
+    };
+    match months.as_deref() {
+        None => Interpretation::Invalid("one month is needed".to_owned()),
+        Some([_]) if !slot.has_month_form => {
+            Interpretation::Invalid("how a month is written for it is not known".to_owned())
+        }
+        Some([month]) => Interpretation::Value {
+            value: month.strftime("%Y-%m").to_string().into(),
+            how: "by the calendar".to_owned(),
+        },
+        Some(months) => {
+            let said = months.iter().map(|month| month.strftime("%Y-%m").to_string());
+            Interpretation::Ambiguous(said.collect())
+        }
+    }
+}
+
 /// Interprets values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::text(text, "");
@@ -237,9 +315,16 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         | (Kind::Url, Content::Url(text))
         | (Kind::Path, Content::Path(text))
         | (Kind::Place, Content::Place(text))
+        | (Kind::Address, Content::Address(text) | Content::Quoted(text))
         | (Kind::Currency, Content::Currency(text))
-        | (Kind::Message, Content::Rest(text))
         | (Kind::Query | Kind::Message | Kind::Text, Content::Quoted(text)) => as_said(text),
+        (kind, Content::Rest(text)) if slot.takes_rest => {
+            let is_line = text.len() <= LONGEST_TITLE && !text.contains('\n');
+            match kind == Kind::Message || is_line {
+                true => as_said(text),
+                false => Interpretation::NotApplicable,
+            }
+        }
         (Kind::Path, Content::Quoted(text)) if named || has_path_form(text) => as_said(text),
         (Kind::Email, Content::Quoted(text)) if text.contains('@') => as_said(text),
         (Kind::Url, Content::Quoted(text)) if text.contains("://") => as_said(text),
@@ -264,8 +349,8 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
-            let can_be = fits(text)
-                || (is_token && (named || (slot.pattern.is_none() && is_certain_id(text))));
+            let is_free = slot.pattern.is_none() && is_certain_id(text);
+            let can_be = slot.shows(text) || (is_token && (named || is_free));
             if can_be { as_said(text) } else { Interpretation::NotApplicable }
         }
         Content::Quoted(text) if fits(text) => as_said(text),

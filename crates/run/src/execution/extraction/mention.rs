@@ -43,6 +43,8 @@ pub(super) enum Content {
     Token(String),
     /// Capitalised words after a preposition of place.
     Place(String),
+    /// A street with a number, and perhaps a town.
+    Address(String),
     /// A date or time that cannot be resolved.
     Unclear,
 }
@@ -57,6 +59,8 @@ pub(super) struct Scan<'a> {
     /// Whether the tool takes days or times, so that "in 14 days" is a day rather than a number of
     /// days.
     pub has_times: bool,
+    /// Whether the tool takes addresses, so that a street with its number is one value.
+    pub has_addresses: bool,
 }
 
 impl Content {
@@ -72,6 +76,7 @@ impl Content {
             Self::Currency(_) => "currency",
             Self::Token(_) => "id",
             Self::Place(_) => "place",
+            Self::Address(_) => "address",
             Self::Unclear => "unclear",
         }
     }
@@ -111,6 +116,9 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     found.add(tokens::matches(&tokens::ADDRESS, text));
     found.add(tokens::matches(&tokens::SIZE, text));
     found.add(times(text, scan));
+    if scan.has_addresses {
+        found.add(tokens::streets(text));
+    }
     found.add(tokens::paths(text));
     found.add(amounts::scan(text));
     found.add(amounts::currencies(text));

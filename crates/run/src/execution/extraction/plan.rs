@@ -6,6 +6,7 @@
 //! question is asked.
 
 mod choices;
+mod names;
 mod pairs;
 mod unnamed;
 
@@ -16,10 +17,15 @@ use serde_json::Value;
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
-use super::slot::{Kind, Slot};
-use super::text::{Word, is_listed};
+use super::slot::{Kind, Slot, is_abbreviation};
+use super::text::{Word, is_function_word, is_listed, name_words, stem};
 use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
+use toolroute_catalog::{Effects, Tool};
+
+/// Verbs in names of tools that destroy. A prompt may say another: "fold" for `merge`.
+const DESTROYING: &str = "cancel clear close delete destroy drop end erase kill merge purge remove reset \
+     revoke stop wipe";
 
 /// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
@@ -28,6 +34,9 @@ pub(super) struct Plan<'a> {
     pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
+    pub effects: Effects,
+    /// The nouns of the tool's name that the prompt does not have.
+    unsaid: Vec<String>,
     /// The values of each slot.
     pub assignments: Vec<Vec<TakenValue>>,
     /// Why a slot has no value although the prompt mentions one.
@@ -62,8 +71,14 @@ impl<'a> Plan<'a> {
         context: PromptContext<'a>,
         slots: &'a [Slot],
         reader: Interpreter<'a>,
-        tool_words: &'a [String],
+        (tool, tool_words): (&Tool, &'a [String]),
     ) -> Self {
+        let is_said = |word: &String| {
+            let mut said = context.words.iter();
+            is_function_word(word) || said.any(|said| stem(&said.lower) == stem(word))
+        };
+        let mut unsaid = name_words(&tool.name);
+        unsaid.retain(|word| !is_said(word) && !is_listed(word, DESTROYING));
         let chains = chains(&context);
         let (many, some) = (slots.len(), context.mentions.len());
         Self {
@@ -77,6 +92,8 @@ impl<'a> Plan<'a> {
             slots,
             reader,
             tool_words,
+            effects: tool.effects(),
+            unsaid,
         }
     }
 
@@ -91,6 +108,7 @@ impl<'a> Plan<'a> {
             self.give_named(strength, &wanted);
         }
         self.give_pairs();
+        self.give_after_names();
         while self.give_unnamed() {}
     }
 
@@ -98,6 +116,13 @@ impl<'a> Plan<'a> {
         self.assignments[slot].is_empty()
             && self.open_questions[slot].is_none()
             && !self.is_given[slot]
+    }
+
+    /// Whether any parameter has a value or a question.
+    pub fn has_any(&self) -> bool {
+        self.is_given.contains(&true)
+            || self.assignments.iter().any(|assignments| !assignments.is_empty())
+            || self.open_questions.iter().any(Option::is_some)
     }
 
     fn mention(&self, at: usize) -> &'a Mention {
@@ -125,6 +150,11 @@ impl<'a> Plan<'a> {
         let span = self.mention(claim.mention).span.clone();
         self.taken[claim.mention] = true;
         self.spend(&span, &claim.cue);
+        let counts_money = self.slots[slot].unit.map(Unit::dimension) == Some(Dimension::Money);
+        for (at, mention) in self.context.mentions.iter().enumerate() {
+            let is_within = span.start <= mention.span.start && mention.span.end <= span.end;
+            self.taken[at] |= counts_money && is_within;
+        }
         match claim.reading {
             Interpretation::Value { value, how } => self.take(slot, value, &span, &how),
             Interpretation::Invalid(why) => self.ask_about(slot, &why, vec![self.text_of(&span)]),
@@ -155,13 +185,51 @@ impl<'a> Plan<'a> {
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);
+        if cue.strength <= PREPOSITION && self.is_of_another(mention, slot) {
+            return Cue { conflicts: true, ..Cue::default() };
+        }
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if self.is_relative(&mention.span, amount)
+            if !slot.is_change() && self.is_relative(&mention.span, amount)
                 || self.is_ahead(&mention.span, amount) && !self.is_of_later(slot));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
         }
         cue
+    }
+
+    /// Whether an id is that of another thing than the parameter's, so that a tool that may change
+    /// something must not act on it: "remove driver D-12" for a ticket. For a tool that may destroy,
+    /// the prompt or the id must also say each noun of the tool's name: "delete D-12" for
+    /// `delete_ticket` says no ticket, and "delete T-12" may.
+    fn is_of_another(&self, mention: &Mention, slot: &Slot) -> bool {
+        let Content::Token(id) = &mention.content else { return false };
+        if slot.kind != Kind::Id || self.effects.reads_only() {
+            return false;
+        }
+        let before = self.context.before(mention.span.start);
+        let mut before = before.iter().skip_while(|word| is_listed(&word.lower, "id no nr number"));
+        let noun = before.next().filter(|word| !is_function_word(&word.lower));
+        // The first word that is none of prose is what to do, if it has no article.
+        let has_article =
+            before.clone().next().is_some_and(|word| is_listed(&word.lower, "a an my our the"));
+        let begins = !has_article
+            && before.all(|word| {
+                is_function_word(&word.lower) || is_listed(&word.lower, "kindly then want")
+            });
+        let is_other_slot = |word: &str| {
+            let has = |other: &&Slot| other.nouns().any(|noun| stem(noun) == stem(word));
+            !slot.is_about(word) && self.slots.iter().any(|other| has(&other))
+        };
+        let is_verb = |word: &str| begins || self.tool_words.contains(&stem(word));
+        match noun.map(|word| word.lower.as_str()) {
+            Some(word) if is_other_slot(word) => true,
+            Some(word) if !is_verb(word) && !slot.is_about(word) => true,
+            _ => {
+                let is_said = self.unsaid.is_empty()
+                    || is_abbreviation(id, self.unsaid.iter().map(String::as_str));
+                self.effects.destroys() && !is_said
+            }
+        }
     }
 
     /// Whether an amount is a difference or a rate and not a value: "by 2 degrees", "5 more", "at

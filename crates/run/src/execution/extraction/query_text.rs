@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::mention::Content;
+use super::mention::{Content, Mention};
 use super::plan::Plan;
 use super::reference;
 use super::slot::Kind;
-use super::text::{is_function_word, is_listed, name_words, stem, words};
+use super::text::{Word, is_function_word, is_listed, name_words, stem, words};
+use serde_json::Value;
 use toolroute_catalog::Tool;
 
 /// Words that only state that something is to be searched or run.
@@ -14,6 +15,9 @@ const COMMANDS: &str = "ask execute find google look lookup query run search";
 
 /// More verbs that order a search, if the object of the tool follows them.
 const ORDERS: &str = "fetch get give list show";
+
+/// The most words of a phrase that is searched for. More words say more than what is searched for.
+const MOST_PHRASE_WORDS: usize = 6;
 
 /// Words before the verb of an order.
 const POLITE: &str = "can could kindly please will would you";
@@ -37,6 +41,9 @@ impl Plan<'_> {
             self.is_open(*at) && self.slots[*at].required && self.slots[*at].kind.is_text()
         };
         let open: Vec<usize> = (0..self.slots.len()).filter(is_open_text).collect();
+        if open.is_empty() {
+            return self.give_phrase(objects);
+        }
         let [slot] = open[..] else { return };
         if self.slots[slot].kind != Kind::Query || self.slots[slot].is_list {
             return;
@@ -66,6 +73,61 @@ impl Plan<'_> {
         self.take(slot, words, &span, how);
         // The words contain the values that no parameter took.
         self.taken.fill(true);
+    }
+
+    /// Gives an optional query the phrase that the prompt searches for, if nothing else was taken from
+    /// the prompt. A phrase that may say something else, as "in Berlin", becomes a question.
+    fn give_phrase(&mut self, objects: &[String]) {
+        let open = || (0..self.slots.len()).filter(|at| self.is_open(*at));
+        let queries: Vec<usize> = open().filter(|at| self.slots[*at].kind == Kind::Query).collect();
+        let is_name = |at: &usize| {
+            let words = &self.slots[*at].words[..];
+            matches!(words, [word] if is_listed(word, "keyword name term"))
+        };
+        let names: Vec<usize> = open().filter(is_name).collect();
+        let (slot, is_name) = match (&queries[..], &names[..]) {
+            ([query], _) => (*query, false),
+            ([], [name]) if self.effects.reads_only() => (*name, true),
+            _ => return,
+        };
+        if self.slots[slot].is_list || self.has_any() {
+            return;
+        }
+        let text = self.context.text;
+        let Some(Phrase { span, is_plain, has_topic }) = phrase(text, objects) else { return };
+        // "Pods for production" may say nothing of their names.
+        if is_name && has_topic {
+            return;
+        }
+        let has_content = |word: &Word| {
+            let is_within = span.start <= word.span.start && word.span.end <= span.end;
+            let is_prose =
+                is_function_word(&word.lower) || self.tool_words.contains(&stem(&word.lower));
+            is_within && !is_prose
+        };
+        if !self.context.words.iter().any(has_content) {
+            return;
+        }
+        let within =
+            |mention: &Mention| span.start < mention.span.end && mention.span.start < span.end;
+        let is_word = |mention: &Mention| {
+            matches!(mention.content, Content::Place(_) | Content::Token(_) | Content::Quoted(_))
+        };
+        let mut mentions = self.context.mentions.iter();
+        let said = text[span.clone()].to_owned();
+        let value = Value::from(said.trim_matches(['"', '“', '”']));
+        let this = &self.slots[slot];
+        let fits = self.reader.checker.misfit(&this.path, false, &value).is_none();
+        let is_text = mentions.all(|mention| !within(mention) || is_word(mention));
+        if !is_plain || !is_text || !fits {
+            let why = format!("\"{said}\" may be meant for it");
+            self.ask_about(slot, &why, vec![said]);
+            return;
+        }
+        for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
+            *taken |= within(mention);
+        }
+        self.take(slot, value, &span, "");
     }
 
     fn free_quotes(&self) -> Vec<(usize, String)> {
@@ -180,6 +242,51 @@ fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
     let end = ordered.last().map_or(0, |word| word.span.end);
     (ordered.windows(2).all(is_plain) && has_content)
         .then(|| text[end..].trim_start_matches([':', ',', ' ']).trim())
+}
+
+/// What a prompt searches for.
+struct Phrase {
+    span: Range<usize>,
+    /// Whether it is short, begins with no preposition, and does not say the object again.
+    is_plain: bool,
+    /// Whether "for", "about" or the like leads to it.
+    has_topic: bool,
+}
+
+/// Finds what a prompt searches for: "Müller" of "search customers Müller", "bicycle helmets" of "hs code
+/// for bicycle helmets". Returns `None` if the prompt neither orders a search nor names an object with
+/// "for" or the like.
+fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
+    let said = words(text);
+    let is = |at: usize, list: &str| said.get(at).is_some_and(|word| is_listed(&word.lower, list));
+    let past = |mut at: usize, list: &str| {
+        while is(at, list) {
+            at += 1;
+        }
+        at
+    };
+    let is_object =
+        |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
+    let verb = past(0, POLITE);
+    let searches = said.get(verb).is_some_and(|word| COMMANDS.contains(&word.lower.as_str()));
+    let has_verb = searches || is(verb, ORDERS);
+    let object = past(if has_verb { past(verb + 1, "me up us") } else { verb }, ARTICLES);
+    let after = (object..).find(|at| !is_object(*at))?;
+    let topic = past(after, TOPICAL);
+    let start = past(topic, "called named");
+    if !(searches || (after > object && start > after)) {
+        return None;
+    }
+    let last = said.len() - said.iter().rev().take_while(|word| word.lower == "please").count();
+    let rest = said.get(start..last).filter(|rest| !rest.is_empty())?;
+    let span = rest[0].span.start..rest[rest.len() - 1].span.end;
+    let end = text[span.end..].find(|c: char| c.is_whitespace() || ".,;!?".contains(c));
+    let begin = text[..span.start].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let span = begin..end.map_or(text.len(), |end| span.end + end);
+    let is_plain = !is_function_word(&rest[0].lower)
+        && rest.len() <= MOST_PHRASE_WORDS
+        && !(start..last).any(is_object);
+    Some(Phrase { span, is_plain, has_topic: topic > after })
 }
 
 /// Whether a word has no meaning at the edge of a text.

@@ -1,5 +1,6 @@
 //! The parameters of a tool, and the values that each takes.
 
+mod id;
 mod kind;
 
 use regex::Regex;
@@ -10,6 +11,7 @@ use super::unit::{Dimension, Unit};
 use super::{Question, text};
 use toolroute_catalog::Tool;
 
+pub(super) use id::is_abbreviation;
 pub(super) use kind::Kind;
 
 /// Which end of a range or of a route a parameter or a value is.
@@ -38,6 +40,8 @@ pub(super) struct Slot {
     /// Whether the schema has a default for it.
     pub has_default: bool,
     pub is_list: bool,
+    /// Whether the text after a colon or "saying" may be its value.
+    pub takes_rest: bool,
     pub kind: Kind,
     /// The allowed values with their words.
     pub choices: Vec<(Vec<String>, Value)>,
@@ -47,10 +51,16 @@ pub(super) struct Slot {
     pub of: Option<String>,
     /// Its pattern, if it is so specific that it does not match words of prose.
     pub pattern: Option<Regex>,
+    /// The beginnings of its ids in the schema's examples and descriptions: `t-` for "T-…".
+    pub id_starts: Vec<String>,
+    /// Whether all its ids begin so, as "T-…" says, rather than those of an example.
+    pub has_id_form: bool,
     /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
     /// Whether its maximum is 100, so that it may be a percentage.
     pub has_maximum_100: bool,
+    /// Whether a month is written as "2026-10".
+    pub has_month_form: bool,
     /// The `strftime` format of a day, if its description names one.
     pub day_form: Option<String>,
 }
@@ -93,6 +103,9 @@ impl Slot {
         };
         let kind = kind::of(&given, item);
         let is_number = kind.is_number();
+        // The keys of an issue tracker begin with the name of any project.
+        let shows_ids = kind == Kind::Id && !words.iter().any(|word| word == "key");
+        let id_starts = shows_ids.then(|| id::starts(said.unwrap_or_default(), item));
         Self {
             name: name.to_owned(),
             path: vec![name.to_owned()],
@@ -106,14 +119,18 @@ impl Slot {
             template: said.and_then(template).filter(|_| is_number),
             of: said.and_then(named_entity),
             day_form: said.and_then(day_form),
+            has_month_form: has_month_form(said.unwrap_or_default(), item),
             has_maximum_100: is_number
                 && schema["maximum"] == 100
                 && !words.contains(&"limit".to_owned()),
             words,
             is_list,
+            takes_rest: kind == Kind::Message,
             kind,
             choices,
             pattern,
+            has_id_form: said.is_some_and(id::has_form),
+            id_starts: id_starts.unwrap_or_default(),
         }
     }
 
@@ -162,7 +179,7 @@ impl Slot {
     }
 
     /// Returns the words of its name, without general words and those that mark an end of a range.
-    pub fn nouns(&self) -> impl Iterator<Item = &str> {
+    pub fn nouns(&self) -> impl Iterator<Item = &str> + Clone {
         const EMPTY: &str = "id name type value no the of is has in out by at on for per with include exclude \
              number num";
         let words = self.words.iter().map(String::as_str);
@@ -193,11 +210,25 @@ impl Slot {
         self.has_word(MONEY)
     }
 
+    /// Whether it is how much a value goes up or down: `delta`, `stock_change`.
+    pub fn is_change(&self) -> bool {
+        let is_last = |word: &String| {
+            matches!(word.as_str(), "delta" | "change" | "adjustment" | "correction" | "difference")
+        };
+        self.kind.is_number() && self.words.last().is_some_and(is_last)
+    }
+
     /// Whether a word is a function word or occurs in its name or description.
     pub fn is_about(&self, word: &str) -> bool {
         let about = text::words(self.description.as_deref().unwrap_or_default());
         let mut words = about.iter().map(|word| &word.lower).chain(&self.words);
         text::is_function_word(word) || words.any(|own| text::stem(own) == text::stem(word))
+    }
+
+    /// Whether its name or its description has one of the words of a list, which are separated by spaces.
+    pub fn says(&self, among: &str) -> bool {
+        let about = text::words(self.description.as_deref().unwrap_or_default());
+        self.has_word(among) || about.iter().any(|word| text::is_listed(&word.lower, among))
     }
 
     /// Whether a word of its name is in a list whose words are separated by spaces.
@@ -232,7 +263,18 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
             slots.push(slot);
         }
     }
+    give_rest_to_title(&mut slots);
     slots
+}
+
+/// Lets a title that is the only required text take the text after a colon: "open a ticket: the scanner
+/// is broken".
+fn give_rest_to_title(slots: &mut [Slot]) {
+    const TITLES: &str = "title subject summary headline task todo";
+    let mut texts = slots.iter_mut().filter(|slot| slot.required && slot.kind.is_text());
+    if let (Some(title), None) = (texts.next(), texts.next()) {
+        title.takes_rest |= title.kind == Kind::Text && !title.is_list && title.has_word(TITLES);
+    }
 }
 
 fn role_of_word(word: &str) -> Option<Role> {
@@ -291,6 +333,20 @@ fn template(description: &str) -> Option<(String, String)> {
         Some(words.get(at)?.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
     };
     Some((around(at.checked_sub(1)?)?, around(at + 1)?))
+}
+
+/// Whether a month is written as "2026-10", according to the description or the pattern.
+fn has_month_form(description: &str, schema: &Value) -> bool {
+    let is_told = description
+        .to_uppercase()
+        .split_whitespace()
+        .any(|word| word.trim_matches(|c: char| !c.is_ascii_uppercase()) == "YYYY-MM");
+    let pattern = schema["pattern"].as_str().and_then(|pattern| Regex::new(pattern).ok());
+    let fits = |pattern: Regex| {
+        pattern.is_match("2026-10")
+            && !["2026-10-01", "2026", "a-b"].iter().any(|other| pattern.is_match(other))
+    };
+    is_told || pattern.is_some_and(fits)
 }
 
 /// Returns the `strftime` format of a day in a description such as "in the form DD.MM.YYYY".

@@ -166,8 +166,8 @@ impl Unit {
         }
     }
 
-    /// Returns the unit of a parameter: the last word of its name, or the only unit in its
-    /// description ("in seconds", "number of days", "(ms)").
+    /// Returns the unit of a parameter: the last word of its name, the only unit in its description
+    /// ("in seconds", "number of days", "(ms)"), or the code of a currency at its beginning.
     pub fn of_parameter(name: &[String], description: &str) -> Option<Self> {
         let long = |word: &str| {
             Self::meanings_of(word).into_iter().next().filter(|_| is_certain_unit(word))
@@ -188,8 +188,12 @@ impl Unit {
                 found.push(unit);
             }
         }
+        // "EUR" alone, or "EUR, with VAT".
+        let first = words.first().map(|word| &description[word.span.clone()]);
+        let of_code = first.filter(|said| said.chars().all(char::is_uppercase));
         match found[..] {
             [unit] => Some(unit),
+            [] => of_code.and_then(Self::currency).map(Self::Currency),
             _ => None,
         }
     }
@@ -261,6 +265,7 @@ mod tests {
         assert_eq!(of("days", "").as_deref(), Some("days"));
         assert_eq!(of("temperature", "Degrees Celsius").as_deref(), Some("°C"));
         assert_eq!(of("price_eur", "").as_deref(), Some("EUR"));
+        assert_eq!(of("fee", "CHF, without tax").as_deref(), Some("CHF"));
         assert_eq!(of("wait", "in seconds or in minutes"), None);
         assert_eq!(of("limit", "Items in a page"), None);
     }

@@ -23,6 +23,8 @@ pub(crate) struct Amount {
     pub digits: Option<String>,
     /// Whether it is written with a hash, as "#17".
     pub has_hash: bool,
+    /// Whether it has a plus or a minus.
+    pub is_signed: bool,
     pub is_range: bool,
     /// Whether it is a part of an unknown whole, such as "half".
     pub is_part: bool,
@@ -201,7 +203,9 @@ fn beginning(text: &str, groups: &Captures<'_>) -> Option<(Range<usize>, Amount)
         start = sign.start();
         negative |= is_negative(sign.as_str());
         amount.has_hash = sign.as_str() == "#";
+        amount.is_signed = !amount.has_hash;
     }
+    amount.is_signed |= negative;
     amount.value = negative.then_some(Decimal::whole(0));
     Some((start..number.end(), amount))
 }

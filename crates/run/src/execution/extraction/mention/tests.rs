@@ -2,7 +2,8 @@ use super::*;
 
 fn read(text: &str, has_rest: bool) -> Vec<String> {
     let now: Zoned = "2026-04-20T10:30:00+02:00[+02:00]".parse().unwrap();
-    let how = Scan { now: &now, tense: Tense::Unknown, has_rest, has_times: true };
+    let how =
+        Scan { now: &now, tense: Tense::Unknown, has_rest, has_times: true, has_addresses: true };
     let line = |mention: Mention| {
         let said = match mention.content {
             Content::Quoted(text) => format!("quoted {text}"),
@@ -13,6 +14,7 @@ fn read(text: &str, has_rest: bool) -> Vec<String> {
             Content::Currency(code) => format!("currency {code}"),
             Content::Token(text) => format!("token {text}"),
             Content::Place(text) => format!("place {text}"),
+            Content::Address(text) => format!("address {text}"),
             Content::When(_) | Content::Period(_) => "time".to_owned(),
             Content::Unclear => "unclear".to_owned(),
             Content::Amount(amount) => told(&amount),

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::country;
 use super::super::text::{is_listed, regex};
 use super::{Content, Mention};
 
@@ -138,7 +139,7 @@ static CERTAIN_ID: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)^(?:
             [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
-          | [A-Z][A-Z0-9]{1,9}-\d+
+          | [A-Z][A-Z0-9]{0,9}(?:-\d+)+
           | [a-z]{2,8}_[A-Za-z0-9]*\d[A-Za-z0-9]*
         )$",
     )
@@ -157,9 +158,30 @@ pub(crate) fn is_certain_id(word: &str) -> bool {
     is_hash || is_serial || CERTAIN_ID.is_match(word)
 }
 
+static STREET: LazyLock<Regex> = LazyLock::new(|| {
+    let name = r"\p{Lu}[\p{L}.'’-]+";
+    let names = format!(r"{name}(?:\s(?:(?:am|an|de|den|der|des|du|la|of|the|zum|zur)\s)*{name})*");
+    let town = format!(r"(?:,\s*(?:\d{{4,5}}\s+)?{names}(?:\s\d{{5}}\b)?)?");
+    regex(&format!(
+        r"(?:\b(?:[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]f|[Ii]s|[Aa]ddress)|:)\s+(?P<street>(?:{names}\s\d{{1,4}}[a-z]?\b|\d{{1,5}}\s{names}){town})"
+    ))
+});
+
+/// Finds streets with a number after a preposition, with the town after a comma: "at Hafenstraße 12,
+/// 20457 Hamburg", "to 12 Main Street, Springfield".
+pub(super) fn streets(text: &str) -> Vec<Mention> {
+    let found = STREET.captures_iter(text).filter_map(|groups| groups.name("street"));
+    let mention = |street: regex::Match<'_>| {
+        let said = street.as_str().trim_end_matches(['.', '-', '\'', '’']);
+        let span = street.start()..street.start() + said.len();
+        Mention { content: Content::Address(said.to_owned()), span }
+    };
+    found.map(mention).collect()
+}
+
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+
+        r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+(?P<the>the\s+)?
         (?P<place>\p{Lu}[\p{L}'’.-]+(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
     )
 });
@@ -173,9 +195,13 @@ pub(super) fn places(text: &str) -> Vec<Mention> {
         let Some(place) = groups.name("place") else { break };
         let said = place.as_str().trim_end_matches(['.', '-', '\'', '’']);
         let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
+        from = place.end();
+        // Only a country has an article: "in the Netherlands".
+        if groups.name("the").is_some() && country::code(said).is_none() {
+            continue;
+        }
         let span = place.start()..place.start() + said.len();
         mentions.push(Mention { content: Content::Place(said.to_owned()), span });
-        from = place.end();
     }
     mentions
 }
@@ -205,9 +231,14 @@ mod tests {
         for word in "hello Hello 90min 3rd 1h30m 10k I 12".split(' ') {
             assert!(!is_made(word), "{word}");
         }
-        for (word, certain) in
-            [("OPS-12", true), ("deadbeef1", true), ("covid-19", false), ("v1.2", false)]
-        {
+        for (word, certain) in [
+            ("OPS-12", true),
+            ("T-42", true),
+            ("INV-2026-7", true),
+            ("deadbeef1", true),
+            ("covid-19", false),
+            ("v1.2", false),
+        ] {
             assert_eq!(is_certain_id(word), certain, "{word}");
         }
     }

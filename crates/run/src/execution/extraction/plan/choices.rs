@@ -59,9 +59,10 @@ impl Plan<'_> {
     }
 
     /// Returns the index in `found` of the slot with the strongest choice, if no other slot has a
-    /// choice of at least that strength for the same words. A choice that nothing introduces counts
-    /// only for a required slot.
+    /// choice of at least that strength for the same words. If the tool searches with words, a choice
+    /// that nothing introduces may be one of them, and counts only for a required slot.
     fn surest(&self, found: &ChoicesBySlot) -> Option<usize> {
+        let has_query = self.slots.iter().any(|slot| slot.kind == Kind::Query);
         let strength = |choices: &[Choice]| choices.iter().map(|c| c.strength).max().unwrap_or(0);
         let mut order: Vec<usize> = (0..found.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(strength(&found[*at].1)));
@@ -76,7 +77,7 @@ impl Plan<'_> {
                 let mut others = found.iter().filter(|(other, _)| other != slot);
                 others.any(|(_, choices)| choices.iter().any(|other| is_rival(other, own)))
             });
-            !is_contested && (best >= INTRODUCED || self.slots[*slot].required)
+            !is_contested && (best >= INTRODUCED || self.slots[*slot].required || !has_query)
         })
     }
 

@@ -4,8 +4,8 @@
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
 use super::super::slot::{Kind, Slot};
-use super::super::text::is_listed;
-use super::super::unit::Unit;
+use super::super::text::{is_function_word, is_listed};
+use super::super::unit::{Dimension, Unit};
 use super::pairs::is_slug;
 use super::{Claim, Cue, Plan};
 
@@ -93,7 +93,7 @@ impl Plan<'_> {
             let is_introduced = || matches!(self.word_before(head).as_str(), "of" | "for");
             let reading = self.reader.read(mention, slot, is_code && is_introduced());
             let is_value = match &mention.content {
-                Content::Amount(_) => self.is_free(mention, slot),
+                Content::Amount(_) => slot.kind == Kind::Month || self.is_free(mention, slot),
                 Content::Path(path) if slot.kind == Kind::Path => {
                     is_path(path) && self.is_placed(mention, path)
                 }
@@ -103,21 +103,33 @@ impl Plan<'_> {
                 holders.push((index, reading));
             }
         }
+        if let Content::Token(id) = &mention.content
+            && holders.iter().any(|(slot, _)| self.slots[*slot].shows(id))
+        {
+            holders.retain(|(slot, _)| self.slots[*slot].shows(id));
+        }
         holders
     }
 
     /// Like `holders`, but a period or an unclear day is an invalid value for every slot for a day.
     fn holders_of_any(&self, at: usize, open: &[usize]) -> Vec<Holder> {
-        let why = match self.mention(at).content {
-            Content::Period(_) => "one day of it is needed",
-            Content::Unclear => "it cannot be read as one day",
-            _ => return self.holders(at, open),
+        let mut holders = self.holders(at, open);
+        let (why, of_month) = match self.mention(at).content {
+            Content::Period(_) => ("one day of it is needed", None),
+            Content::Unclear => {
+                ("it cannot be read as one day", Some("it cannot be read as one month"))
+            }
+            _ => return holders,
         };
-        let is_day = |slot: &&usize| matches!(self.slots[**slot].kind, Kind::Day | Kind::Moment);
-        open.iter()
-            .filter(is_day)
-            .map(|slot| (*slot, Interpretation::Invalid(why.to_owned())))
-            .collect()
+        for &slot in open {
+            let why = match self.slots[slot].kind {
+                Kind::Day | Kind::Moment => Some(why),
+                Kind::Month => of_month,
+                _ => None,
+            };
+            holders.extend(why.map(|why| (slot, Interpretation::Invalid(why.to_owned()))));
+        }
+        holders
     }
 
     /// Whether a mention is meant for this slot rather than for another that it fits.
@@ -125,7 +137,9 @@ impl Plan<'_> {
         let (this, mention) = (&self.slots[slot], self.mention(at));
         let rivals: Vec<usize> =
             holders.iter().map(|(other, _)| *other).filter(|other| *other != slot).collect();
-        if let Content::Amount(amount) = &mention.content {
+        if let Content::Amount(amount) = &mention.content
+            && this.kind != Kind::Month
+        {
             let is_typed = !amount.units.is_empty() || amount.has_hash || this.is_money();
             // "add 4 and 5": one number may be meant for anything, but a list is meant for a list.
             let is_list = this.is_list
@@ -134,10 +148,21 @@ impl Plan<'_> {
             let is_meant = this.required || is_list || (is_typed && !this.is_bound());
             return rivals.is_empty() && is_meant;
         }
-        if !this.required && (this.is_bound() || !self.is_led(mention)) {
+        // "The report of October" is for October.
+        let is_month = this.kind == Kind::Month;
+        if is_month && self.is_end(mention) {
+            return false;
+        }
+        if !this.required && !is_month && (this.is_bound() || !self.is_led(mention)) {
             return false;
         }
         rivals.iter().all(|other| this.required && !self.slots[*other].required)
+    }
+
+    /// Whether a preposition makes a mention the end of a range or excludes it: "from March", "since May".
+    fn is_end(&self, mention: &Mention) -> bool {
+        const ENDS: &str = "after and before between from or since than till to until";
+        is_listed(&self.word_before(mention), ENDS)
     }
 
     /// Whether a mention can be the value of an optional parameter, rather than an attribute of
@@ -169,9 +194,9 @@ impl Plan<'_> {
         let before = self.context.before(mention.span.start);
         let Some(word) = before.first() else { return true };
         let is_command = self.context.words[0].span == word.span;
-        let is_measured = slot.unit.is_some_and(|unit| {
-            amount.units.iter().any(|said| said.dimension() == unit.dimension())
-        });
+        let dimension = slot.unit.map(Unit::dimension);
+        let dimension = dimension.or(slot.is_money().then_some(Dimension::Money));
+        let is_measured = amount.units.iter().any(|said| Some(said.dimension()) == dimension);
         amount.has_hash || is_measured || is_command || slot.is_about(&word.lower)
     }
 
@@ -244,17 +269,38 @@ impl Plan<'_> {
             };
             self.ask_about(slot, &why, said);
         }
+        self.doubt_others();
         self.doubt_emptiness(&free, &open);
+    }
+
+    /// Notes a doubt for each required id without a value, if the prompt has ids that seem to be those
+    /// of other things.
+    fn doubt_others(&mut self) {
+        for slot in self.open() {
+            let this = &self.slots[slot];
+            let is_other = |at: &usize| {
+                let mention = self.mention(*at);
+                let reading = self.reader.read(mention, this, true);
+                self.is_distinct(mention)
+                    && matches!(reading, Interpretation::Value { .. })
+                    && self.is_of_another(mention, this)
+            };
+            if !this.required {
+                continue;
+            }
+            let others = self.free().into_iter().filter(is_other);
+            let said: Vec<String> = others.map(|at| self.text_of(&self.mention(at).span)).collect();
+            if !said.is_empty() {
+                self.ask_about(slot, "what the prompt names may be another thing", said);
+            }
+        }
     }
 
     /// Notes a doubt if the prompt has values and the call would be made without any argument,
     /// although a parameter takes such values.
     fn doubt_emptiness(&mut self, free: &[usize], open: &[usize]) {
-        let has_any = self.is_given.contains(&true)
-            || self.assignments.iter().any(|assignments| !assignments.is_empty())
-            || self.open_questions.iter().any(Option::is_some);
         let is_needed = |slot: &usize| self.slots[*slot].required && !self.slots[*slot].has_default;
-        if has_any || open.iter().any(is_needed) {
+        if self.has_any() || open.iter().any(is_needed) {
             return;
         }
         for &slot in open {
@@ -272,12 +318,31 @@ impl Plan<'_> {
         }
     }
 
+    /// Whether a mention is a value that an order would lose: no number of other things, no word in
+    /// capitals, and no name after "and".
+    pub fn is_distinct_value(&self, mention: &Mention) -> bool {
+        match &mention.content {
+            Content::Amount(amount) if amount.units.is_empty() => {
+                let after = self.context.after(mention.span.end);
+                !amount.is_spelled && after.first().is_none_or(|word| is_function_word(&word.lower))
+            }
+            Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+            Content::Place(_) => {
+                let before = self.word_before(mention);
+                matches!(before.as_str(), "in" | "at" | "near" | "to" | "from" | "around")
+            }
+            // The currency of an amount is a part of it.
+            Content::Currency(_) | Content::Unclear => false,
+            _ => true,
+        }
+    }
+
     /// Whether a mention is certain to be a value: "one" and words in capitals may be none.
     fn is_distinct(&self, mention: &Mention) -> bool {
         match &mention.content {
             Content::Amount(_) => !self.text_of(&mention.span).eq_ignore_ascii_case("one"),
             Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
-            Content::Quoted(_) | Content::When(_) => true,
+            Content::Quoted(_) | Content::When(_) | Content::Period(_) => true,
             _ => false,
         }
     }

@@ -13,12 +13,17 @@ pub(crate) enum Kind {
     Integer,
     Number,
     Day,
+    Month,
     Moment,
     Time,
     Email,
     Url,
     Path,
     Place,
+    /// A street with a number, and perhaps a town.
+    Address,
+    /// The two-letter code of a country.
+    Country,
     Currency,
     /// An id or a code.
     Id,
@@ -135,8 +140,13 @@ fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if let Some(kind) = schema["format"].as_str().and_then(of_format) {
         return kind;
     }
-    if given.any("currency currencies") {
+    let is_converted =
+        given.any("from to source target base") && given.suggests("currency|currencies");
+    if given.any("currency currencies") || is_converted {
         return Kind::Currency;
+    }
+    if is_month(given, schema) {
+        return Kind::Month;
     }
     if let Some(kind) = of_time(given) {
         return kind;
@@ -151,11 +161,17 @@ fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if is_path(given) {
         return Kind::Path;
     }
+    if is_country_code(given, schema) {
+        return Kind::Country;
+    }
     if given.has_pattern || is_id(given.last()) {
         return Kind::Id;
     }
     if is_place(given) {
         return Kind::Place;
+    }
+    if given.any("address") && !given.tells("ip|wallet|mac|network") {
+        return Kind::Address;
     }
     of_text(given)
 }
@@ -188,6 +204,18 @@ fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
     given.tells("hh:mm").then_some(Kind::Time)
 }
 
+fn is_country_code(given: &ParameterTraits<'_>, schema: &Value) -> bool {
+    const CODES: &str = "iso 3166|iso 3166-1|alpha-2|alpha2|iso-3166|two-letter|2-letter";
+    let is_code = given.tells(CODES) && !given.tells("alpha-3|iso 3166-2");
+    let is_short = schema["maxLength"] == 2 || schema["pattern"] == "^[A-Z]{2}$";
+    (given.any("country countries") || given.tells("country")) && (is_code || is_short)
+}
+
+fn is_month(given: &ParameterTraits<'_>, schema: &Value) -> bool {
+    let has_form = super::has_month_form(given.about, schema);
+    has_form || (given.last() == "month" && schema["pattern"].is_null())
+}
+
 fn is_path(given: &ParameterTraits<'_>) -> bool {
     const NOUNS: &str = "path file filename filepath directory dir folder paths files";
     let last = given.last();
@@ -199,14 +227,16 @@ fn is_path(given: &ParameterTraits<'_>) -> bool {
 
 fn is_id(last: &str) -> bool {
     const NOUNS: &str = "id ids key keys uuid guid sku ref hash sha commit iban isbn code symbol symbols ticker \
-         tickers number slug ticket serial zip postcode iata";
+         tickers number no nr slug ticket serial zip postcode iata";
     text::is_listed(last, NOUNS)
 }
 
 fn is_place(given: &ParameterTraits<'_>) -> bool {
     const WAYS: &str = "location place origin destination from to where";
     const TELLING: &str = "city|cities|place|airport|airports|town|country|location";
-    given.any("city cities town country") || (given.any(WAYS) && given.suggests(TELLING))
+    given.any("city cities town country")
+        || matches!(given.words, [word] if word == "place")
+        || (given.any(WAYS) && given.suggests(TELLING))
 }
 
 /// Phrases in descriptions of parameters that take code.

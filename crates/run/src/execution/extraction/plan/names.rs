@@ -1,0 +1,178 @@
+//! Assigns the words after a parameter's name: "with assignee maria", "in zone D".
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::super::mention::Content;
+use super::super::slot::{Kind, Slot};
+use super::super::text::{is_function_word, is_listed, stem};
+use super::Plan;
+
+/// Words before a name after which its value is sure to follow.
+const SURE: &str = "with using";
+
+/// Words before a name after which its value may follow: "to agent tom", but "for customer support".
+const LIKELY: &str = "to for of in from at on by";
+
+/// Verbs that give a parameter a value: "set the title to Lost parcel".
+const SETTING: &str = "set change update make switch turn rename";
+
+/// The most words of a value that no sign ends.
+const MOST_WORDS: usize = 8;
+
+/// What stands after the name of a parameter.
+struct NamedWords {
+    span: Range<usize>,
+    /// The span with the name and the word before it.
+    whole: Range<usize>,
+    is_sure: bool,
+}
+
+impl Plan<'_> {
+    /// Gives open text parameters the words after their names. Words that may mean something else,
+    /// and words that are no value of a parameter with listed values, become a question.
+    pub(super) fn give_after_names(&mut self) {
+        for at in 0..self.slots.len() {
+            let slot = &self.slots[at];
+            let is_text = matches!(slot.kind, Kind::Text | Kind::Place | Kind::Id | Kind::Choice);
+            if !is_text || slot.is_list || !self.is_open(at) {
+                continue;
+            }
+            let Some(found) = self.after_name(slot) else { continue };
+            let said = self.text_of(&found.span);
+            let value = Value::from(said.as_str());
+            let misfit = self.reader.checker.misfit(&slot.path, false, &value);
+            self.spent.push(found.whole.clone());
+            for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
+                *taken |=
+                    found.span.start <= mention.span.start && mention.span.end <= found.span.end;
+            }
+            match misfit {
+                Some(why) => self.ask_about(at, &why, vec![said]),
+                None if found.is_sure => self.take(at, value, &found.span, ""),
+                None => self.ask_about(at, &format!("\"{said}\" may be meant for it"), vec![said]),
+            }
+        }
+    }
+
+    /// Finds the first words that stand after the name of a slot as its value.
+    fn after_name(&self, slot: &Slot) -> Option<NamedWords> {
+        let nouns: Vec<&str> = slot.nouns().collect();
+        let words = self.context.words;
+        let last = words.len().checked_sub(nouns.len() + 1).filter(|_| !nouns.is_empty())?;
+        (0..=last).find_map(|at| {
+            let named = &words[at..at + nouns.len()];
+            let is_named = named.iter().zip(&nouns).all(|(word, noun)| word.lower == *noun);
+            is_named.then(|| self.value_after(slot, at, at + nouns.len())).flatten()
+        })
+    }
+
+    /// Returns the value after the words from `first` up to `next`, which are the name of a slot.
+    fn value_after(&self, slot: &Slot, first: usize, next: usize) -> Option<NamedWords> {
+        let words = self.context.words;
+        // In "the Plaza Hotel in Rome" the name is a part of another.
+        if first > 0 && self.is_capital(first) {
+            return None;
+        }
+        let lead = words[..first].iter().rposition(|word| !is_listed(&word.lower, "a an its the"));
+        let lead_word = lead.map_or("", |at| words[at].lower.as_str());
+        let edge = lead.map_or(0, |at| words[at].span.end);
+        let before = &self.context.text[edge..words[first].span.start];
+        let is_listed_part = before.contains([',', ';']) && lead.is_some();
+        let verb = words.first().map_or("", |word| word.lower.as_str());
+        let gap = self.gap(next - 1, next)?;
+        let is_set = is_listed(verb, SETTING) && words[next].lower == "to" && gap.is_empty();
+        let is_assigned = is_set || matches!(gap, ":" | "=");
+        if !gap.is_empty() && !is_assigned {
+            return None;
+        }
+        let is_named = is_listed(&words[next].lower, "called named titled");
+        let is_sure_lead = is_assigned || is_listed_part || is_listed(lead_word, SURE) || is_named;
+        let start = next + usize::from(is_set || is_named);
+        let (span, is_whole) = self.value_at(start, is_sure_lead)?;
+        let said = self.context.text[span.clone()].to_owned();
+        let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
+        let is_code = is_name || said.contains(|c: char| c.is_ascii_digit());
+        let begins = lead.is_none_or(|at| at == 0);
+        let is_likely = is_listed(lead_word, LIKELY) || (begins && is_code);
+        let is_one = !said.contains(char::is_whitespace);
+        if !is_sure_lead && !(is_likely && (is_one || is_name)) {
+            return None;
+        }
+        let is_lead = |word: &str| is_listed(word, SURE) || is_listed(word, LIKELY);
+        let from = lead.filter(|_| is_lead(lead_word)).unwrap_or(first);
+        // "password protected" says how it is.
+        let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
+        let is_login = slot.says("login username handle");
+        let is_sure = !is_state && ((is_sure_lead && is_whole) || is_code || is_login);
+        Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
+    }
+
+    /// Returns the text between two words.
+    fn gap(&self, left: usize, right: usize) -> Option<&str> {
+        let words = self.context.words;
+        let (left, right) = (words.get(left)?, words.get(right)?);
+        Some(self.context.text[left.span.end..right.span.start].trim())
+    }
+
+    fn is_capital(&self, at: usize) -> bool {
+        let word = self.context.words.get(at);
+        word.is_some_and(|word| {
+            self.context.text[word.span.clone()].starts_with(char::is_uppercase)
+        })
+    }
+
+    /// Whether a word may belong to a value: it is no function word, no name of a parameter, no value of
+    /// another kind, and no word of the tool. A word of the tool may only begin a value that is sure.
+    fn is_value_word(&self, at: usize, (is_first, is_sure): (bool, bool)) -> bool {
+        const GENERAL: &str = "address code id key level name no number title type value";
+        let word = &self.context.words[at];
+        let overlaps =
+            |other: &Range<usize>| other.start < word.span.end && word.span.start < other.end;
+        let is_other = self.context.mentions.iter().any(|mention| {
+            let is_word = matches!(
+                mention.content,
+                Content::Token(_) | Content::Place(_) | Content::Amount(_)
+            );
+            overlaps(&mention.span) && !is_word
+        });
+        let is_of_tool = self.tool_words.contains(&stem(&word.lower)) && !(is_first && is_sure);
+        let is_name = is_listed(&word.lower, GENERAL)
+            || self.slots.iter().any(|slot| slot.words.contains(&word.lower));
+        // "For" may be a word of a title, but not its first.
+        let is_title = !is_first && self.is_capital(at) && word.lower != "i";
+        let is_prose = is_function_word(&word.lower) && !is_title;
+        !is_other && !is_prose && !is_of_tool && !is_name && !self.spent.iter().any(overlaps)
+    }
+
+    /// Returns the range of the words of a value from `start` up to a sign or a function word, and
+    /// whether the clause ends there.
+    fn value_at(&self, start: usize, is_sure: bool) -> Option<(Range<usize>, bool)> {
+        let words = self.context.words;
+        let goes_on =
+            |at: usize| self.gap(at - 1, at).is_some_and(|gap| matches!(gap, "" | "-" | "."));
+        let mut end = start;
+        while end < words.len()
+            && self.is_value_word(end, (end == start, is_sure))
+            && (end == start || goes_on(end))
+        {
+            end += 1;
+        }
+        if end == start || end - start > MOST_WORDS {
+            return None;
+        }
+        let last = words[end - 1].span.end;
+        let next = words.get(end);
+        let rest =
+            &self.context.text[last..next.map_or(self.context.text.len(), |word| word.span.start)];
+        let next = next.map_or("", |word| word.lower.as_str());
+        let is_whole = match rest.trim_start().chars().next() {
+            None => next.is_empty() || is_listed(next, "and or please with"),
+            // "40%" and "2x^2" go on.
+            Some(sign) => ",;.:!?)".contains(sign),
+        };
+        let is_cut = rest.trim().is_empty() && is_function_word(next);
+        (is_whole || is_cut).then_some((words[start].span.start..last, is_whole))
+    }
+}

@@ -1,0 +1,124 @@
+//! What the ids of a parameter look like, and to which parameter an id belongs by its form.
+
+use serde_json::Value;
+
+use super::Slot;
+
+/// Beginnings of ids that only stand for any other, as in "e.g. PROJ-123".
+const PLACEHOLDERS: [&str; 8] = ["abc", "demo", "ex", "example", "id", "key", "proj", "xyz"];
+
+/// Words before an example in a description.
+const INTRODUCING: [&str; 5] = ["e.g", "eg", "example", "like", "as"];
+
+impl Slot {
+    /// Whether an id has the form that the schema shows, in a pattern, an example or as "T-…".
+    pub fn shows(&self, id: &str) -> bool {
+        let is_shown = |start: String| self.id_starts.contains(&start);
+        self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(id))
+            || beginning(id).is_some_and(is_shown)
+    }
+
+    /// Whether an id has another form than the ids that the schema shows.
+    pub fn excludes(&self, id: &str) -> bool {
+        !self.id_starts.is_empty() && beginning(id).is_some() && !self.shows(id)
+    }
+
+    /// Whether an id begins with an abbreviation of the parameter's name: `ORD-7` for `order_id`,
+    /// `PL-3` for `pick_list_id`.
+    pub fn abbreviates(&self, id: &str) -> bool {
+        is_abbreviation(id, self.nouns())
+    }
+}
+
+/// Whether the letters before the sign of an id are the initials of words, or short for one of them.
+pub(in super::super) fn is_abbreviation<'a>(
+    id: &str,
+    words: impl Iterator<Item = &'a str> + Clone,
+) -> bool {
+    let Some(start) = beginning(id) else { return false };
+    let Some(start) = start.strip_suffix(['-', '_']) else { return false };
+    let initials: String = words.clone().filter_map(|word| word.chars().next()).collect();
+    let mut words = words;
+    (start.len() > 1 && initials == start) || words.any(|word| is_short_for(start, word))
+}
+
+/// Whether a word has the first letter of a longer one, and its other letters in their order.
+fn is_short_for(short: &str, long: &str) -> bool {
+    let mut letters = long.chars();
+    short.chars().next() == long.chars().next() && short.chars().all(|c| letters.any(|l| l == c))
+}
+
+/// Returns the letters and the sign before the digits of an id, in lower case: `ord-` of `ORD-7`.
+fn beginning(id: &str) -> Option<String> {
+    let letters = id.find(|c: char| !c.is_alphabetic())?;
+    let rest = &id[letters..];
+    let end = letters + rest.chars().next().filter(|c| "-_".contains(*c)).map_or(0, char::len_utf8);
+    let has_digit = id[end..].contains(|c: char| c.is_ascii_digit());
+    ((1..=10).contains(&letters) && has_digit).then(|| id[..end].to_lowercase())
+}
+
+/// Removes the punctuation around a word.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| "()[],;:\"'`".contains(c))
+}
+
+/// Returns the beginning that a word such as "T-…" gives.
+fn open_form(word: &str) -> Option<&str> {
+    let cut = word.strip_suffix('…').or(word.strip_suffix("..."));
+    cut.filter(|start| start.ends_with(['-', '_']))
+}
+
+/// Whether a description says how all ids begin.
+pub(super) fn has_form(description: &str) -> bool {
+    description.split_whitespace().any(|word| open_form(bare(word)).is_some())
+}
+
+/// Returns the beginnings of the ids that a schema shows in its examples and its description.
+pub(super) fn starts(description: &str, schema: &Value) -> Vec<String> {
+    let listed = schema["examples"].as_array().into_iter().flatten();
+    let examples = listed.chain(schema.get("example")).filter_map(Value::as_str);
+    let mut starts: Vec<String> = examples.filter_map(beginning).collect();
+    let mut is_example = false;
+    for word in description.split_whitespace() {
+        let word = bare(word);
+        if let Some(start) = open_form(word) {
+            starts.extend(beginning(&format!("{start}0")));
+        } else if is_example {
+            starts.extend(beginning(word.trim_end_matches('.')));
+        }
+        is_example = INTRODUCING.contains(&word.trim_end_matches('.').to_lowercase().as_str());
+    }
+    starts.retain(|start| !PLACEHOLDERS.contains(&start.trim_end_matches(['-', '_'])));
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_form_of_ids_is_taken_from_what_the_schema_shows() {
+        for (description, schema, expected) in [
+            ("T-…", json!({}), vec!["t-"]),
+            ("Our id of the loan, ln_...", json!({}), vec!["ln_"]),
+            ("order like ORD-88120", json!({}), vec!["ord-"]),
+            ("Ward, e.g. W-3.", json!({"examples": ["W-3", "ICU-1"]}), vec!["w-", "icu-", "w-"]),
+            ("", json!({"example": "PX004417230DE"}), vec!["px"]),
+            ("Issue, e.g. PROJ-123", json!({}), vec![]),
+            ("Encoding such as any other", json!({}), vec![]),
+        ] {
+            assert_eq!(starts(description, &schema), expected, "{description}");
+        }
+    }
+
+    #[test]
+    fn an_abbreviation_has_the_letters_of_the_word_in_their_order() {
+        for (short, long, expected) in
+            [("ord", "order", true), ("rsv", "reservation", true), ("van", "vehicle", false)]
+        {
+            assert_eq!(is_short_for(short, long), expected, "{short}");
+        }
+    }
+}
