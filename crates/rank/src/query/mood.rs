@@ -143,6 +143,11 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     is_for_others.then_some("the prompt wants somebody else to do it")
 }
 
+/// Whether a word may begin the clause of a condition ("should the dough …") or the object of a verb.
+pub(super) fn begins_clause(word: &str) -> bool {
+    word == "that" || is_listed(SUBJECTS, word) || is_listed(OBJECTS, word)
+}
+
 /// Splits a text into its clauses.
 fn clauses(plain: &str) -> Vec<Clause<'_>> {
     let (mut clauses, mut from) = (Vec::new(), 0);
