@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::mood::begins_clause;
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::{command_verbs, is_verb};
 use super::{is_listed, pattern};
@@ -65,9 +66,6 @@ const CONDITION_PHRASES: &[&str] = &[
     "each time",
     "any time",
 ];
-
-/// Words that begin a clause after "provided", "should", "the moment" and the like.
-const SUBJECTS: &str = "that the a an this these those my our your his her its their it he she they we i you there all no nobody";
 
 /// Words of a later time, beside those that the arguments of a tool may take.
 const LATER: &str =
@@ -214,15 +212,14 @@ fn states(last: &str) -> bool {
 
 /// Whether an "or" is between two orders: "stop the mixer or start it".
 fn chooses(words: &[&str], at: usize) -> bool {
-    let is_object =
-        |word| is_listed(SUBJECTS, word) || matches!(word, "them" | "him" | "me" | "us");
-    is_verb(word(words, at, 1)) && (is_verb(before(words, at)) || is_object(word(words, at, 2)))
+    let has_object = begins_clause(word(words, at, 2));
+    is_verb(word(words, at, 1)) && (is_verb(before(words, at)) || has_object)
 }
 
 fn condition_in(words: &[&str], plain: &str) -> Option<String> {
     (0..words.len()).find_map(|at| {
         let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
-        let is_clause = |ahead| is_listed(SUBJECTS, word(words, at, ahead));
+        let is_clause = |ahead| begins_clause(word(words, at, ahead));
         let is_once_only = || {
             let is_rate = matches!(next, "a" | "an") && is_listed(UNITS, word(words, at, 2));
             is_rate || matches!(next, "" | "per" | "every" | "daily")

@@ -1,19 +1,15 @@
 //! Tells orders from questions, statements and messages to somebody else.
 //!
 //! An order is known by its form: it begins with a verb or with words such as "could you". A
-//! statement is known by its subject and its verb, so that everything that is neither ("lights off",
-//! "throw away 4 buns") counts as an order. English only.
-
-use std::sync::LazyLock;
-
-use regex::Regex;
+//! statement is known by its subject and its verb. What is neither ("lights off", "nudge Dana") counts
+//! as an order unless it follows a statement. English only.
 
 use super::actions::{Actions, actions_in, is_ordering};
 use super::caveat::without_asides;
 use super::negation::is_form_of_verb;
 use super::plain_text::{unquoted, words};
 use super::requests::is_verb;
-use super::{Places, is_listed, pattern};
+use super::{Pattern, Places, is_listed};
 use toolroute_translation::Language;
 
 /// What a clause does.
@@ -28,40 +24,33 @@ enum Mood {
     Beside,
 }
 
-static BORDER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"[.!?;:,]+(?:\s|$)|\n|\s[-–—]+\s|\s(?:and then|and|but|so|then|because)\s")
-});
+static BORDER: Pattern =
+    Pattern::new(r"[.!?;:,]+(?:\s|$)|\n|\s[-–—]+\s|\s(?:and then|and|but|so|then|because)\s");
 
-static OPENER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:(?:hi|hello|hey|ok|okay|oh|oops|right|alright|well|so|and|then|also|plus|now|finally|lastly|next|first|afterwards|please|pls|kindly|just|simply|only|quickly|actually|by the way|thanks|thank you|sorry|yes|yeah|sure|go ahead and|[a-z]+ly)\b\s*)+",
-    )
-});
+static OPENER: Pattern = Pattern::new(
+    r"^(?:(?:hi|hello|hey|ok|okay|oh|oops|right|alright|well|so|and|then|also|plus|now|finally|lastly|next|first|afterwards|please|pls|kindly|just|simply|only|quickly|actually|by the way|thanks|thank you|sorry|yes|yeah|sure|go ahead and|[a-z]+ly)\b\s*)+",
+);
 
 /// Words before an order that make it polite or urgent.
-static ORDERING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^(?:(?:can|could|would|will|won't) you|",
-        r"i(?:'d| would)? (?:like|love|want|need|wish)(?: for)?(?: you)? to|",
-        r"(?:i|we)(?: do)? (?:want|need)|i(?:'d| would) (?:like|love)|we (?:want|need) (?:you )?to|",
-        r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
-        r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
-        r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
-        r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
-        r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
-    ))
-});
+static ORDERING: Pattern = Pattern::new(concat!(
+    r"^(?:(?:can|could|would|will|won't) you|",
+    r"i(?:'d| would)? (?:like|love|want|need|wish)(?: for)?(?: you)? to|",
+    r"(?:i|we)(?: do)? (?:want|need)|i(?:'d| would) (?:like|love)|we (?:want|need) (?:you )?to|",
+    r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
+    r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
+    r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
+    r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
+    r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
+));
 
 /// What follows these words if they order nothing: "I want to know how".
 const KNOWING: &str = "know see understand learn hear what how why when where who which not recommend suggest \
     advise consider think say";
 
 /// An order that only asks for an explanation.
-static EXPLAIN: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:tell (?:me|us)|show (?:me|us)|explain|describe|let me know|find out|check|see|determine|verify)\s+(?:to (?:me|us) )?(?:how|what|why|when|where|who|which|whether|if)\b",
-    )
-});
+static EXPLAIN: Pattern = Pattern::new(
+    r"^(?:tell (?:me|us)|show (?:me|us)|explain|describe|let me know|find out|check|see|determine|verify)\s+(?:to (?:me|us) )?(?:how|what|why|when|where|who|which|whether|if)\b",
+);
 
 /// Words that begin a question.
 const QUESTIONS: &str = "how why what who whom whose where which when whether did does is are was were am should has \
@@ -99,13 +88,11 @@ const PAST: &str =
     "sent made bought paid took taken wrote written gave given began ran left lost built sold drew";
 
 /// Verbs of an order to somebody else: "ask Dana to stop the mixer".
-static TO_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^(?:(?P<told>ask|tell|instruct|remind|urge|advise) (?P<who>(?:[\w'§-]+ ){1,4}?)to (?:not )?|",
-        r"(?:(?:i|we)(?:'d| would)? (?:want|need|like)|get) (?P<wanted>(?:(?:my|our|the) )?[\w'-]+) to (?:not )?|",
-        r"(?:let|have) (?P<name>[\w'-]+) )(?P<verb>[a-z]+)\b",
-    ))
-});
+static TO_OTHERS: Pattern = Pattern::new(concat!(
+    r"^(?:(?P<told>ask|tell|instruct|remind|urge|advise) (?P<who>(?:[\w'§-]+ ){1,4}?)to (?:not )?|",
+    r"(?:(?:i|we)(?:'d| would)? (?:want|need|like)|get) (?P<wanted>(?:(?:my|our|the) )?[\w'-]+) to (?:not )?|",
+    r"(?:let|have) (?P<name>[\w'-]+) )(?P<verb>[a-z]+)\b",
+));
 
 /// Whom an order with these words is for: the assistant, or a thing.
 const OURSELVES: &str = "you it this that these those them me us to something somewhere";
@@ -141,6 +128,11 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     }
     let is_for_others = clauses.iter().any(|clause| clause.is_for_others(tool));
     is_for_others.then_some("the prompt wants somebody else to do it")
+}
+
+/// Whether a word may begin the clause of a condition ("should the dough …") or the object of a verb.
+pub(super) fn begins_clause(word: &str) -> bool {
+    word == "that" || is_listed(SUBJECTS, word) || is_listed(OBJECTS, word)
 }
 
 /// Splits a text into its clauses.
