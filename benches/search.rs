@@ -4,12 +4,12 @@
 //! the vectors of that snapshot, on stderr. The keyword bench reads tools from `../shared/data` and
 //! is left out, loudly, where they are not.
 
-use std::hint::black_box;
+mod timing;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use ndarray::Array2;
 use toolroute_vectors::index::{
     Bm25, Bm25Settings, Field, FlatIndex, HnswIndex, ModelKey, Snapshot, VectorIndex, Vectors,
@@ -51,24 +51,24 @@ fn clustered(rows: usize, queries: usize) -> (Arc<Vectors>, Vec<Vec<f32>>) {
     (Arc::new(Vectors::new(matrix).unwrap()), queries)
 }
 
-fn vectors(bench: &mut Criterion) {
+fn vectors() {
     for rows in [1_000, 5_000, 10_000, 42_820] {
         let (vectors, queries) = clustered(rows, 64);
         let index = FlatIndex::new(vectors);
-        time(bench, &format!("exact/{rows}"), &index, &queries);
+        time(&format!("exact/{rows}"), &index, &queries);
     }
     let (vectors, queries) = clustered(10_000, 64);
     let index = HnswIndex::build(vectors);
-    time(bench, "graph/10000", &index, &queries);
+    time("graph/10000", &index, &queries);
 }
 
-fn time(bench: &mut Criterion, name: &str, index: &dyn VectorIndex, queries: &[Vec<f32>]) {
+fn time(name: &str, index: &dyn VectorIndex, queries: &[Vec<f32>]) {
     let mut queries = queries.iter().cycle();
-    bench.bench_function(name, |b| b.iter(|| index.search(queries.next().unwrap(), LIMIT)));
+    timing::time(name, || index.search(queries.next().unwrap(), LIMIT));
 }
 
 /// Share of the exact ten that the graph finds, for each width, and what a search takes.
-fn recall(_: &mut Criterion) {
+fn recall() {
     let Some(path) = std::env::var_os("TOOLROUTE_SNAPSHOT") else {
         return eprintln!("recall: left out, TOOLROUTE_SNAPSHOT names no snapshot");
     };
@@ -96,7 +96,7 @@ fn recall(_: &mut Criterion) {
     }
 }
 
-fn keywords(bench: &mut Criterion) {
+fn keywords() {
     let tools = Path::new("../shared/data/_merged/tools.jsonl");
     let Ok(tools) = std::fs::read_to_string(tools) else {
         return eprintln!("keywords: left out, {} is not there", tools.display());
@@ -117,21 +117,23 @@ fn keywords(bench: &mut Criterion) {
     let prompts: Vec<String> =
         (0..tools.len()).map(|at| text(at, "description").chars().take(150).collect()).collect();
     let mut prompts = prompts.iter().cycle();
-    bench.bench_function("keywords/5000", |b| {
-        b.iter(|| index.search(prompts.next().unwrap(), LIMIT));
-    });
+    timing::time("keywords/5000", || index.search(prompts.next().unwrap(), LIMIT));
 }
 
-fn snapshots(bench: &mut Criterion) {
+fn snapshots() {
     let (vectors, _) = clustered(4_000, 0);
     let model = ModelKey { name: "m".into(), fingerprint: "f".into(), dimension: DIMENSION };
     let hashes = (0..vectors.len()).map(|row| text_hash(&row.to_string())).collect();
     let snapshot = Snapshot::new(model, hashes, vectors).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("snapshot");
-    bench.bench_function("snapshot/save 4000", |b| b.iter(|| snapshot.save(&path).unwrap()));
-    bench.bench_function("snapshot/load 4000", |b| b.iter(|| black_box(Snapshot::load(&path))));
+    timing::time("snapshot/save 4000", || snapshot.save(&path).unwrap());
+    timing::time("snapshot/load 4000", || Snapshot::load(&path));
 }
 
-criterion_group!(search, vectors, keywords, snapshots, recall);
-criterion_main!(search);
+fn main() {
+    vectors();
+    keywords();
+    snapshots();
+    recall();
+}

@@ -4,14 +4,13 @@
 //! each copy has its facets, patterns, orders and conflicts. The vectors of the prompts are
 //! remembered by the engine, so the model runs in none of the timed selections.
 
-use std::hint::black_box;
+mod timing;
+
 use std::path::Path;
 use std::sync::Arc;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use toolroute::{Engine, EngineConfig, SelectRequest, StaticEmbedder};
 use toolroute_catalog::{Catalog, LoadOptions, Tool, ToolId};
-use toolroute_eval::Percentiles;
 use toolroute_lab::signals::SignalSet;
 use toolroute_rank::engine::{CacheSettings, SignalWeights};
 
@@ -55,7 +54,7 @@ fn engine(signals: SignalWeights, cache: CacheSettings) -> Engine {
     Engine::builder(catalog).embedder(model).config(config).build().unwrap()
 }
 
-fn selections(bench: &mut Criterion) {
+fn main() {
     let set = SignalSet::read(&folder()).unwrap();
     let full: Vec<SelectRequest> = set
         .rows
@@ -63,36 +62,14 @@ fn selections(bench: &mut Criterion) {
         .map(|row| SelectRequest::new(&row.query).context(row.context.clone()))
         .collect();
     let off = CacheSettings { ttl_ms: 0, entries: 0 };
-    let mut time = |name: &str, engine: &Engine| {
+    let time = |name: &str, engine: &Engine| {
         engine.observe(set.observed.clone().into());
         full.iter().for_each(|request| drop(engine.select(request).unwrap()));
         let mut next = full.iter().cycle();
-        bench.bench_function(name, |bench| {
-            bench.iter(|| black_box(engine.select(next.next().unwrap()).unwrap()));
-        });
+        timing::time(name, || engine.select(next.next().unwrap()).unwrap());
     };
     time("select/1000/signals off", &engine(SignalWeights::OFF, off));
     time("select/1000/signals on", &engine(SignalWeights::measured(), off));
     let kept = CacheSettings { ttl_ms: 3_600_000, entries: 4_096 };
     time("select/1000/cached", &engine(SignalWeights::measured(), kept));
-    percentiles(&engine(SignalWeights::measured(), off), &full);
 }
-
-/// Criterion reports a mean; a target for the median needs the median.
-fn percentiles(engine: &Engine, requests: &[SelectRequest]) {
-    let mut times = Vec::new();
-    for request in requests.iter().cycle().take(20 * requests.len()) {
-        let start = std::time::Instant::now();
-        black_box(engine.select(request).unwrap());
-        times.push(start.elapsed());
-    }
-    let times = Percentiles::of(times.split_off(requests.len()));
-    eprintln!(
-        "signals on, microseconds: p50 {:.0}, p99 {:.0}",
-        times.p50_ms * 1e3,
-        times.p99_ms * 1e3
-    );
-}
-
-criterion_group!(benches, selections);
-criterion_main!(benches);

@@ -79,7 +79,7 @@
 //! # Features
 //!
 //! `cli` (default) is the `toolroute` binary; `built-in-model` (default) adds the models to the
-//! program, 32 MB of it; `hub` (default) downloads models; `obligations` is the conductor;
+//! program, 30 MB of it; `hub` (default) downloads models; `obligations` is the conductor;
 //! `execution` runs tools that are functions or local programs, and `mcp` those of servers;
 //! `server` (default) is all three. Without `hub` and `mcp` the crate has no network code. `cuda`
 //! and `metal` let candle run models on an NVIDIA GPU or an Apple GPU.

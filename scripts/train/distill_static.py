@@ -17,7 +17,7 @@ encoder vectors are kept in --cache), and a prompt should be nearer to its tool 
 OUT_DIR gets what ships: static.int8.safetensors, uncased-vocab.txt, config.json and manifest.toml with hashes; and
 nothing else. Scores of the rounded table go to stderr and to --log. Same input, same seed, same machine: same bytes.
 """
-import argparse, hashlib, json, math, random, re, sys, time
+import argparse, hashlib, json, math, random, sys, time
 from pathlib import Path
 
 import numpy
@@ -41,20 +41,17 @@ def choice_sets():
 
 
 class Words:
-    """The tokenizer, over a vocabulary without the tokens that no text ever gives."""
+    """The tokenizer and its vocabulary."""
 
     def __init__(self, folder):
         self.tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
-        by_id = sorted((i, token) for token, i in self.tokenizer.get_vocab().items())
-        self.kept = [i for i, token in by_id if not re.fullmatch(r"\[unused\d+\]", token)]
-        self.vocabulary = [token for _, token in by_id if not re.fullmatch(r"\[unused\d+\]", token)]
-        self.place = {i: row for row, i in enumerate(self.kept)}
+        self.vocabulary = [token for _, token in sorted((i, token) for token, i in self.tokenizer.get_vocab().items())]
 
     def ids(self, texts, longest=512):
         encoded = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [[self.place[i] for i in e.ids[:longest]] for e in encoded]
+        return [e.ids[:longest] for e in encoded]
 
 
 class Teacher:
@@ -120,8 +117,8 @@ class Student(torch.nn.Module):
 
 
 def first_table(teacher, words, corpus, dims, smoothing):
-    vectors = teacher.tokens(words.kept)
-    seen = torch.zeros(len(words.kept))
+    vectors = teacher.tokens(range(len(words.vocabulary)))
+    seen = torch.zeros(len(words.vocabulary))
     for ids in corpus:
         seen[ids] += 1.0  # documents that hold the token
     centred = vectors - vectors.mean(0)

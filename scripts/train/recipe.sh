@@ -57,7 +57,8 @@ for seed in 61 62; do
     train "$work/first" "$work/orders_$seed" --steps "$order_steps" --seed "$seed" --absolute 0.5 \
         --share prompts=0.36 --share orders=0.36 --share bfcl=0.10 --share self=0.10
 done
-scripts/train/average.py "$work/encoder" "$work/orders_61=0.4" "$work/orders_62=0.4" "$work/first=0.2"
+scripts/train/average.py "$work/average" "$work/orders_61=0.4" "$work/orders_62=0.4" "$work/first=0.2"
+scripts/train/trim.py "$work/average" "$work/encoder"
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \
     --steps 1000 --teach-tools 6000 --teach-prompts 1500 --cache "$work/static" --goldens tests/data/static_goldens.jsonl

@@ -60,13 +60,13 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let analysis = builder.build()?.analyze(&prompt, &context)?;
     if global.json {
-        let timings_ms = args.timings.then(|| render::stages_json(&analysis.times.stages()));
+        let timings_ms = args.timings.then(|| render::stages_json(&analysis.times));
         let (prompt, files) = (prompt.as_str(), context.files.len());
         render::json(&AnalysisAnswer { prompt, files, analysis: &analysis, timings_ms })?;
     } else {
         render_analysis(&analysis, true)?;
         if args.timings {
-            render::stages(&analysis.times.stages())?;
+            render::stages(&analysis.times)?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -156,9 +156,8 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let start = Instant::now();
     let progress = Progress::new("routing", "prompts", global.quiet);
-    let on_progress = |done: usize, total: Option<usize>| match total {
-        Some(total) => progress.tell(done, total.max(done)),
-        None => progress.count(done),
+    let on_progress = |done: usize, total: Option<usize>| {
+        progress.report(done, total.map(|total| total.max(done)));
     };
     let summary = match &output {
         Some(output) => job.run(output, &on_progress)?,
@@ -166,8 +165,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let place = if input.format().format.is_text() { "line" } else { "row" };
     report((&summary, place), start, global)?;
-    let failed = args.catalog.strict && !summary.bad.is_empty();
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && !summary.bad.is_empty()))
 }
 
 /// Returns everything except the input that influences the output, to identify the job.

@@ -76,8 +76,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         index: engine.index_report().clone(),
     };
     show(&report, global)?;
-    let failed = args.catalog.strict && !bad.is_empty();
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && !bad.is_empty()))
 }
 
 fn show(report: &BenchReport, global: &Global) -> anyhow::Result<()> {

@@ -94,15 +94,9 @@ fn time(args: &EncoderArgs, mode: &Mode, threads: usize) -> anyhow::Result<Vec<R
     let row = |(batch, tokens, runs): (usize, usize, usize)| {
         let ids = ids(batch, tokens);
         let runs = if mode.is_candle() { runs.div_ceil(5) } else { runs };
-        for _ in 0..WARM_UP {
-            model.embed_ids(&ids)?;
-        }
-        let once = || -> anyhow::Result<Duration> {
-            let start = Instant::now();
-            model.embed_ids(&ids)?;
-            Ok(start.elapsed())
-        };
-        let times = Percentiles::of((0..runs).map(|_| once()).collect::<Result<_, _>>()?);
+        let once = || Ok(model.embed_ids(&ids).map(drop)?);
+        measured(WARM_UP, once)?;
+        let times = measured(runs, once)?;
         let sequences_per_s = batch as f64 / times.p50_ms * 1e3;
         let instructions = instructions.clone();
         Ok(Row { path, instructions, threads, batch, tokens, times, sequences_per_s })
@@ -117,21 +111,24 @@ fn time_static(files: &ModelFiles) -> anyhow::Result<Vec<Row>> {
         // Each of these words is a single token.
         let words = PROMPT.split(' ').cycle().take(tokens).collect::<Vec<_>>().join(" ");
         let texts = vec![words.as_str(); batch];
-        let once = || -> anyhow::Result<Duration> {
-            let start = Instant::now();
-            model.embed(&texts, Role::Query)?;
-            Ok(start.elapsed())
-        };
-        for _ in 0..runs {
-            once()?;
-        }
-        let times = Percentiles::of((0..runs * 10).map(|_| once()).collect::<Result<_, _>>()?);
+        let once = || Ok(model.embed(&texts, Role::Query).map(drop)?);
+        measured(runs, once)?;
+        let times = measured(runs * 10, once)?;
         let sequences_per_s = batch as f64 / times.p50_ms * 1e3;
         let (path, instructions) = ("static, from text", "plain".to_owned());
         let threads = if batch == 1 { 1 } else { rayon::current_num_threads() };
         Ok(Row { path, instructions, threads, batch, tokens, times, sequences_per_s })
     };
     SHAPES.into_iter().map(row).collect()
+}
+
+fn measured(runs: usize, once: impl Fn() -> anyhow::Result<()>) -> anyhow::Result<Percentiles> {
+    let run = |_| -> anyhow::Result<Duration> {
+        let start = Instant::now();
+        once()?;
+        Ok(start.elapsed())
+    };
+    Ok(Percentiles::of((0..runs).map(run).collect::<Result<_, _>>()?))
 }
 
 /// Ids spread over the vocabulary. The time does not depend on their values.

@@ -257,23 +257,19 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
         timing.hints.insert(0, (Patterns::new(["*"])?, hints));
     }
     Ok(ExecutorOptions {
-        permissions: permissions(args, file)?,
+        permissions: Permissions {
+            allow: Patterns::new(&args.allow)?,
+            deny: Patterns::new(&args.deny)?,
+            read_only: args.read_only,
+            offers: file.offers.clone(),
+            ..Permissions::default()
+        },
         timing,
         max_chars: args.max_chars,
         kept: kept(),
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
         ..ExecutorOptions::default()
-    })
-}
-
-pub fn permissions(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Permissions> {
-    Ok(Permissions {
-        allow: Patterns::new(&args.allow)?,
-        deny: Patterns::new(&args.deny)?,
-        read_only: args.read_only,
-        offers: file.offers.clone(),
-        ..Permissions::default()
     })
 }
 

@@ -78,9 +78,7 @@ fn show(found: &Candidacies) -> anyhow::Result<()> {
     }
     let rows = found.chosen.iter().chain(&found.alternatives).chain(&found.unsatisfied);
     let mut table = render::table(&["tool", "reliability", "cost", "latency ms", "missing"], &[3]);
-    let mut any = false;
     for Candidacy { id, missing, reliability, cost, latency_ms, .. } in rows {
-        any = true;
         table.add_row([
             render::plain(id.as_str()),
             reliability.to_string(),
@@ -89,7 +87,7 @@ fn show(found: &Candidacies) -> anyhow::Result<()> {
             render::plain(&missing.join(", ")),
         ]);
     }
-    if any {
+    if !table.is_empty() {
         render::print(table)?;
     }
     for (id, because) in &found.excluded {

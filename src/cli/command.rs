@@ -21,7 +21,6 @@ use super::conduct::{self, ConductArgs};
 use super::configure::{self, ConfigArgs};
 #[cfg(feature = "mcp")]
 use super::doctor::{self, DoctorArgs};
-use super::exit::Failure;
 use super::feedback::{self, FeedbackArgs};
 use super::global::Global;
 #[cfg(feature = "mcp")]
@@ -128,32 +127,13 @@ pub enum Command {
     },
 }
 
-/// Why no command runs.
-pub enum Refused {
-    /// Invalid arguments, or a request for help.
-    Typed(clap::Error),
-    /// An invalid file or variable.
-    Configured(Failure),
-}
-
-impl From<clap::Error> for Refused {
-    fn from(error: clap::Error) -> Self {
-        Self::Typed(error)
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Configured(failure)
-    }
-}
-
 impl Cli {
     /// Parses the arguments and adds the values of variables and files.
     ///
     /// # Errors
-    /// If an argument, a variable or a file is invalid.
-    pub fn read(typed: Vec<OsString>, variables: Variables<'_>) -> Result<Self, Refused> {
+    /// If an argument, a variable or a file is invalid. For an argument, or a request for help, it
+    /// is a [`clap::Error`].
+    pub fn read(typed: Vec<OsString>, variables: Variables<'_>) -> anyhow::Result<Self> {
         let mut command = Self::command();
         let matches = command.try_get_matches_from_mut(typed).map_err(on_by_default)?;
         let mut cli = Self::from_arg_matches(&matches)?;

@@ -14,7 +14,7 @@ use super::args::{CatalogArgs, EngineArgs, Global, LedgerChoice, SelectArgs};
 use super::args::{LimitArgs, LogChoice};
 use super::call;
 use super::limit::Limit;
-use super::settings::{Configure, Settings};
+use super::settings::configure;
 use super::setup::{self, EngineRequirements, STREAM};
 use super::words::{joined, word};
 use super::{paths, render};
@@ -64,15 +64,7 @@ pub struct ConductArgs {
     pub select: SelectArgs,
 }
 
-impl Configure for ConductArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.log.configure(settings);
-        self.ledger.configure(settings);
-        self.catalog.configure(settings);
-        self.engine.configure(settings);
-        self.select.configure(settings);
-    }
-}
+configure!(ConductArgs: log, ledger, catalog, engine, select);
 
 /// The document that means the latest request of the ledger.
 const LATEST: &str = "{}";

@@ -55,8 +55,7 @@ pub fn run(args: &ConfigArgs, global: &Global) -> anyhow::Result<ExitCode> {
         ConfigCommand::Show(_) => show(global)?,
         ConfigCommand::Check => check(global)?,
     }
-    let good = global.settings.errors.is_empty();
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(exit::BAD_DATA) })
+    Ok(exit::bad_data_if(!global.settings.errors.is_empty()))
 }
 
 fn shown(global: &Global) -> SettingsReport<'_> {

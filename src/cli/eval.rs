@@ -1,6 +1,7 @@
 //! `toolroute eval`: measures ranking quality on prompts with known answers. [`eval_suite`] does so
 //! for many sets.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use comfy_table::Table;
@@ -12,7 +13,7 @@ use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
 use super::{eval_suite, exit, render};
 use toolroute_eval::{
-    BadRow, DEPTH, Error, Miss, Scored, answerable, score, unknown_gold, with_gold, with_known_gold,
+    BadRow, DEPTH, Error, Miss, Scored, answerable, score, with_gold, with_known_gold,
 };
 use toolroute_rank::engine::Strategy;
 
@@ -27,8 +28,8 @@ struct EvalReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bad: Vec<BadRow>,
     /// Right tools that are not in the catalog, so that no ranking can find them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unknown_gold: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    unknown_gold: BTreeSet<String>,
     /// Asked for by `--misses`.
     #[serde(skip_serializing_if = "Option::is_none")]
     misses: Option<Vec<Miss>>,
@@ -41,15 +42,14 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let file = args.queries.clone().unwrap_or_default();
     let mut wanted = EngineRequirements::new(&args.select, Limit::of(DEPTH))?;
     if args.all {
-        wanted.strategy = Strategy::Hybrid;
+        wanted.config.strategy = Strategy::Hybrid;
     }
-    let policy = wanted.policy;
+    let policy = wanted.config.policy;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
     let (queries, without_gold) = with_gold(queries);
-    let unknown_gold = unknown_gold(&engine, &queries);
-    let (queries, without_tools) = with_known_gold(&engine, queries);
+    let (queries, without_tools, unknown_gold) = with_known_gold(&engine, queries);
     bad.extend(unanswerable.into_iter().chain(without_gold).chain(without_tools));
     bad.sort_by_key(|row| row.line);
     if queries.is_empty() {
@@ -58,21 +58,19 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let all = [Strategy::Keyword, Strategy::Semantic, Strategy::Hybrid];
     let strategies = if args.all { &all[..] } else { &[args.select.strategy] };
-    let mut results = Vec::new();
+    let (mut results, mut misses) = (Vec::new(), args.misses.then(Vec::new));
     for &strategy in strategies {
         let progress = Progress::new("evaluating", "prompts", global.quiet);
         let tell = |done, total| progress.tell(done, total);
-        results.push(score(&engine, &queries, strategy, Some(policy), &tell)?);
+        // Those of the last one, which is hybrid or the only one.
+        let misses = misses.as_mut().filter(|_| strategies.last() == Some(&strategy));
+        results.push(score(&engine, &queries, strategy, Some(policy), misses, &tell)?);
     }
     let tools = engine.catalog().len();
-    // The last one is hybrid, or the only one.
-    let misses = results.last_mut().map(|scored| std::mem::take(&mut scored.misses));
-    let misses = misses.filter(|_| args.misses);
     let queries = results[0].queries;
     let report = EvalReport { tools, queries, results, bad, unknown_gold, misses };
     show(&report, global)?;
-    let failed = args.catalog.strict && !report.bad.is_empty();
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && !report.bad.is_empty()))
 }
 
 fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {

@@ -33,8 +33,7 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
     let mut report = SuiteReport::new(folder.to_owned(), name, precision, measured);
     report.queries_per_set = most;
     show(&report, global)?;
-    let failed = args.catalog.strict && report.sets.iter().any(|set| !set.bad.is_empty());
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && report.sets.iter().any(|set| !set.bad.is_empty())))
 }
 
 fn measure(
@@ -78,14 +77,14 @@ fn measure_one(
     catalog.tools = vec![files.tools.clone()];
     // One file cannot hold the vectors of several catalogs, and TOOLROUTE_INDEX may name one.
     engine.index = None;
-    let wanted = EngineRequirements {
-        strategy: Strategy::Hybrid,
+    let mut wanted = EngineRequirements {
         // Usage is learned for one catalog.
         usage: None,
         embedder: Some(model),
         ..EngineRequirements::new(&args.select, Limit::of(DEPTH))?
     };
-    let policy = wanted.policy;
+    wanted.config.strategy = Strategy::Hybrid;
+    let policy = wanted.config.policy;
     let engine = setup::engine(&catalog, &engine, wanted, global)?;
     let progress = Progress::new("evaluating", "prompts", global.quiet);
     let tell = |done, total| progress.tell(done, total);
@@ -93,14 +92,11 @@ fn measure_one(
 }
 
 fn warn_problems(measured: &Measured, global: &Global) {
-    let bad = &measured.report.bad;
-    for bad in bad.iter().take(render::SHOWN_ROWS) {
+    let said = measured.report.bad.iter().map(|bad| {
         let (file, line) = (bad.file.display(), bad.row.line);
-        render::warn(global, &format!("{file}:{line}: {}", render::plain(&bad.row.error)));
-    }
-    if bad.len() > render::SHOWN_ROWS {
-        render::warn(global, &format!("and {} more bad rows", bad.len() - render::SHOWN_ROWS));
-    }
+        format!("{file}:{line}: {}", render::plain(&bad.row.error))
+    });
+    render::warn_first(global, render::SHOWN_ROWS, said, " bad rows");
 }
 
 fn show(report: &SuiteReport, global: &Global) -> anyhow::Result<()> {

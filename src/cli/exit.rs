@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::process::ExitCode;
 
 use toolroute_batch as batch;
 use toolroute_catalog as catalog;
@@ -64,35 +65,27 @@ pub fn is_list(cause: &(dyn Error + 'static)) -> bool {
     matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
 }
 
+/// The code of a command that has done its work, but perhaps with invalid data.
+pub fn bad_data_if(is_bad: bool) -> ExitCode {
+    ExitCode::from(if is_bad { BAD_DATA } else { 0 })
+}
+
 pub fn code(error: &anyhow::Error) -> u8 {
     error.chain().find_map(code_of).unwrap_or(FAILED)
 }
 
 fn code_of(cause: &(dyn Error + 'static)) -> Option<u8> {
-    if let Some(Failure { code, .. }) = cause.downcast_ref() {
-        Some(*code)
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_engine(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_embedding(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_eval(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_batch(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_feedback(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_log(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_catalog(error))
-    } else if let Some(code) = of_calls(cause) {
-        Some(code)
-    } else {
-        if cause.is::<query::Error>() {
-            return Some(BAD_DATA);
-        }
-        (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO)
-    }
+    let code = cause.downcast_ref().map(|Failure { code, .. }| *code);
+    code.or_else(|| cause.downcast_ref().map(of_engine))
+        .or_else(|| cause.downcast_ref().map(of_embedding))
+        .or_else(|| cause.downcast_ref().map(of_eval))
+        .or_else(|| cause.downcast_ref().map(of_batch))
+        .or_else(|| cause.downcast_ref().map(of_feedback))
+        .or_else(|| cause.downcast_ref().map(of_log))
+        .or_else(|| cause.downcast_ref().map(of_catalog))
+        .or_else(|| of_calls(cause))
+        .or_else(|| cause.is::<query::Error>().then_some(BAD_DATA))
+        .or_else(|| (cause.is::<StdoutError>() || cause.is::<io::Error>()).then_some(IO))
 }
 
 fn of_catalog(error: &catalog::Error) -> u8 {
@@ -102,13 +95,9 @@ fn of_catalog(error: &catalog::Error) -> u8 {
 /// Errors of calls, pins and the conductor.
 #[cfg(feature = "mcp")]
 fn of_calls(cause: &(dyn Error + 'static)) -> Option<u8> {
-    if let Some(error) = cause.downcast_ref() {
-        Some(of_execution(error))
-    } else if let Some(error) = cause.downcast_ref() {
-        Some(of_pins(error))
-    } else {
-        cause.downcast_ref().map(of_conductor)
-    }
+    let code = cause.downcast_ref().map(of_execution);
+    code.or_else(|| cause.downcast_ref().map(of_pins))
+        .or_else(|| cause.downcast_ref().map(of_conductor))
 }
 
 #[cfg(not(feature = "mcp"))]

@@ -46,9 +46,6 @@ impl Configure for Global {
 #[cfg(feature = "server")]
 impl Global {
     /// The typed arguments, with the present values of variables and files.
-    ///
-    /// # Errors
-    /// If a variable or a file is invalid.
     pub fn read_again<A: FromArgMatches + Configure>(&self) -> anyhow::Result<(A, Self)> {
         let settings = self.settings.read_again()?;
         let mut arguments = A::from_arg_matches(settings.typed())?;

@@ -53,9 +53,6 @@ impl Configure for LearnArgs {
     }
 }
 
-/// Maximum number of unknown ids to print; the rest is counted.
-const SHOWN_IDS: usize = 10;
-
 #[derive(Serialize)]
 struct LearningReport {
     #[serde(flatten)]
@@ -115,8 +112,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         output: output.to_owned(),
     };
     show(&report, global)?;
-    let failed = args.catalog.strict && !report.bad.is_empty();
-    Ok(if failed { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(args.catalog.strict && !report.bad.is_empty()))
 }
 
 /// The output file.
@@ -179,15 +175,7 @@ fn show(report: &LearningReport, global: &Global) -> anyhow::Result<()> {
     }
     render::bad_rows(global, "line", &report.bad);
     let LearnReport { tools_learned, prompts_used, unknown_ids, .. } = &report.learned;
-    if !unknown_ids.is_empty() {
-        let shown = unknown_ids.iter().take(SHOWN_IDS);
-        let mut shown: Vec<String> =
-            shown.map(|id| render::cut(id, render::MAX_ID_CHARS)).collect();
-        if unknown_ids.len() > SHOWN_IDS {
-            shown.push(format!("and {} more", unknown_ids.len() - SHOWN_IDS));
-        }
-        render::warn(global, &format!("warning: not in the catalog: {}", shown.join(", ")));
-    }
+    render::unknown_ids(global, unknown_ids);
     for id in &report.forgotten {
         render::line(&format!("forgotten: {}", render::plain(id)))?;
     }

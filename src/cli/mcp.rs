@@ -40,7 +40,7 @@ struct Setup {
 
 pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = match args.http {
-        Some(address) => serve::token_of(args.token_file.as_deref(), address)?,
+        Some(address) => serve::token(args.token_file.as_deref(), address)?,
         None => None,
     };
     let opened = open(args, global)?;
@@ -130,7 +130,7 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
     let mut wanted =
         EngineRequirements { lives_long: true, ..EngineRequirements::new(&args.select, limit)? };
-    wanted.policy.near_best.get_or_insert(NEAR_BEST);
+    wanted.config.policy.near_best.get_or_insert(NEAR_BEST);
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
     let gateway = GatewayOptions {

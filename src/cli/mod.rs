@@ -84,7 +84,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use serde_json::json;
 
-use command::{Cli, Refused};
+use command::Cli;
 use exit::Failure;
 
 /// Parses the process's arguments, runs the command and returns its exit code.
@@ -104,8 +104,12 @@ fn run_typed(typed: Vec<OsString>) -> ExitCode {
     let as_json = wants_json(&typed);
     let cli = match Cli::read(typed, &|name| std::env::var_os(name)) {
         Ok(cli) => cli,
-        Err(Refused::Typed(error)) => return usage(&error, as_json),
-        Err(Refused::Configured(failure)) => return report(&failure.into(), as_json),
+        Err(error) => {
+            return match error.downcast_ref() {
+                Some(error) => usage(error, as_json),
+                None => report(&error, as_json),
+            };
+        }
     };
     logging::init(&cli.global);
     for warning in &cli.global.settings.warnings {

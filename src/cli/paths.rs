@@ -32,38 +32,35 @@ pub fn program() -> std::io::Result<PathBuf> {
     PROGRAM.get().map_or_else(std::env::current_exe, |path| Ok(path.clone()))
 }
 
+/// The path chosen with a flag, or `name` in the folder `toolroute` in the user's data folder.
+/// `kept` says what is there.
+fn chosen_or(chosen: Option<&Path>, name: &str, flag: &str, kept: &str) -> anyhow::Result<PathBuf> {
+    if let Some(chosen) = chosen {
+        return Ok(chosen.to_owned());
+    }
+    let variable = flag.to_uppercase();
+    let data = dirs::data_dir().with_context(|| {
+        format!(
+            "this user has no data folder; say where {kept} with --{flag} or TOOLROUTE_{variable}"
+        )
+    })?;
+    Ok(data.join("toolroute").join(name))
+}
+
 /// Opens the model store: `--models`, or `toolroute/models` in the user's data folder.
 pub fn model_store(chosen: Option<&Path>) -> anyhow::Result<ModelStore> {
-    if let Some(chosen) = chosen {
-        return Ok(ModelStore::new(chosen));
-    }
-    let data = dirs::data_dir().context(
-        "this user has no data folder; say where models are kept with --models or TOOLROUTE_MODELS",
-    )?;
-    Ok(ModelStore::new(data.join("toolroute").join("models")))
+    chosen_or(chosen, "models", "models", "models are kept").map(ModelStore::new)
 }
 
 /// The log of executions: `--feedback`, or `toolroute/feedback.db` in the user's data folder.
 pub fn feedback(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
-    if let Some(chosen) = chosen {
-        return Ok(chosen.to_owned());
-    }
-    let data = dirs::data_dir().context(
-        "this user has no data folder; say where the log is with --feedback or TOOLROUTE_FEEDBACK",
-    )?;
-    Ok(data.join("toolroute").join("feedback.db"))
+    chosen_or(chosen, "feedback.db", "feedback", "the log is")
 }
 
 /// The pins: `--pins`, or `toolroute/pins.json` in the user's data folder.
 #[cfg(feature = "mcp")]
 pub fn pins(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
-    if let Some(chosen) = chosen {
-        return Ok(chosen.to_owned());
-    }
-    let data = dirs::data_dir().context(
-        "this user has no data folder; say where the pins are with --pins or TOOLROUTE_PINS",
-    )?;
-    Ok(data.join("toolroute").join("pins.json"))
+    chosen_or(chosen, "pins.json", "pins", "the pins are")
 }
 
 /// The default servers file: `toolroute/servers.json` in the user's configuration folder.
@@ -74,21 +71,24 @@ pub fn servers() -> anyhow::Result<PathBuf> {
     Ok(config.join("toolroute").join("servers.json"))
 }
 
-/// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder,
-/// which is created if it does not exist.
+/// The conductor's ledger: `--ledger`, or `toolroute/ledger.sqlite` in the user's data folder.
+#[cfg(feature = "mcp")]
+pub fn ledger_file(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
+    chosen_or(chosen, "ledger.sqlite", "ledger", "the ledger is")
+}
+
+/// The same as [`ledger_file`], whose default folder is created if it does not exist.
 #[cfg(feature = "mcp")]
 pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
-    if let Some(chosen) = chosen {
-        return Ok(chosen.to_owned());
+    let path = ledger_file(chosen)?;
+    if chosen.is_none()
+        && let Some(folder) = path.parent()
+    {
+        durable::private_folder(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        durable::close_to_others(folder);
     }
-    let data = dirs::data_dir().context(
-        "this user has no data folder; say where the ledger is with --ledger or TOOLROUTE_LEDGER",
-    )?;
-    let folder = data.join("toolroute");
-    durable::private_folder(&folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    durable::close_to_others(&folder);
-    Ok(folder.join("ledger.sqlite"))
+    Ok(path)
 }
 
 /// The default file for a catalog's vectors. Each set of paths and each model has its own, so that

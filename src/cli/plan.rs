@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::args::Global;
+use super::args::{Global, LiveArgs};
 use super::arguments;
 use super::call::{self, Caller};
 use super::exit::{self, Failure};
@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let plan = if args.sources.dry_run { plan.draft() } else { plan };
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
     join(&engine, &executor);
-    let (args, engine) = (&args.execution, &engine);
+    let (args, engine, live) = (&args.execution, &engine, &args.catalog.live);
     let caller = Caller { args, engine, executor: &executor, session, global };
     let done = servers::runtime()?.block_on(async {
         let done = steps(&caller, plan).await;
@@ -50,7 +50,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if global.json {
         render::json(&report)?;
     } else {
-        show(&report, &engine.catalog(), global)?;
+        show(&report, (&engine.catalog(), live), global)?;
     }
     Ok(end(&report))
 }
@@ -87,7 +87,11 @@ async fn call(caller: &Caller<'_>, planned: &PlannedCall) -> anyhow::Result<Repo
     Ok(caller.call(&candidates, &planned.arguments, &planned.need).await)
 }
 
-fn show(report: &PlanReport, catalog: &Catalog, global: &Global) -> anyhow::Result<()> {
+fn show(
+    report: &PlanReport,
+    (catalog, live): (&Catalog, &LiveArgs),
+    global: &Global,
+) -> anyhow::Result<()> {
     let destroys = |id: &ToolId| {
         let row = catalog.row(id.as_str());
         row.is_some_and(|row| catalog.tools()[row as usize].effects().destroys())
@@ -96,7 +100,7 @@ fn show(report: &PlanReport, catalog: &Catalog, global: &Global) -> anyhow::Resu
         let tool = step.tool.as_ref().map_or("no tool", |tool| tool.as_str());
         let said = format!("{number}. {} → {tool}: {}", step.need, word(step.state));
         render::line(&render::plain(&said))?;
-        for line in of(step, global) {
+        for line in of(step, live, global) {
             render::line(&format!("   {}", render::plain(&line)))?;
         }
         if step.state == StepState::Ready && step.tool.as_ref().is_some_and(destroys) {
@@ -109,7 +113,7 @@ fn show(report: &PlanReport, catalog: &Catalog, global: &Global) -> anyhow::Resu
 /// Returns the lines to print for a step: its arguments if it is ready to be called, otherwise its
 /// answer, its question or the reason for its failure. Warns about the sources of the arguments, and
 /// what no argument takes, in the latter cases.
-fn of(step: &Step, global: &Global) -> Vec<String> {
+fn of(step: &Step, live: &LiveArgs, global: &Global) -> Vec<String> {
     let arguments = step.arguments.iter().flat_map(arguments::notes);
     if step.state == StepState::Ready {
         return arguments.collect();
@@ -118,7 +122,7 @@ fn of(step: &Step, global: &Global) -> Vec<String> {
         render::warn(global, &render::plain(&format!("{}: {said}", step.need)));
     }
     if let (StepState::Clarify, None, Some(tool)) = (step.state, &step.report, &step.tool) {
-        return vec![format!("{}: {}", step.why, call_by_name(tool, &step.need))];
+        return vec![format!("{}: {}", step.why, call_by_name(tool, &step.need, live))];
     }
     let said = step.report.as_ref().map(|report| match &report.outcome {
         Outcome::Answered(answer) => answer.output.text.as_str(),

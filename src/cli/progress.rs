@@ -43,18 +43,23 @@ impl Progress {
 
     /// Reports `done` of `total`. In the last call, both are equal.
     pub fn tell(&self, done: usize, total: usize) {
+        self.report(done, Some(total));
+    }
+
+    /// Reports `done` of a total that may be unknown.
+    pub fn report(&self, done: usize, total: Option<usize>) {
         match &self.shown {
             None => {}
             Some(Display::Bar(bar)) => {
-                bar.set_length(total as u64);
+                total.into_iter().for_each(|total| bar.set_length(total as u64));
                 bar.set_position(done as u64);
-                if done == total {
+                if total == Some(done) {
                     bar.finish_and_clear();
                 }
             }
             Some(Display::Lines(lines)) => {
                 let mut lines = lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                if lines.last.elapsed() >= LINE_EVERY && done < total {
+                if lines.last.elapsed() >= LINE_EVERY && total.is_none_or(|total| done < total) {
                     lines.last = Instant::now();
                     self.line(done, total, lines.start.elapsed());
                 }
@@ -62,30 +67,14 @@ impl Progress {
         }
     }
 
-    /// Reports `done` of an unknown total.
-    pub fn count(&self, done: usize) {
-        match &self.shown {
-            None => {}
-            Some(Display::Bar(bar)) => bar.set_position(done as u64),
-            Some(Display::Lines(lines)) => {
-                let mut lines = lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                if lines.last.elapsed() >= LINE_EVERY {
-                    lines.last = Instant::now();
-                    let rate = done as f64 / lines.start.elapsed().as_secs_f64().max(1e-9);
-                    let Self { what, unit, .. } = self;
-                    render::note(&format!("{what}: {done} {unit}, {rate:.0} a second"));
-                }
-            }
-        }
-    }
-
-    fn line(&self, done: usize, total: usize, elapsed: Duration) {
+    fn line(&self, done: usize, total: Option<usize>, elapsed: Duration) {
         let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
-        let left = (total - done) as f64 / rate.max(1e-9);
+        let (of, left) = total.map_or_else(Default::default, |total| {
+            let left = (total - done) as f64 / rate.max(1e-9);
+            (format!(" of {total}"), format!(", about {left:.0} s left"))
+        });
         let Self { what, unit, .. } = self;
-        render::note(&format!(
-            "{what}: {done} of {total} {unit}, {rate:.0} a second, about {left:.0} s left"
-        ));
+        render::note(&format!("{what}: {done}{of} {unit}, {rate:.0} a second{left}"));
     }
 }
 

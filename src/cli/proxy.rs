@@ -10,7 +10,7 @@ use toolroute_serve::proxy::{Proxy, ProxyOptions};
 use toolroute_serve::{Assembly, Shutdown};
 
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let token = serve::token(&args.listen, args.addr)?;
+    let token = serve::token(args.listen.token_file.as_deref(), args.addr)?;
     let model = Arc::from(models::load_to_serve(&args.choice, args.precision)?);
     // No catalog is needed, because the tools are part of the requests.
     let assembly = Assembly { model: Some(model), ..Assembly::default() };

@@ -3,12 +3,11 @@
 //! Text from catalogs and files is printed without control characters, because an escape sequence
 //! in a description must not reach the terminal. JSON escapes them.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use comfy_table::{
-    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width,
-    presets,
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
 };
 use serde::Serialize;
 
@@ -20,7 +19,7 @@ use toolroute_catalog::{Need, ToolId, visible};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
     Degradation, Explanation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
-    Selection, Strategy, Tiers, Timings,
+    Selection, Strategy, Tiers,
 };
 use toolroute_rank::feedback::RowUsage;
 use toolroute_rank::selection::Exclusion;
@@ -30,6 +29,9 @@ pub const MAX_ID_CHARS: usize = 80;
 
 /// Maximum number of invalid rows to print; the rest is counted.
 pub const SHOWN_ROWS: usize = 20;
+
+/// Maximum number of unknown ids to print; the rest is counted.
+const SHOWN_IDS: usize = 10;
 
 /// Maximum number of characters to print of the text as which a prompt was read.
 const READ_AS_CHARS: usize = 300;
@@ -79,11 +81,33 @@ pub fn warn(global: &Global, text: &str) {
 
 /// Warns about the invalid rows of a file. `place` is what their numbers count: lines or rows.
 pub fn bad_rows(global: &Global, place: &str, rows: &[BadRow]) {
-    for row in rows.iter().take(SHOWN_ROWS) {
-        warn(global, &format!("{place} {}: {}", row.line, plain(&row.error)));
+    let said = rows.iter().map(|row| format!("{place} {}: {}", row.line, plain(&row.error)));
+    warn_first(global, SHOWN_ROWS, said, " bad rows");
+}
+
+/// Warns with at most `most` lines, and counts the others. `rest` follows their number.
+pub fn warn_first(
+    global: &Global,
+    most: usize,
+    lines: impl ExactSizeIterator<Item = String>,
+    rest: &str,
+) {
+    let more = lines.len().saturating_sub(most);
+    lines.take(most).for_each(|line| warn(global, &line));
+    if more > 0 {
+        warn(global, &format!("and {more} more{rest}"));
     }
-    if rows.len() > SHOWN_ROWS {
-        warn(global, &format!("and {} more bad rows", rows.len() - SHOWN_ROWS));
+}
+
+/// Warns about ids that are not in the catalog.
+pub fn unknown_ids(global: &Global, ids: &[String]) {
+    let mut shown: Vec<String> =
+        ids.iter().take(SHOWN_IDS).map(|id| cut(id, MAX_ID_CHARS)).collect();
+    if ids.len() > SHOWN_IDS {
+        shown.push(format!("and {} more", ids.len() - SHOWN_IDS));
+    }
+    if !shown.is_empty() {
+        warn(global, &format!("warning: not in the catalog: {}", shown.join(", ")));
     }
 }
 
@@ -102,8 +126,6 @@ pub fn plain_lines(text: &str) -> String {
 /// control characters are removed.
 #[cfg(feature = "mcp")]
 pub fn answered(text: &str) -> String {
-    use std::io::IsTerminal as _;
-
     match io::stdout().is_terminal() {
         true => plain_lines(text),
         false => text.lines().map(uncontrolled).collect::<Vec<_>>().join("\n"),
@@ -138,7 +160,11 @@ pub fn table(header: &[&str], numeric: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
     table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(header.iter().map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size_of(io::stdout())
+    {
+        table.set_width(columns);
+    }
+    table.set_header(header);
     for &column in numeric {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -162,7 +188,26 @@ pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     if table.width().is_some() {
         fit(&mut table, spare);
     }
-    line(&table.trim_fmt())
+    print_text(&table)
+}
+
+/// Prints the text of a table, whose header is bold on a terminal.
+fn print_text(table: &Table) -> anyhow::Result<()> {
+    let text = table.trim_fmt();
+    match io::stdout().is_terminal() {
+        true => line(&with_bold_header(&text)),
+        false => line(&text),
+    }
+}
+
+/// The header has a border above it, and a double line below.
+fn with_bold_header(text: &str) -> String {
+    let mut is_header = true;
+    let bold = text.lines().enumerate().map(|(number, line)| {
+        is_header &= !line.starts_with('═');
+        if is_header && number > 0 { format!("\u{1b}[1m{line}\u{1b}[0m") } else { line.to_owned() }
+    });
+    bold.collect::<Vec<_>>().join("\n")
 }
 
 /// Lets text columns wrap, but not below [`NARROWEST`].
@@ -186,7 +231,6 @@ pub fn fit(table: &mut Table, spare: &[usize]) {
 }
 
 fn is_too_wide(table: &Table) -> bool {
-    // Measured on the border, which has no escape sequences.
     let border = table.lines().next().map_or(0, |line| line.chars().count());
     table.width().is_some_and(|room| border > usize::from(room))
 }
@@ -205,7 +249,7 @@ fn print_lines(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
     table.set_width(columns);
     table.row_iter_mut().for_each(|row| _ = row.max_height(1));
     one_line(&mut table, spare);
-    line(&table.trim_fmt())
+    print_text(&table)
 }
 
 fn one_line(table: &mut Table, spare: &[usize]) {
@@ -371,11 +415,6 @@ fn excluded(selection: &Selection) -> anyhow::Result<()> {
     print_lines(out, &[])
 }
 
-/// Prints the time of each stage of a selection.
-pub fn timings(timings: &Timings) -> anyhow::Result<()> {
-    stages(&timings.stages())
-}
-
 /// Prints stages with their times and the sum.
 pub fn stages(stages: &[(&str, Duration)]) -> anyhow::Result<()> {
     let mut out = table(&["stage", "ms"], &[1]);
@@ -383,10 +422,6 @@ pub fn stages(stages: &[(&str, Duration)]) -> anyhow::Result<()> {
         out.add_row([stage.to_owned(), format!("{:.3}", millis(time))]);
     }
     print(out)
-}
-
-pub fn timings_json(timings: &Timings) -> serde_json::Map<String, serde_json::Value> {
-    stages_json(&timings.stages())
 }
 
 /// [`stages`] as a JSON object of milliseconds.
@@ -417,6 +452,16 @@ mod tests {
         assert_eq!(plain("שלום 天气 ü"), "שלום 天气 ü");
         let unseen = "re\u{202e}a\u{200b}d\u{2066}_\u{e0041}f\u{feff}ile 👩\u{200d}💻";
         assert_eq!(plain(unseen), "read_file 👩\u{200d}💻");
+    }
+
+    #[test]
+    fn only_the_header_is_bold() {
+        let mut table = table(&["tool", "why"], &[]);
+        table.add_row(["git__commit", "words: commit"]);
+        let text = with_bold_header(&table.trim_fmt());
+        let bold: Vec<_> = text.lines().map(|line| line.contains('\u{1b}')).collect();
+        assert_eq!(bold, [false, true, false, false, false], "{text}");
+        assert!(text.contains("\u{1b}[1m tool"), "{text}");
     }
 
     /// Renders a table with one tool for a screen of the given width.

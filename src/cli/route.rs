@@ -51,9 +51,6 @@ pub struct RouteArgs {
 
 configure!(RouteArgs: catalog, engine, select, limit, history);
 
-/// Maximum number of unknown candidates to print; the rest is counted.
-const SHOWN_IDS: usize = 10;
-
 #[derive(Serialize)]
 struct RouteAnswer<'a> {
     prompt: &'a str,
@@ -77,32 +74,21 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     args.context.warn_unmatched(&engine, global)?;
     kept.session.note_selection(&prompt, &selection);
     kept.save()?;
-    let unknown = &selection.unknown_candidates;
-    if !(unknown.is_empty() || global.json) {
-        let shown = unknown.iter().take(SHOWN_IDS).map(|id| render::cut(id, render::MAX_ID_CHARS));
-        let mut shown: Vec<String> = shown.collect();
-        if unknown.len() > SHOWN_IDS {
-            shown.push(format!("and {} more", unknown.len() - SHOWN_IDS));
-        }
-        render::warn(global, &format!("warning: not in the catalog: {}", shown.join(", ")));
-    }
     if global.json {
-        let timings_ms = args.timings.then(|| render::timings_json(&selection.timings));
+        let timings_ms = args.timings.then(|| render::stages_json(&selection.timings.stages()));
         render::json(&RouteAnswer { prompt: &prompt, selection: &selection, timings_ms })?;
     } else {
+        render::unknown_ids(global, &selection.unknown_candidates);
         if let Some(analysis) = &selection.analysis {
             analyze::render_analysis(analysis, false)?;
         }
         render::selection(&selection, args.limit.most, args.explain)?;
         if args.timings {
-            render::timings(&selection.timings)?;
+            render::stages(&selection.timings.stages())?;
         }
     }
     // With an empty catalog, an empty answer does not mean that no tool fits.
-    Ok(match engine.catalog().is_empty() {
-        true => ExitCode::from(exit::BAD_DATA),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(exit::bad_data_if(engine.catalog().is_empty()))
 }
 
 /// The prompt: the words of the command line, else the context's prompt, else all of stdin.

@@ -1,10 +1,13 @@
 //! `toolroute run`: finds the best tool for a prompt and calls it.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::args::{CatalogArgs, EngineArgs, ExecutionArgs, Global, SelectArgs, SourceArgs};
+use super::args::{
+    CatalogArgs, EngineArgs, ExecutionArgs, Global, LiveArgs, SelectArgs, SourceArgs,
+};
 use super::arguments;
 use super::call::{self, PreparedCall};
 use super::exit::{self, Failure};
@@ -15,6 +18,7 @@ use super::setup::{self, EngineRequirements};
 use super::{plan, render};
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::SelectRequest;
+use toolroute_run::pins::shell_word;
 use toolroute_session::doubt;
 
 #[derive(Args)]
@@ -75,7 +79,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let prepared =
         arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
     if let Some(said) = doubt(&first.tool, &selection, &args.prompt, &prepared) {
-        let said = format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt));
+        let said =
+            format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt, &args.catalog.live));
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     if let Some(end) =
@@ -98,7 +103,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns the command that calls a tool for a prompt, whether or not it fits.
-pub fn call_by_name(id: &ToolId, prompt: &str) -> String {
-    // Everything is literal between single quotes.
-    format!("toolroute call {id} --prompt '{}'", prompt.replace('\'', r"'\''"))
+pub fn call_by_name(id: &ToolId, prompt: &str, live: &LiveArgs) -> String {
+    let servers = live.typed.as_deref().map(Path::to_string_lossy);
+    let servers = servers.map(|file| format!(" --servers {}", shell_word(&file)));
+    format!("toolroute call {id} --prompt {}{}", shell_word(prompt), servers.unwrap_or_default())
 }

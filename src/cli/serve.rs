@@ -29,7 +29,7 @@ use toolroute_serve::{
 use toolroute_vectors::durable::{self, Readers};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let token = token(&args.listen, args.addr)?;
+    let token = token(args.listen.token_file.as_deref(), args.addr)?;
     let changes = changes(args.persist.as_deref())?;
     let (sources, mut assembly) = SourceFiles::open(args, global)?;
     assembly.changes = changes;
@@ -113,12 +113,7 @@ pub fn not_bound(addr: SocketAddr, flag: &str, error: std::io::Error) -> anyhow:
 
 /// Reads the token from a file or the environment. A token is required if other machines can reach
 /// the address.
-pub fn token(args: &ListenArgs, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
-    token_of(args.token_file.as_deref(), addr)
-}
-
-/// The same as [`token`], for a command without [`ListenArgs`].
-pub fn token_of(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
+pub fn token(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Token>> {
     let text = match file {
         Some(path) => {
             let read = std::fs::read_to_string(path);

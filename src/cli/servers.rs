@@ -14,6 +14,7 @@ use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
     BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
 };
+use toolroute_vectors::durable::sha256_hex;
 
 /// How long a stored tool list is used before the server is asked again.
 const FRESH: Duration = Duration::from_secs(3_600);
@@ -307,9 +308,7 @@ fn cached(name: &str, fingerprint: &str) -> PathBuf {
 /// Whether a list matches the hash that is stored beside it.
 fn is_whole(path: &Path) -> bool {
     let (list, hash) = (std::fs::read(path), std::fs::read_to_string(hash_of(path)));
-    list.ok()
-        .zip(hash.ok())
-        .is_none_or(|(list, hash)| toolroute_vectors::durable::sha256_hex(&list) == hash)
+    list.ok().zip(hash.ok()).is_none_or(|(list, hash)| sha256_hex(&list) == hash)
 }
 
 fn hash_of(path: &Path) -> PathBuf {
@@ -327,5 +326,5 @@ pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
     // A crash before the new hash is written must not leave a list with an old hash.
     std::fs::remove_file(hash_of(path)).ok();
     paths::put(path, text.as_bytes())?;
-    paths::put(&hash_of(path), toolroute_vectors::durable::sha256_hex(text.as_bytes()).as_bytes())
+    paths::put(&hash_of(path), sha256_hex(text.as_bytes()).as_bytes())
 }

@@ -33,10 +33,7 @@ struct SessionFile {
 impl SessionFile {
     fn of(record: &SessionRecord) -> serde_json::Result<Self> {
         let session = serde_json::value::to_raw_value(record)?;
-        Ok(Self {
-            sha256: toolroute_vectors::durable::sha256_hex(session.get().as_bytes()),
-            session,
-        })
+        Ok(Self { sha256: durable::sha256_hex(session.get().as_bytes()), session })
     }
 
     /// Reads a file; in an earlier version, it only contained the session.
@@ -44,7 +41,7 @@ impl SessionFile {
         let Ok(file) = serde_json::from_slice::<Self>(text) else {
             return serde_json::from_slice(text).map_err(|error| error.to_string());
         };
-        if toolroute_vectors::durable::sha256_hex(file.session.get().as_bytes()) != file.sha256 {
+        if durable::sha256_hex(file.session.get().as_bytes()) != file.sha256 {
             return Err("its bytes are not those that were written".to_owned());
         }
         serde_json::from_str(file.session.get()).map_err(|error| error.to_string())

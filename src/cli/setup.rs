@@ -13,8 +13,8 @@ use super::{args, models, paths, render};
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Problem};
 use toolroute_eval::RowFile;
 use toolroute_rank::engine::{
-    CacheSettings, DEFAULT_LIMIT, Engine, EngineBuilder, EngineConfig, Fusion, HeldTool, NEAR_BEST,
-    POLICY_BAND, Policy, Signal, SnapshotState, Strategy,
+    CacheSettings, Engine, EngineConfig, Fusion, HeldTool, NEAR_BEST, Signal, SnapshotState,
+    Strategy,
 };
 use toolroute_rank::feedback::{StoreOptions, UsageVectors};
 use toolroute_vectors::embedding::Embedder;
@@ -46,27 +46,25 @@ pub fn catalog_and_held(
 
 /// Prints the problems of a catalog on stderr.
 pub fn warn_problems(problems: &[Problem], global: &Global) {
-    for problem in problems.iter().take(SHOWN_PROBLEMS) {
-        render::warn(global, &render::plain(&problem.to_string()));
-    }
-    if problems.len() > SHOWN_PROBLEMS {
-        let more = problems.len() - SHOWN_PROBLEMS;
-        let said = format!("and {more} more; `toolroute tools validate` lists them all");
-        render::warn(global, &said);
-    }
+    let said = problems.iter().map(|problem| render::plain(&problem.to_string()));
+    render::warn_first(global, SHOWN_PROBLEMS, said, "; `toolroute tools validate` lists them all");
 }
 
 /// Warns if the sources of a catalog contain no tool.
 pub fn warn_empty(args: &CatalogArgs, catalog: &Catalog, global: &Global) {
     if catalog.is_empty() {
-        let places = args
-            .tools
-            .iter()
-            .map(PathBuf::as_path)
-            .chain(args.live.servers().map(PathBuf::as_path));
-        let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
-        render::warn(global, &format!("warning: no usable tool in {}", places.join(", ")));
+        render::warn(global, &format!("warning: no usable tool in {}", places(args)));
     }
+}
+
+/// The sources of a catalog, for messages.
+pub fn places(args: &CatalogArgs) -> String {
+    let places: Vec<String> = sources(args).map(|path| path.display().to_string()).collect();
+    places.join(", ")
+}
+
+fn sources(args: &CatalogArgs) -> impl Iterator<Item = &PathBuf> {
+    args.tools.iter().chain(args.live.servers())
 }
 
 /// Whether the arguments name any source of tools.
@@ -128,21 +126,16 @@ pub fn rows(path: &Path) -> anyhow::Result<RowFile> {
 }
 
 /// What a command needs from its engine.
+#[derive(Default)]
 pub struct EngineRequirements {
-    pub strategy: Strategy,
-    pub fusion: Fusion,
-    pub clauses: bool,
-    pub complete: bool,
-    pub min_confidence: f32,
+    /// The settings that arguments of the command say. [`config`] adds all others.
+    pub config: EngineConfig,
     /// The weights of `--signal`, in the typed order.
     pub signals: Vec<(Option<Signal>, f32)>,
-    pub policy: Policy,
-    pub policy_band: f32,
     /// Whether answers may be cached as configured; false if selections are timed.
     pub keep_answers: bool,
     /// Whether the program answers many prompts.
     pub lives_long: bool,
-    pub limit: Limit,
     /// The file that `toolroute learn` wrote.
     pub usage: Option<PathBuf>,
     /// The log of executions, which is read and written.
@@ -156,47 +149,29 @@ pub struct EngineRequirements {
 impl EngineRequirements {
     /// Only the vectors of the tools are needed.
     pub fn vectors() -> Self {
-        Self {
+        let config = EngineConfig {
             strategy: Strategy::Hybrid,
-            fusion: Fusion::default(),
-            clauses: true,
-            complete: true,
             min_confidence: 0.0,
-            signals: Vec::new(),
-            policy: Policy::default(),
-            policy_band: POLICY_BAND,
-            keep_answers: false,
-            lives_long: false,
-            limit: Limit::of(DEFAULT_LIMIT),
-            usage: None,
-            feedback: None,
-            embedder: None,
-            catalog: None,
-        }
+            ..EngineConfig::default()
+        };
+        Self { config, ..Self::default() }
     }
 
-    /// # Errors
-    /// If the arguments contradict each other.
     pub fn new(select: &SelectArgs, limit: Limit) -> anyhow::Result<Self> {
-        let policy = select.policy.policy();
-        let (strategy, fusion) = (select.strategy, select.fusion()?);
-        Ok(Self {
-            strategy,
-            fusion,
+        let config = EngineConfig {
+            strategy: select.strategy,
+            fusion: select.fusion()?,
             clauses: !select.whole,
             complete: select.complete,
             min_confidence: select.min_confidence,
-            signals: select.signal.clone(),
-            policy,
+            limit: limit.most,
+            adaptive: limit.adaptive,
+            policy: select.policy.policy(),
             policy_band: select.policy_band,
-            keep_answers: true,
-            lives_long: false,
-            limit,
-            usage: select.usage.usage.clone(),
-            feedback: None,
-            embedder: None,
-            catalog: None,
-        })
+            ..EngineConfig::default()
+        };
+        let (signals, usage) = (select.signal.clone(), select.usage.usage.clone());
+        Ok(Self { config, signals, keep_answers: true, usage, ..Self::default() })
     }
 }
 
@@ -223,7 +198,7 @@ pub fn warn_scanned(engine: &Engine, global: &Global) {
 }
 
 /// Warns if `--min-confidence` was typed beside a strategy or a blend that has no confidence.
-fn warn_without_confidence(wanted: &EngineRequirements, global: &Global) {
+fn warn_without_confidence(wanted: &EngineConfig, global: &Global) {
     let setting = global.settings.get(&keys::MIN_CONFIDENCE);
     if !setting.is_some_and(|setting| matches!(setting.origin, Origin::Flag { .. })) {
         return;
@@ -257,7 +232,7 @@ pub fn build(
     // The model is loaded while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading = scope.spawn(|| match wanted.embedder.clone() {
-            None => models::embedder(args, wanted.strategy, global),
+            None => models::embedder(args, wanted.config.strategy, global),
             loaded => Ok(loaded),
         });
         let ours = || catalog_and_held(catalog_args, global);
@@ -271,8 +246,9 @@ pub fn build(
     }
     if let Some(embedder) = model? {
         builder = builder.embedder(embedder);
-        if !is_given {
-            builder = snapshot(builder, catalog_args, args);
+        if !is_given && let Some(path) = snapshot_path(catalog_args, args) {
+            let is_named = args.index.is_some();
+            builder = if is_named { builder.snapshot(path) } else { builder.cache(path) };
         }
         let progress = Progress::new("embedding", "tools", global.quiet);
         builder = builder.on_progress(move |done, total| progress.tell(done, total));
@@ -293,26 +269,14 @@ pub fn build(
 /// otherwise: anyone may write what a server lists.
 pub fn guard(wanted: &mut EngineRequirements, catalog: &CatalogArgs) {
     if catalog.live.servers().is_some() {
-        wanted.policy.near_best.get_or_insert(NEAR_BEST);
+        wanted.config.policy.near_best.get_or_insert(NEAR_BEST);
     }
 }
 
 /// Creates the engine's configuration for a command.
 pub fn config(args: &EngineArgs, wanted: &EngineRequirements, global: &Global) -> EngineConfig {
-    warn_without_confidence(wanted, global);
-    let mut config = EngineConfig {
-        strategy: wanted.strategy,
-        fusion: wanted.fusion,
-        clauses: wanted.clauses,
-        complete: wanted.complete,
-        min_confidence: wanted.min_confidence,
-        limit: wanted.limit.most,
-        adaptive: wanted.limit.adaptive,
-        policy: wanted.policy,
-        policy_band: wanted.policy_band,
-        index: args.search,
-        ..EngineConfig::default()
-    };
+    warn_without_confidence(&wanted.config, global);
+    let mut config = EngineConfig { index: args.search, ..wanted.config.clone() };
     if !wanted.lives_long {
         // A command asks only once, and `bench` measures the model.
         (config.query_cache, config.cache) = (0, NO_ANSWERS);
@@ -325,31 +289,12 @@ pub fn config(args: &EngineArgs, wanted: &EngineRequirements, global: &Global) -
     config
 }
 
-/// Makes the engine save the vectors of a catalog, unless `--no-save` is given.
-pub fn snapshot(
-    builder: EngineBuilder,
-    catalog_args: &CatalogArgs,
-    args: &EngineArgs,
-) -> EngineBuilder {
-    match (&args.index, snapshot_path(catalog_args, args)) {
-        (_, None) => builder,
-        (Some(_), Some(path)) => builder.snapshot(path),
-        (None, Some(path)) => builder.cache(path),
-    }
-}
-
 /// The file for the vectors of a catalog; `None` if they are not saved.
 pub fn snapshot_path(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
-    match (&args.index, args.no_save) {
-        (_, true) => None,
-        (Some(path), false) => Some(path.clone()),
-        (None, false) => default_snapshot(catalog, args),
+    if args.no_save || args.index.is_some() {
+        return args.index.clone().filter(|_| !args.no_save);
     }
-}
-
-fn default_snapshot(catalog: &CatalogArgs, args: &EngineArgs) -> Option<PathBuf> {
-    let sources = catalog.tools.iter().chain(catalog.live.servers());
-    let sources: Vec<PathBuf> = sources.cloned().collect();
+    let sources: Vec<PathBuf> = sources(catalog).cloned().collect();
     paths::default_snapshot(&sources, &models::key(args))
 }
 

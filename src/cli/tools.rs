@@ -1,7 +1,6 @@
 //! `toolroute tools`: inspects a catalog.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -215,10 +214,7 @@ struct Verdict<'a> {
 
 /// The problem that is reported if a catalog is valid but empty, such as a file with `[]`.
 fn nothing(args: &CatalogArgs) -> Problem {
-    let places = args.tools.iter().map(PathBuf::as_path);
-    let places = places.chain(args.live.servers().map(PathBuf::as_path));
-    let places: Vec<String> = places.map(|path| path.display().to_string()).collect();
-    let found = format!("none in {}", places.join(", "));
+    let found = format!("none in {}", setup::places(args));
     let cure = "write the tools into it, or name another file";
     Problem::new(Severity::Error, "at least one tool", found, cure)
 }
@@ -251,5 +247,5 @@ fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
         }
         render::line(&format!("{tools} tools, {errors} errors, {warnings} warnings"))?;
     }
-    Ok(if errors > 0 || tools == 0 { ExitCode::from(exit::BAD_DATA) } else { ExitCode::SUCCESS })
+    Ok(exit::bad_data_if(errors > 0 || tools == 0))
 }

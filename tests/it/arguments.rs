@@ -17,6 +17,15 @@ use crate::support::{Sandbox, repo};
 /// A Monday.
 const NOW: &str = "2026-04-20T10:30:00+02:00";
 
+/// Files of tools below `tests/data`.
+const TOOLS: [&str; 5] = [
+    "arguments/first_tools.json",
+    "arguments/second_tools.json",
+    "captured/filesystem.json",
+    "captured/everything.json",
+    "captured/memory.json",
+];
+
 /// A prompt, and what it must give.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,7 +71,6 @@ impl Row {
     }
 }
 
-/// The tools of some files below `tests/data`.
 fn tools(files: &[&str]) -> Vec<Arc<Tool>> {
     let paths: Vec<_> = files.iter().map(|file| repo("tests/data").join(file)).collect();
     let loaded = Catalog::load(&paths, &LoadOptions::default()).unwrap();
@@ -76,35 +84,26 @@ fn rows(file: &str) -> Vec<Row> {
         .collect()
 }
 
-/// What a set came to.
-#[derive(Debug, Default)]
-struct Score {
-    prompts: usize,
-    /// All values and all questions as expected, and nothing else.
-    exact: usize,
-    expected_values: usize,
-    right_values: usize,
-    /// Values that were taken and are not what the prompt says.
-    wrong: Vec<String>,
-}
-
-fn score(file: &str, tools: &[&str]) -> Score {
+/// How many prompts of a set came to all expected values and questions and nothing else, the number
+/// of prompts, and the values that were taken and are not what the prompt says.
+fn score(file: &str, tools: &[&str]) -> (usize, usize, Vec<String>) {
     let tools = self::tools(tools);
-    let mut score = Score::default();
-    for row in rows(file) {
+    let rows = rows(file);
+    let (mut exact, mut expected, mut right, mut wrong) = (0, 0, 0, Vec::new());
+    for row in &rows {
         let prepared = row.prepare(&tools);
         let asked: BTreeSet<String> =
             prepared.missing.iter().map(|question| question.name.clone()).collect();
         let is_whole = row.expect.keys().all(|name| prepared.arguments.contains_key(name));
+        let before = wrong.len();
         for (name, value) in &prepared.arguments {
             if !row.is_right(name, value) {
-                score.wrong.push(format!("{}: {name} = {value}", row.prompt));
+                wrong.push(format!("{}: {name} = {value}", row.prompt));
+            } else if row.expect.contains_key(name) {
+                right += 1;
             }
         }
-        let right = prepared.arguments.iter().filter(|(name, value)| row.is_right(name, value));
-        let right = right.filter(|(name, _)| row.expect.contains_key(*name)).count();
-        let all_right = prepared.arguments.iter().all(|(name, value)| row.is_right(name, value));
-        let is_exact = is_whole && all_right && asked == row.ask;
+        let is_exact = is_whole && wrong.len() == before && asked == row.ask;
         if !is_exact {
             eprintln!(
                 "not exact: {} · {}\n    {}\n    got {} asks {asked:?}\n    expected {} asks {:?}",
@@ -119,56 +118,38 @@ fn score(file: &str, tools: &[&str]) -> Score {
                 eprintln!("    ? {question}");
             }
         }
-        score.prompts += 1;
-        score.exact += usize::from(is_exact);
-        score.expected_values += row.expect.len();
-        score.right_values += right;
+        exact += usize::from(is_exact);
+        expected += row.expect.len();
     }
     eprintln!(
-        "{file}: {} of {} prompts exact, {} of {} values found, {} wrong",
-        score.exact,
-        score.prompts,
-        score.right_values,
-        score.expected_values,
-        score.wrong.len()
+        "{file}: {exact} of {} prompts exact, {right} of {expected} values found, {} wrong",
+        rows.len(),
+        wrong.len()
     );
-    score
+    (exact, rows.len(), wrong)
 }
 
 #[test]
 fn no_value_is_guessed_and_most_are_found() {
-    let score = score("first.jsonl", &["arguments/first_tools.json"]);
-    assert_eq!(score.wrong, [] as [&str; 0]);
-    assert!(score.exact * 100 >= score.prompts * 95, "{} of {}", score.exact, score.prompts);
+    let (exact, prompts, wrong) = score("first.jsonl", &TOOLS[..1]);
+    assert_eq!(wrong, [] as [&str; 0]);
+    assert!(exact * 100 >= prompts * 95, "{exact} of {prompts}");
 }
 
 /// Written after the reader had been made on the other set, with tools as their authors publish
 /// them.
 #[test]
 fn no_value_is_guessed_for_tools_that_were_not_looked_at() {
-    let files = [
-        "arguments/second_tools.json",
-        "captured/filesystem.json",
-        "captured/everything.json",
-        "captured/memory.json",
-    ];
-    let score = score("second.jsonl", &files);
-    assert_eq!(score.wrong, [] as [&str; 0]);
+    let (.., wrong) = score("second.jsonl", &TOOLS[1..]);
+    assert_eq!(wrong, [] as [&str; 0]);
 }
 
 /// Prompts for rules that neither of the other sets needs, and for readings that were wrong once.
 #[test]
 fn every_rule_has_a_prompt_that_needs_it() {
-    let files = [
-        "arguments/first_tools.json",
-        "arguments/second_tools.json",
-        "captured/filesystem.json",
-        "captured/everything.json",
-        "captured/memory.json",
-    ];
-    let score = score("third.jsonl", &files);
-    assert_eq!(score.wrong, [] as [&str; 0]);
-    assert_eq!(score.exact, score.prompts);
+    let (exact, prompts, wrong) = score("third.jsonl", &TOOLS);
+    assert_eq!(wrong, [] as [&str; 0]);
+    assert_eq!(exact, prompts);
 }
 
 /// Prompts that give ids, listed values, filters, money and phrases to search for, for tools of a

@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolroute::{BertEmbedder, Catalog, Engine, EngineConfig, Policy, SelectRequest, Tool, ToolId};
-use toolroute_catalog::{Change, LoadOptions, Schema};
-use toolroute_run::pins::{Mode, Pins};
+use toolroute_catalog::{Change, LoadOptions};
 
 use crate::support::{Sandbox, ids, shared};
 
@@ -296,82 +295,4 @@ fn hostile_tools_are_flagged_in_the_catalog_and_in_the_answer() {
     );
     let probed = sandbox.json(&[&["tools", "probe"], &args[..]].concat());
     assert_eq!(probed["suspicious"].as_array().unwrap().len(), 2, "{probed}");
-}
-
-#[test]
-fn every_changed_definition_of_a_catalog_is_held_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let catalog =
-        Catalog::load(&[crate::support::samples().into()], &LoadOptions::default()).unwrap();
-    let pins = Pins::new(folder.path().join("pins.json"), Mode::FirstUse);
-    let named = |tool: &Tool| Tool { name: tool.id.to_string(), ..tool.clone() };
-    let tools: Vec<Tool> = catalog.catalog.iter().map(named).collect();
-    assert_eq!(pins.check("all", tools.clone()).unwrap().quarantined, []);
-    let strict = Pins::new(folder.path().join("pins.json"), Mode::Strict);
-    // Whether the change is one of words alone, which only strict pins hold back.
-    type Edit = fn(&mut Tool);
-    let changes: [(bool, Edit); 4] = [
-        (true, |tool| tool.description.push(' ')),
-        (false, |tool| tool.description.insert(0, '\u{200b}')),
-        (true, |tool| tool.title = Some("Another".into())),
-        (false, |tool| {
-            let other = serde_json::value::to_raw_value(&json!({"title": "Another"})).unwrap();
-            tool.input_schema = Some(Schema::new(other));
-        }),
-    ];
-    for (is_of_words, change) in changes {
-        let mut changed = tools.clone();
-        changed.iter_mut().for_each(change);
-        let checked = strict.check("all", changed.clone()).unwrap();
-        assert_eq!((checked.accepted.len(), checked.quarantined.len()), (0, tools.len()));
-        let checked = pins.check("all", changed).unwrap();
-        let taken = if is_of_words { tools.len() } else { 0 };
-        assert_eq!((checked.accepted.len(), checked.reworded.len()), (taken, taken));
-        pins.check("all", tools.clone()).unwrap();
-    }
-    assert_eq!(pins.check("all", tools.clone()).unwrap().accepted.len(), tools.len());
-}
-
-#[cfg(unix)]
-#[test]
-fn no_secret_of_a_servers_file_is_seen_anywhere() {
-    const SECRETS: [&str; 3] =
-        ["s3cr3t-of-env-0815", "s3cr3t-of-header-0816", "s3cr3t-of-variable-0817"];
-    let sandbox = Sandbox::new();
-    let tell = "echo \"token $API_TOKEN\" >&2; echo \"key $OTHER_KEY\"; exit 3";
-    let servers = json!({"mcpServers": {
-        "talks": {"command": "/bin/sh", "args": ["-c", tell],
-                  "env": {"API_TOKEN": SECRETS[0], "OTHER_KEY": "${MY_SECRET_KEY}"}},
-        "far": {"url": "http://127.0.0.1:9/mcp", "headers": {"Authorization": format!("Bearer {}", SECRETS[1])}},
-    }});
-    let file = sandbox.write("servers.json", servers.to_string());
-    let file = file.to_str().unwrap();
-    let runs: [&[&str]; 4] = [
-        &["doctor", "--servers", file, "--wait", "5", "--model", "static", "-vv"],
-        &[
-            "doctor",
-            "--servers",
-            file,
-            "--wait",
-            "5",
-            "--model",
-            "static",
-            "--json",
-            "-vv",
-            "--log-format",
-            "json",
-        ],
-        &["tools", "list", "--servers", file, "--refresh", "-vv"],
-        &["call", "talks:any", "--servers", file, "-vv"],
-    ];
-    for args in runs {
-        let mut command = sandbox.toolroute();
-        command.env("MY_SECRET_KEY", SECRETS[2]).env("XDG_DATA_HOME", sandbox.path("data"));
-        let output = command.args(args).output().unwrap();
-        let said =
-            [output.stdout, output.stderr].map(|part| String::from_utf8_lossy(&part).into_owned());
-        for secret in SECRETS {
-            assert!(!said.concat().contains(secret), "{args:?} tells {secret}:\n{}", said.concat());
-        }
-    }
 }

@@ -1,15 +1,11 @@
 //! `toolroute batch`: order, bad rows, candidates, and going on after an interruption.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, ids, kill_after, samples};
-
-fn rows(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+use crate::support::{Sandbox, ids, rows, samples};
 
 #[test]
 fn rows_come_back_in_order_and_a_bad_one_is_told_by_its_line() {
@@ -28,7 +24,7 @@ fn rows_come_back_in_order_and_a_bad_one_is_told_by_its_line() {
     let args = ["batch", "--tools", &tools, "--limit", "3", "--input"];
     let mut command = sandbox.toolroute();
     let done = command.args(args).arg(&input).arg("--output").arg(&output).assert().success();
-    let rows = rows(&fs::read_to_string(&output).unwrap());
+    let rows = rows(&fs::read(&output).unwrap());
     let seen: Vec<&Value> = rows.iter().map(|row| &row["id"]).collect();
     assert_eq!(seen, [&Value::from("a"), &2.into(), &Value::Null, &"b".into(), &"c".into()]);
     assert_eq!(ids(&rows[0])[0], "meteo__current_weather");
@@ -63,7 +59,7 @@ fn rows_are_ranked_for_their_order_and_not_for_what_is_pasted_around_it() {
     for strategy in ["hybrid", "keyword"] {
         let args = ["batch", "-s", strategy, "--tools", &samples(), "--output", "-", "--input"];
         let done = sandbox.toolroute().args(args).arg(&input).assert().success();
-        let rows = rows(&String::from_utf8_lossy(&done.get_output().stdout));
+        let rows = rows(&done.get_output().stdout);
         assert_eq!(rows[0]["tools"], rows[1]["tools"], "{rows:?}");
     }
 }
@@ -76,7 +72,7 @@ fn filters_and_strategies_hold_in_a_batch_and_stdout_takes_the_rows() {
     let args = ["batch", "-s", "keyword", "--max-cost", "tiny", "--explain", "--tools", &tools];
     let mut command = sandbox.toolroute();
     let output = command.args(args).arg("-i").arg(&input).args(["-o", "-"]).assert().success();
-    let rows = rows(&String::from_utf8(output.get_output().stdout.clone()).unwrap());
+    let rows = rows(&output.get_output().stdout);
     assert_eq!(rows.len(), 1);
     let tools = rows[0]["tools"].as_array().unwrap();
     assert!(!tools.is_empty());
@@ -89,72 +85,15 @@ fn filters_and_strategies_hold_in_a_batch_and_stdout_takes_the_rows() {
     assert!(said.contains("0 for which no tool fits, 1 left without tools by limit"), "{said}");
 }
 
-#[test]
-fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
-    let sandbox = Sandbox::new();
-    let tools = samples();
-    let queries: String = (0..1_200)
-        .map(|at| {
-            format!(
-                "{{\"id\": {at}, \"query\": \"task {at}: tell me the weather of city {at}\"}}\n"
-            )
-        })
-        .collect();
-    let input = sandbox.write("q.jsonl", queries);
-    let whole = sandbox.path("whole.jsonl");
-    let args = |output: &std::path::Path| {
-        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-        let args = ["batch", "--tools", &tools, "-i", &text(&input), "-o", &text(output), "--json"];
-        args.map(ToString::to_string)
-    };
-    sandbox.toolroute().args(args(&whole)).assert().success();
-    let cut = sandbox.path("cut.jsonl");
-    let partial = sandbox.path("cut.jsonl.partial");
-    let mut child = sandbox.command();
-    child.args(args(&cut)).stdout(Stdio::null()).stderr(Stdio::null());
-    kill_after(child.spawn().unwrap(), &partial, 300);
-    assert!(!cut.exists(), "an unfinished batch must not look finished");
-    // A log of executions changes answers, so it makes another job.
-    let log = sandbox.path("log.db").to_string_lossy().into_owned();
-    let add = ["feedback", "add", "--feedback", &log, "--no-vectors", "--tool", "EvalMath"];
-    sandbox.run(&[&add[..], &["--prompt", "x", "--outcome", "success"]].concat());
-    let mut command = sandbox.toolroute();
-    let other = command.args(args(&cut)).args(["--feedback", &log]).assert().code(2);
-    let said = String::from_utf8_lossy(&other.get_output().stderr).into_owned();
-    assert!(said.contains("of a job with other options"), "{said}");
-    // A file that came to be there in between is replaced only when that is said.
-    fs::write(&cut, "mine").unwrap();
-    sandbox.toolroute().args(args(&cut)).assert().code(2);
-    assert_eq!(fs::read_to_string(&cut).unwrap(), "mine");
-    let mut command = sandbox.toolroute();
-    let output = command.args(args(&cut)).arg("--overwrite").assert().success();
-    let summary: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
-    assert!(summary["resumed"].as_u64().unwrap() >= 256, "{summary}");
-    assert_eq!(fs::read(&cut).unwrap(), fs::read(&whole).unwrap());
-    assert!(!partial.exists());
-}
-
-/// Two of them, by words alone, so that the model is not loaded.
 const QUERIES: &str = "{\"id\": 123456789012345678901234567890, \"query\": \"weather\", \"gold\": null}\n\
                        {\"id\": 1.50, \"query\": \"mail\", \"candidates\": null}\n";
-
-fn by_words(
-    sandbox: &Sandbox,
-    input: &std::path::Path,
-    output: &std::path::Path,
-) -> assert_cmd::Command {
-    let mut command = sandbox.toolroute();
-    command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
-    command.arg("-o").arg(output);
-    command
-}
 
 #[test]
 fn ids_come_back_as_they_came_and_rows_that_are_none_cost_themselves() {
     let sandbox = Sandbox::new();
     let rows = [QUERIES.as_bytes(), b"[1, \"x\"]\n{\"id\": 5, \"query\": \"\xff\"}\n"].concat();
     let output = sandbox.path("r.jsonl");
-    let mut command = by_words(&sandbox, "-".as_ref(), &output);
+    let mut command = sandbox.batch("-", &output);
     command.write_stdin(rows).assert().success();
     let text = fs::read_to_string(&output).unwrap();
     let begins: Vec<_> = text.lines().map(|line| line.split(',').next().unwrap()).collect();
@@ -177,7 +116,7 @@ fn an_input_of_which_nothing_can_be_read_is_an_error_with_its_cure() {
         ("text.jsonl", b"{\"text\": \"weather\"}\n", "name the prompt \"query\""),
     ] {
         let input = sandbox.write(name, input);
-        let done = by_words(&sandbox, &input, &output).assert().code(3);
+        let done = sandbox.batch(&input, &output).assert().code(3);
         let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
         assert!(said.contains(cure) && said.contains(name), "{name}: {said}");
         assert!(done.get_output().stdout.is_empty() && !output.exists(), "{name}");
@@ -189,8 +128,9 @@ fn an_input_of_which_nothing_can_be_read_is_an_error_with_its_cure() {
         }
     }
     // On stdin as in a file.
-    let mut command = by_words(&sandbox, "-".as_ref(), "-".as_ref());
-    command.write_stdin("id,query\n1,x\n").assert().code(3).stdout("");
+    let mut command = sandbox.batch("-", "-");
+    let done = command.write_stdin("id,query\n1,x\n").assert().code(3);
+    assert!(done.get_output().stdout.is_empty());
 }
 
 #[test]
@@ -214,7 +154,7 @@ fn what_became_of_the_rows_is_counted_and_a_prompt_is_understood_for_a_query() {
         "{summary}"
     );
     assert_eq!(count("filtered"), 0, "{summary}");
-    let rows = rows(&fs::read_to_string(&output).unwrap());
+    let rows = rows(&fs::read(&output).unwrap());
     assert_eq!(ids(&rows[0])[0], "meteo__current_weather");
     assert_eq!(rows[0]["read_as"], "the current weather in Haifa");
     assert_eq!((ids(&rows[1]).len(), rows[1].get("degraded")), (0, None));
@@ -236,11 +176,11 @@ fn a_batch_never_overwrites_its_input_or_what_is_not_its_own() {
     symlink(&input, sandbox.path("soft")).unwrap();
     fs::hard_link(&input, sandbox.path("hard")).unwrap();
     for name in ["q.jsonl", "soft", "hard"] {
-        by_words(&sandbox, &input, &sandbox.path(name)).assert().code(2);
+        sandbox.batch(&input, sandbox.path(name)).assert().code(2);
         assert_eq!(fs::read_to_string(&input).unwrap(), QUERIES, "{name}");
     }
     let notes = sandbox.write("r.jsonl.partial", "my notes");
-    by_words(&sandbox, &input, &sandbox.path("r.jsonl")).assert().code(5);
+    sandbox.batch(&input, sandbox.path("r.jsonl")).assert().code(5);
     assert_eq!(fs::read_to_string(notes).unwrap(), "my notes");
     // Before any work: the catalog is not even looked at.
     let mut command = sandbox.toolroute();
@@ -257,30 +197,16 @@ fn links_and_devices_stay_what_they_are() {
     let input = sandbox.write("q.jsonl", QUERIES);
     let (target, link) = (sandbox.path("target"), sandbox.path("link"));
     symlink("target", &link).unwrap();
-    by_words(&sandbox, &input, &link).assert().success();
+    sandbox.batch(&input, &link).assert().success();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert_eq!(rows(&fs::read_to_string(&target).unwrap()).len(), 2);
+    assert_eq!(rows(&fs::read(&target).unwrap()).len(), 2);
     let pipe = sandbox.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let reader = {
         let pipe = pipe.clone();
-        std::thread::spawn(move || fs::read_to_string(pipe).unwrap())
+        std::thread::spawn(move || fs::read(pipe).unwrap())
     };
-    by_words(&sandbox, &input, &pipe).assert().success();
+    sandbox.batch(&input, &pipe).assert().success();
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
     assert_eq!(rows(&reader.join().unwrap()).len(), 2);
-}
-
-#[test]
-fn a_second_job_to_one_output_is_refused_and_the_first_is_not_harmed() {
-    let sandbox = Sandbox::new();
-    let input = sandbox.write("q.jsonl", QUERIES);
-    let output = sandbox.path("r.jsonl");
-    let partial = fs::File::create(sandbox.path("r.jsonl.partial")).unwrap();
-    partial.lock().unwrap();
-    let refused = by_words(&sandbox, &input, &output).assert().code(5);
-    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("another batch"));
-    drop(partial);
-    by_words(&sandbox, &input, &output).assert().success();
-    assert_eq!(rows(&fs::read_to_string(&output).unwrap()).len(), 2);
 }

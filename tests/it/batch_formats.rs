@@ -16,7 +16,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, ids, samples};
+use crate::support::{Sandbox, ids, rows};
 
 /// Prompts that are answered, one of them among candidates, one by tools of its own.
 fn table() -> RecordBatch {
@@ -94,9 +94,8 @@ pub fn read_parquet(path: &Path) -> RecordBatch {
 
 /// The rows that a batch writes as JSON lines, by words alone.
 fn answers(sandbox: &Sandbox, input: &Path, more: &[&str]) -> String {
-    let mut command = sandbox.toolroute();
-    command.args(["batch", "-s", "keyword", "--limit", "2", "--tools", &samples(), "-o", "-"]);
-    let done = command.arg("-i").arg(input).args(more).assert().success();
+    let mut command = sandbox.batch(input, "-");
+    let done = command.args(["--limit", "2"]).args(more).assert().success();
     String::from_utf8(done.get_output().stdout.clone()).unwrap()
 }
 
@@ -104,8 +103,7 @@ fn answers(sandbox: &Sandbox, input: &Path, more: &[&str]) -> String {
 fn one_table_has_one_answer_in_every_format() {
     let sandbox = Sandbox::new();
     let expected = answers(&sandbox, &sandbox.write("q.jsonl", json_lines()), &[]);
-    let rows: Vec<Value> =
-        expected.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rows = rows(expected.as_bytes());
     assert_eq!(rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>(), [7, 8, 9]);
     assert_eq!(ids(&rows[1]), ["EvalMath"]);
     assert_eq!(rows[1]["unknown_candidates"], json!(["nowhere"]));
@@ -136,9 +134,8 @@ fn one_table_has_one_answer_in_every_format() {
     // Through stdin the format is named, and a file of Arrow may come too.
     let named = [("q.parquet", "parquet"), ("q.arrow", "arrow"), ("q.jsonl.gz", "jsonl.gz")];
     for (name, format) in named {
-        let mut command = sandbox.toolroute();
-        command.args(["batch", "-s", "keyword", "--limit", "2", "--tools", &samples()]);
-        command.args(["-i", "-", "-o", "-", "--input-format", format]);
+        let mut command = sandbox.batch("-", "-");
+        command.args(["--limit", "2", "--input-format", format]);
         let done = command.write_stdin(fs::read(path(name)).unwrap()).assert().success();
         assert_eq!(String::from_utf8_lossy(&done.get_output().stdout), expected, "{name}");
     }
@@ -146,9 +143,8 @@ fn one_table_has_one_answer_in_every_format() {
 
 fn written(sandbox: &Sandbox, input: &str, output: &str, more: &[&str]) -> PathBuf {
     let path = sandbox.path(output);
-    let mut command = sandbox.toolroute();
-    command.args(["batch", "-s", "keyword", "--limit", "2", "--tools", &samples(), "-i"]);
-    command.arg(sandbox.path(input)).arg("-o").arg(&path).args(more).assert().success();
+    let mut command = sandbox.batch(sandbox.path(input), &path);
+    command.args(["--limit", "2"]).args(more).assert().success();
     path
 }
 
@@ -232,7 +228,7 @@ fn a_table_of_text_has_lists_as_json_and_unpacks_to_the_same_rows() {
     let header =
         "id,tools,fit,fit_reason,confidence,degraded,no_tools,read_as,unknown_candidates,error";
     assert_eq!(lines.next(), Some(header));
-    let rows: Vec<Value> = whole.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let rows = rows(whole.as_bytes());
     for (line, row) in lines.zip(&rows) {
         let tools = line.split_once(",\"").unwrap().1.split_once("]\"").unwrap().0;
         let tools: Value =
@@ -301,14 +297,14 @@ fn columns_are_chosen_by_name_in_tables_and_in_json() {
             "key,text,only,defs,query\na,compute 2+2,\"[\"\"EvalMath\"\"]\",,x\nb,send a mail,,\"{tools}\",x\n"
         ),
     );
-    let rows = format!(
+    let lines = format!(
         "{{\"key\": \"a\", \"text\": \"compute 2+2\", \"only\": [\"EvalMath\"], \"query\": 1}}\n\
          {{\"key\": \"b\", \"text\": \"send a mail\", \"defs\": {TOOLS}}}\n"
     );
-    sandbox.write("q.jsonl", rows);
+    sandbox.write("q.jsonl", lines);
     let table = answers(&sandbox, &sandbox.path("q.csv"), &chosen);
     assert_eq!(answers(&sandbox, &sandbox.path("q.jsonl"), &chosen), table);
-    let rows: Vec<Value> = table.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rows = rows(table.as_bytes());
     assert_eq!((rows[0]["id"].as_str(), ids(&rows[0])), (Some("a"), vec!["EvalMath"]));
     assert_eq!((rows[1]["id"].as_str(), ids(&rows[1])[0]), (Some("b"), "post"));
 }
@@ -329,12 +325,6 @@ fn rows_bring_their_tools_in_any_format_and_need_no_catalog() {
     let mut command = sandbox.toolroute();
     command.args(["batch", "-s", "keyword", "--tools-column", "tools", "-o", "-", "-i"]);
     let done = command.arg(&input).assert().success().get_output().clone();
-    let rows = |stdout: &[u8]| -> Vec<Value> {
-        String::from_utf8_lossy(stdout)
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
-    };
     let answers = rows(&done.stdout);
     assert_eq!((ids(&answers[0])[0], ids(&answers[1])[0]), ("post", "paint"));
     for row in &answers[2..5] {

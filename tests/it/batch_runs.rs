@@ -23,7 +23,7 @@ fn args(input: &Path, output: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_interrupted_batch_goes_on_into_parquet_as_into_json_lines() {
+fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     let sandbox = Sandbox::new();
     let input = sandbox.write("q.jsonl", prompts(1_200));
     let (whole, cut) = (sandbox.path("whole.parquet"), sandbox.path("cut.parquet"));
@@ -34,7 +34,15 @@ fn an_interrupted_batch_goes_on_into_parquet_as_into_json_lines() {
     child.args(args(&input, &cut)).arg("--overwrite").stdout(Stdio::null()).stderr(Stdio::null());
     let partial = sandbox.path("cut.parquet.partial");
     kill_after(child.spawn().unwrap(), &partial, 300);
-    assert_eq!(fs::read(&cut).unwrap(), b"old");
+    assert_eq!(fs::read(&cut).unwrap(), b"old", "an unfinished batch must not look finished");
+    // A log of executions changes answers, so it makes another job.
+    let log = sandbox.path("log.db").to_string_lossy().into_owned();
+    let add = ["feedback", "add", "--feedback", &log, "--no-vectors", "--tool", "EvalMath"];
+    sandbox.run(&[&add[..], &["--prompt", "x", "--outcome", "success"]].concat());
+    let mut command = sandbox.toolroute();
+    let other = command.args(args(&input, &cut)).args(["--feedback", &log]).assert().code(2);
+    let said = String::from_utf8_lossy(&other.get_output().stderr).into_owned();
+    assert!(said.contains("of a job with other options") && partial.exists(), "{said}");
     let done = sandbox.toolroute().args(args(&input, &cut)).assert().success();
     let summary: Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
     assert!(summary["resumed"].as_u64().unwrap() >= 256, "{summary}");
@@ -173,23 +181,4 @@ fn an_output_that_is_there_is_replaced_only_when_that_is_said() {
     assert_eq!(fs::read(&output).unwrap(), before);
     words(&["--limit", "1", "--overwrite"]).assert().success();
     assert_ne!(fs::read(&output).unwrap(), before);
-}
-
-#[test]
-fn the_rows_of_another_job_are_dropped_only_when_that_is_said() {
-    let sandbox = Sandbox::new();
-    let input = sandbox.write("q.jsonl", prompts(3));
-    let output = sandbox.path("r.jsonl");
-    let left = "{\"job\":\"another\"}\n{\"id\":1,\"tools\":[]}\n{\"id\":2,\"tools\":[]}\n";
-    let partial = sandbox.write("r.jsonl.partial", left);
-    let mut command = sandbox.toolroute();
-    command.args(args(&input, &output)).args(["-s", "keyword"]);
-    let said = command.assert().code(2).get_output().stderr.clone();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(said.contains("holds 2 rows of a job with other options, input or catalog"), "{said}");
-    assert!(said.contains("--overwrite") && !output.exists(), "{said}");
-    assert_eq!(fs::read_to_string(&partial).unwrap(), left);
-    command.arg("--overwrite").assert().success();
-    assert_eq!(fs::read_to_string(&output).unwrap().lines().count(), 3);
-    assert!(!partial.exists());
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::drill::python;
 use crate::http::{Server, post};
-use crate::support::{Sandbox, ids, repo, samples};
+use crate::support::{Sandbox, ids, repo, rows, samples};
 
 /// Prompts of which the tuned blend reads or ranks each in a way of its own.
 const PROMPTS: [&str; 7] = [
@@ -23,15 +23,13 @@ const PROMPTS: [&str; 7] = [
 /// The rows of `batch --explain` over the sample catalog by the plain blend.
 fn batch(sandbox: &Sandbox, strategy: &str, more: &[&str]) -> Vec<Value> {
     let row = |(id, query): (usize, &&str)| json!({"id": id, "query": query}).to_string();
-    let rows: Vec<String> = PROMPTS.iter().enumerate().map(row).collect();
-    let input = sandbox.write("prompts.jsonl", rows.join("\n"));
+    let prompts: Vec<String> = PROMPTS.iter().enumerate().map(row).collect();
+    let input = sandbox.write("prompts.jsonl", prompts.join("\n"));
     let tools = samples();
     let args = ["batch", "--tools", &tools, "--limit", "1000", "--explain", "-s", strategy];
     let mut command = sandbox.toolroute();
     command.args(args).args(more).arg("--input").arg(&input).args(["--output", "-"]);
-    let done = command.assert().success().get_output().clone();
-    let text = String::from_utf8(done.stdout).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    rows(&command.assert().success().get_output().stdout)
 }
 
 /// What one part of the plain blend says of each tool, by itself.

@@ -1,7 +1,7 @@
 //! `toolroute call`, `run`, `output` and `--servers`, with real servers.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Site {
         Self { sandbox, servers }
     }
 
-    fn toolroute(&self, args: &[&str]) -> assert_cmd::Command {
+    fn toolroute(&self, args: &[&str]) -> crate::support::Command {
         let mut command = self.sandbox.toolroute();
         command.args(args).arg("--servers").arg(&self.servers);
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
@@ -42,11 +42,11 @@ impl Site {
 }
 
 /// A site with the faulty server as `faulty`, and what else is given.
-fn site(python: &Path, more: Value) -> Site {
+fn site(more: Value) -> Site {
     let mut servers = more;
     let site = Site::new(&json!({}));
     servers["faulty"] = json!({
-        "command": python, "args": [repo("tests/servers/faulty.py"), site.mark()],
+        "command": python(), "args": [repo("tests/servers/faulty.py"), site.mark()],
         "env": {"GIVEN": "${NOT_THERE:-given}"}
     });
     site.sandbox.write("servers.json", json!({ "mcpServers": servers }).to_string());
@@ -55,8 +55,7 @@ fn site(python: &Path, more: Value) -> Site {
 
 #[test]
 fn a_tool_of_a_server_is_called_with_its_arguments_put_right() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let ran = site.toolroute(&["call", "faulty:fine", "--args", r#"{"q": 7}"#]).assert().success();
     let (out, err) = (&ran.get_output().stdout, String::from_utf8_lossy(&ran.get_output().stderr));
     assert_eq!(String::from_utf8_lossy(out), "fine: 7\n");
@@ -87,16 +86,16 @@ fn what_the_servers_file_does_not_offer_is_neither_listed_nor_found() {
 
 #[test]
 fn a_server_that_never_answers_does_not_hold_up_the_call_of_another() {
-    let site = site(&python(), json!({"mute": {"command": "sleep", "args": ["1000"]}}));
+    let site = site(json!({"mute": {"command": "sleep", "args": ["1000"]}}));
     let ran = site.toolroute(&["call", "faulty:fine", "--args", r#"{"query": "x"}"#]).assert();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
-    ran.success().stdout("fine: x\n");
+    assert_eq!(ran.success().get_output().stdout, b"fine: x\n");
     assert!(said.contains("`mute` did not list its tools: no answer after 5s"), "{said}");
 }
 
 #[test]
 fn a_server_that_never_answers_costs_only_its_own_tools() {
-    let site = site(&python(), json!({"mute": {"command": "sleep", "args": ["1000"]}}));
+    let site = site(json!({"mute": {"command": "sleep", "args": ["1000"]}}));
     let began = std::time::Instant::now();
     let ran = site.toolroute(&["tools", "list"]).assert();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
@@ -157,8 +156,7 @@ fn what_is_wrong_with_an_entry_is_told_once() {
 
 #[test]
 fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let asked = site.json(&["call", "faulty__fine"]);
     assert_eq!(asked["outcome"], "clarify");
     assert_eq!(asked["clarification"]["missing"][0]["name"], "query");
@@ -177,8 +175,7 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
 
 #[test]
 fn a_failed_call_is_told_by_its_cause_and_by_what_the_tool_may_have_done() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let said = |tool: &str| {
         let failed = site.toolroute(&["call", tool, "--args", r#"{"query": "x"}"#, "--yes"]);
         let said = { failed }.assert().code(1).get_output().stderr.clone();
@@ -193,8 +190,7 @@ fn a_failed_call_is_told_by_its_cause_and_by_what_the_tool_may_have_done() {
 
 #[test]
 fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let large = r#"{"query": 123456789012345678901234567890}"#;
     let refused = site.toolroute(&["call", "faulty__fine", "--args", large]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
@@ -210,7 +206,7 @@ fn another_tool_answers_where_the_first_does_not() {
     let python = python();
     // A server of its own: the one that crashed takes a while to come back.
     let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
-    let site = site(&python, json!({ "other": other }));
+    let site = site(json!({ "other": other }));
     let args = r#"{"query": "x"}"#;
     let report = site.json(&["call", "faulty__crash", "--args", args, "--fallback", "other__fine"]);
     assert_eq!((&report["tool"], &report["text"]), (&json!("other__fine"), &json!("fine: x")));
@@ -223,8 +219,7 @@ fn another_tool_answers_where_the_first_does_not() {
 
 #[test]
 fn a_server_sees_only_what_its_entry_names() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let mut command = site.toolroute(&["call", "faulty__environment"]);
     let ran = command.env("MY_SECRET", "do-not-pass").assert().success();
     let seen: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
@@ -234,8 +229,7 @@ fn a_server_sees_only_what_its_entry_names() {
 
 #[test]
 fn progress_is_told_and_a_timeout_ends_a_call() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let ran = site.toolroute(&["call", "faulty__progress"]).assert().success();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
     assert!(said.contains("2 of 3 step 2"), "{said}");
@@ -248,8 +242,7 @@ fn progress_is_told_and_a_timeout_ends_a_call() {
 
 #[test]
 fn what_is_told_with_an_answer_is_told_before_it_and_an_unknown_part_costs_only_itself() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let ran = site.toolroute(&["call", "faulty__burst"]).assert().success();
     let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
     let steps: Vec<usize> =
@@ -265,8 +258,7 @@ fn what_is_told_with_an_answer_is_told_before_it_and_an_unknown_part_costs_only_
 
 #[test]
 fn ten_megabytes_are_cut_and_the_rest_can_be_had() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let report =
         site.json(&["call", "faulty__huge", "--args", r#"{"query": "x"}"#, "--max-chars", "1000"]);
     let text = report["text"].as_str().unwrap();
@@ -289,14 +281,11 @@ fn ten_megabytes_are_cut_and_the_rest_can_be_had() {
 fn a_server_that_does_not_start_costs_only_its_own_tools() {
     let python = python();
     let script = repo("tests/servers/faulty.py");
-    let site = site(
-        &python,
-        json!({
-            "dead": {"command": python, "args": [script, "dead", "--mode", "dies"]},
-            "none": {"command": "/no/such/program"},
-            "unset": {"command": "x", "env": {"A": "${NO_SUCH_VARIABLE}"}},
-        }),
-    );
+    let site = site(json!({
+        "dead": {"command": python, "args": [script, "dead", "--mode", "dies"]},
+        "none": {"command": "/no/such/program"},
+        "unset": {"command": "x", "env": {"A": "${NO_SUCH_VARIABLE}"}},
+    }));
     let ran = site.toolroute(&["tools", "list", "--json"]).assert().success();
     let listed: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 19);
@@ -313,10 +302,10 @@ fn no_process_is_left_however_toolroute_ends() {
     let python = python();
     let script = repo("tests/servers/faulty.py");
     for signal in ["KILL", "TERM", "INT"] {
-        let site = site(&python, json!({}));
+        let site = site(json!({}));
         let orphan = json!({"command": python, "args": [script, site.mark(), "--mode", "orphan"]});
         site.sandbox.write("servers.json", json!({"mcpServers": {"orphan": orphan}}).to_string());
-        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("toolroute"))
+        let mut child = std::process::Command::new(crate::support::PROGRAM)
             .args(["call", "orphan__slow", "--args", r#"{"query": "x"}"#, "--servers"])
             .arg(&site.servers)
             .env("XDG_CACHE_HOME", site.sandbox.path("cache"))
@@ -348,8 +337,8 @@ struct Http {
 }
 
 impl Http {
-    fn start(python: &Path) -> Self {
-        let mut child = std::process::Command::new(python)
+    fn start() -> Self {
+        let mut child = std::process::Command::new(python())
             .arg(repo("tests/servers/web.py"))
             .stdout(Stdio::piped())
             .spawn()
@@ -369,8 +358,7 @@ impl Drop for Http {
 
 #[test]
 fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
-    let python = python();
-    let http = Http::start(&python);
+    let http = Http::start();
     let base = format!("http://127.0.0.1:{}", http.port);
     let headers = json!({"X-Api-Key": "${TEST_KEY:-k3y-value}"});
     let site = Site::new(&json!({
@@ -438,8 +426,7 @@ fn a_call_that_is_refused_here_says_why_and_what_to_give() {
 
 #[test]
 fn an_argument_without_a_place_in_the_request_is_told_or_asked_about() {
-    let python = python();
-    let http = Http::start(&python);
+    let http = Http::start();
     let entry = json!({"type": "openapi", "url": format!("http://127.0.0.1:{}/api", http.port)});
     let site = Site::new(&json!({"library": entry}));
     let text = json!({"type": "string"});
@@ -477,8 +464,7 @@ fn a_local_program_answers_json_with_json() {
 
 #[test]
 fn run_ranks_and_calls_the_first() {
-    let python = python();
-    let site = site(&python, json!({}));
+    let site = site(json!({}));
     let report = site.json(&["run", "`environment`", "--min-confidence", "0"]);
     assert_eq!(report["tool"], "faulty__environment", "{report}");
 }
@@ -487,7 +473,7 @@ fn run_ranks_and_calls_the_first() {
 fn what_calls_come_to_is_logged_summed_up_and_learned_from() {
     let python = python();
     let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
-    let site = site(&python, json!({ "other": other }));
+    let site = site(json!({ "other": other }));
     let path = |name: &str| site.sandbox.path(name).to_str().unwrap().to_owned();
     let (log, ledger) = (path("log.db"), path("none.sqlite"));
     let metrics = ["metrics", "--feedback", &log, "--ledger", &ledger];

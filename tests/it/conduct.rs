@@ -27,29 +27,6 @@ pub fn examples(sandbox: &Sandbox) -> String {
     folder.to_str().unwrap().to_owned()
 }
 
-/// The arguments for one of the examples, in a ledger of the sandbox.
-fn arguments(sandbox: &Sandbox, folder: &str, name: &str) -> Vec<String> {
-    let path = |file: &str| format!("{folder}/{file}");
-    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
-    [
-        "conduct",
-        &path(&format!("{name}.json")),
-        "--tools",
-        &path("tools.jsonl"),
-        "--runners",
-        &path("runners.toml"),
-        "--ledger",
-        &ledger,
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
-fn answer(sandbox: &Sandbox, folder: &str, name: &str) -> Value {
-    let arguments = arguments(sandbox, folder, name);
-    sandbox.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// Tools of a test with what runs them, and a ledger.
 struct Desk {
     sandbox: Sandbox,
@@ -65,19 +42,34 @@ impl Desk {
             let path = format!("{folder}/{file}");
             std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + &text).unwrap();
         }
-        let fixed = arguments(&sandbox, &folder, "math").split_off(2);
-        Self { sandbox, fixed }
+        Self::of(sandbox, &folder)
     }
 
     /// Tools that note their calls in the file `journal`.
     fn with(tools: &[Value]) -> Self {
         let sandbox = Sandbox::new();
-        let path = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
-        let tables = (path("tools.jsonl", &rows_of(tools)), path("runners.toml", &journals(tools)));
+        sandbox.write("tools.jsonl", rows_of(tools));
+        sandbox.write("runners.toml", journals(tools));
+        let folder = sandbox.dir.path().to_str().unwrap().to_owned();
+        Self::of(sandbox, &folder)
+    }
+
+    fn of(sandbox: Sandbox, folder: &str) -> Self {
+        let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
         let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
-        let fixed = ["--tools", &tables.0, "--runners", &tables.1, "--ledger", &ledger];
+        let fixed = ["--tools", &tools, "--runners", &runners, "--ledger", &ledger];
         let fixed = fixed.map(str::to_owned).to_vec();
         Self { sandbox, fixed }
+    }
+
+    /// A file beside those of the tools.
+    fn file(&self, name: &str) -> String {
+        Path::new(&self.fixed[1]).with_file_name(name).to_str().unwrap().to_owned()
+    }
+
+    /// One of the examples.
+    fn example(&self, name: &str) -> Value {
+        self.conduct(&[&self.file(&format!("{name}.json"))])
     }
 
     fn arguments<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
@@ -107,8 +99,7 @@ impl Desk {
 
     /// The arguments of the calls that were noted.
     fn noted(&self) -> Vec<Value> {
-        let beside = Path::new(&self.fixed[3]).with_file_name("journal");
-        let journal = std::fs::read_to_string(beside).unwrap_or_default();
+        let journal = std::fs::read_to_string(self.file("journal")).unwrap_or_default();
         let line = |line: &str| serde_json::from_str::<Value>(line).unwrap()["arguments"].clone();
         journal.lines().map(line).collect()
     }
@@ -141,6 +132,10 @@ fn one(what: &str, payload: Value) -> Value {
     json!({"utterance": "x", "obligations": [{"id": "o", "type": what, "payload": payload}]})
 }
 
+fn told(answer: &Value) -> &str {
+    answer["text"].as_str().unwrap()
+}
+
 fn rows(sandbox: &Sandbox, what: &str) -> Vec<Value> {
     let ledger = sandbox.path("ledger.sqlite");
     let shown = sandbox.json(&["ledger", "show", what, "--ledger", ledger.to_str().unwrap()]);
@@ -149,38 +144,37 @@ fn rows(sandbox: &Sandbox, what: &str) -> Vec<Value> {
 
 #[test]
 fn the_documents_own_examples_run_with_real_tools() {
-    let sandbox = Sandbox::new();
-    let folder = examples(&sandbox);
-    let math = answer(&sandbox, &folder, "math");
+    let desk = Desk::of_the_documents(&[]);
+    let math = desk.example("math");
     assert_eq!((&math["text"], &math["complete"]), (&json!("It is 22."), &json!(true)));
     assert_eq!(math["obligations"][0]["source"], "EvalMath");
     assert_eq!(math["obligations"][0]["standing"], "verified");
-    let people = answer(&sandbox, &folder, "people");
+    let people = desk.example("people");
     assert_eq!(people["text"], "Noa has been there since 2019-03-01.");
     assert_eq!(people["obligations"][0]["source"], "PeopleSQL");
     // Two candidates: the more reliable one is taken, though it costs more and takes longer.
-    let complex = answer(&sandbox, &folder, "complex");
+    let complex = desk.example("complex");
     assert_eq!(complex["obligations"][0]["source"], "ComplexTool");
     assert_eq!(complex["obligations"][0]["output"]["rows"][1]["lead"], "Noa");
-    let runs = rows(&sandbox, "--runs");
+    let runs = rows(&desk.sandbox, "--runs");
     assert_eq!(runs.len(), 6, "three runs, and each once more to verify");
     assert!(runs.iter().all(|run| run["status"] == "completed"));
+    // A finished request is answered again without a run.
+    assert_eq!(desk.conduct(&[&desk.file("math.json"), "--resume"]), math);
+    assert_eq!(rows(&desk.sandbox, "--runs").len(), 6);
     // The same from a database in a file.
-    let path = |name: &str| format!("{folder}/{name}");
-    let made = rusqlite::Connection::open(path("people.sqlite")).unwrap();
-    made.execute_batch(&std::fs::read_to_string(path("people.sql")).unwrap()).unwrap();
-    let runners = std::fs::read_to_string(path("runners.toml")).unwrap();
+    let made = rusqlite::Connection::open(desk.file("people.sqlite")).unwrap();
+    made.execute_batch(&std::fs::read_to_string(desk.file("people.sql")).unwrap()).unwrap();
+    let runners = std::fs::read_to_string(desk.file("runners.toml")).unwrap();
     let runners = runners.replace("script = \"people.sql\"", "database = \"people.sqlite\"");
-    std::fs::write(path("runners.toml"), runners).unwrap();
-    let again = answer(&sandbox, &folder, "people");
-    assert_eq!(again["text"], people["text"]);
+    std::fs::write(desk.file("runners.toml"), runners).unwrap();
+    assert_eq!(desk.example("people")["text"], people["text"]);
 }
 
 #[test]
 fn what_cannot_be_done_is_asked_searched_or_explained() {
-    let sandbox = Sandbox::new();
-    let folder = examples(&sandbox);
-    let told = answer(&sandbox, &folder, "everything");
+    let desk = Desk::of_the_documents(&[]);
+    let told = desk.example("everything");
     assert_eq!(told["complete"], false);
     let of = |id: &str| {
         let all = told["obligations"].as_array().unwrap();
@@ -204,54 +198,34 @@ fn what_cannot_be_done_is_asked_searched_or_explained() {
     assert!(
         brought("nobody")["output"]["text"].as_str().unwrap().contains("outputs.rows.size() > 0")
     );
-    let kinds: Vec<String> =
-        rows(&sandbox, "--events").iter().map(|e| e["kind"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(kinds[0], "user_utterance");
-    assert_eq!(kinds.last().unwrap(), "final_response");
-    assert!(!rows(&sandbox, "--assertions").is_empty());
-    let ledger = sandbox.path("ledger.sqlite");
-    let table = sandbox.run(&["ledger", "show", "--ledger", ledger.to_str().unwrap()]).stdout;
+    let events = rows(&desk.sandbox, "--events");
+    assert_eq!(events[0]["kind"], "user_utterance");
+    assert_eq!(events.last().unwrap()["kind"], "final_response");
+    assert!(!rows(&desk.sandbox, "--assertions").is_empty());
+    let table = desk.sandbox.run(&["ledger", "show", "--ledger", &desk.fixed[5]]).stdout;
     assert!(String::from_utf8(table).unwrap().contains("CLARIFY(input)"));
 }
 
 #[test]
-fn a_finished_request_is_answered_again_without_a_run() {
-    let sandbox = Sandbox::new();
-    let folder = examples(&sandbox);
-    let first = answer(&sandbox, &folder, "math");
-    let mut arguments = arguments(&sandbox, &folder, "math");
-    arguments.push("--resume".to_owned());
-    let again = sandbox.json(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(first, again);
-    assert_eq!(rows(&sandbox, "--runs").len(), 2);
-}
-
-#[test]
 fn wrong_requests_and_files_have_codes_of_their_own() {
-    let sandbox = Sandbox::new();
-    let folder = examples(&sandbox);
-    let typed = arguments(&sandbox, &folder, "math");
-    let with = |place: usize, path: &Path| {
-        let mut typed = typed.clone();
-        typed[place] = path.to_str().unwrap().to_owned();
-        typed
+    let mut desk = Desk::of_the_documents(&[]);
+    let write = |desk: &Desk, name: &str, text: &str| -> String {
+        desk.sandbox.write(name, text).to_str().unwrap().to_owned()
     };
-    let fails = |code, typed: &[String]| {
-        sandbox.fails(code, &typed.iter().map(String::as_str).collect::<Vec<_>>())
-    };
-    let bad =
-        sandbox.write("bad.json", "{\"utterance\": \"x\", \"obligations\": [{\"type\": \"DO\"}]}");
-    let said = fails(3, &with(1, &bad));
+    let bad = r#"{"utterance": "x", "obligations": [{"type": "DO"}]}"#;
+    let said = desk.fails(3, &[&write(&desk, "bad.json", bad)]);
     assert!(said.contains("/obligations/0/type") && said.contains("--schema"), "{said}");
-    assert!(fails(3, &with(1, &sandbox.write("text", "what is 2+2?"))).contains("no JSON"));
-    fails(5, &with(1, &sandbox.path("none.json")));
-    let foreign = sandbox.write("foreign", "x".repeat(5_000));
-    assert!(fails(3, &with(7, &foreign)).contains("not a ledger"));
-    let runners = sandbox.write("runners", "[EvalMath]\nbuiltin = \"shell\"\n");
-    assert!(fails(3, &with(5, &runners)).contains("math"));
-    let missing = sandbox.path("none.sqlite");
-    sandbox.fails(5, &["ledger", "show", "--ledger", missing.to_str().unwrap()]);
-    let schema = sandbox.run(&["conduct", "--schema"]).stdout;
+    assert!(desk.fails(3, &[&write(&desk, "text", "what is 2+2?")]).contains("no JSON"));
+    desk.fails(5, &[&desk.file("none.json")]);
+    let math = desk.file("math.json");
+    let ledger = write(&desk, "foreign", &"x".repeat(5_000));
+    let ledger = std::mem::replace(&mut desk.fixed[5], ledger);
+    assert!(desk.fails(3, &[&math]).contains("not a ledger"));
+    desk.fixed[5] = ledger;
+    desk.fixed[3] = write(&desk, "runners", "[EvalMath]\nbuiltin = \"shell\"\n");
+    assert!(desk.fails(3, &[&math]).contains("math"));
+    desk.sandbox.fails(5, &["ledger", "show", "--ledger", &desk.file("none.sqlite")]);
+    let schema = desk.sandbox.run(&["conduct", "--schema"]).stdout;
     let schema: Value = serde_json::from_slice(&schema).unwrap();
     assert_eq!(schema["required"], json!(["utterance"]));
 }
@@ -347,33 +321,18 @@ fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
     assert_eq!(left_over(mark), [] as [&str; 0]);
 }
 
-/// A plan of 24 obligations: tools that note each of their calls from outside the ledger.
-fn drill(sandbox: &Sandbox) -> Vec<String> {
-    let mut tools = String::new();
-    let mut runners = String::new();
-    for (name, read_only, idempotent) in
-        [("Writer", false, false), ("Setter", false, true), ("Reader", true, true)]
-    {
+/// A plan of 24 obligations, with tools that note each of their calls from outside the ledger.
+fn drill() -> (Desk, String) {
+    let tools = [("Writer", false, false), ("Setter", false, true), ("Reader", true, true)];
+    let desk = Desk::with(&tools.map(|(name, read_only, idempotent)| {
         let hints = json!({"read_only": read_only, "idempotent": idempotent});
-        let row = json!({"id": name, "name": name, "description": "Notes its call",
-            "satisfies": [format!("REPORT(drill.{name})")], "reliability": "high", "hints": hints});
-        tools += &format!("{row}\n");
-        runners += &format!("[{name}]\nbuiltin = \"journal\"\nfile = \"journal\"\nwait_ms = 3\n");
-    }
-    let names = ["Writer", "Setter", "Reader"];
-    let obligations: Vec<Value> = (0..24)
-        .map(|n| json!({"type": format!("REPORT(drill.{})", names[n % 3]), "payload": {"n": n}}))
-        .collect();
-    let request = json!({"utterance": "drill", "obligations": obligations}).to_string();
-    let write = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
-    let (tools, runners) = (write("tools.jsonl", &tools), write("runners.toml", &runners));
-    let (request, ledger) = (write("request.json", &request), sandbox.path("ledger.sqlite"));
-    let ledger = ledger.to_str().unwrap();
-    ["conduct", &request, "--resume", "-s", "keyword", "--json", "--tools", &tools]
-        .into_iter()
-        .chain(["--runners", &runners, "--ledger", ledger])
-        .map(str::to_owned)
-        .collect()
+        json!({"id": name, "name": name, "description": "Notes its call",
+            "satisfies": [format!("REPORT(drill.{name})")], "reliability": "high", "hints": hints})
+    }));
+    let owed = |n: usize| json!({"type": format!("REPORT(drill.{})", tools[n % 3].0), "payload": {"n": n}});
+    let obligations: Vec<Value> = (0..24).map(owed).collect();
+    let request = desk.request(&json!({"utterance": "drill", "obligations": obligations}));
+    (desk, request)
 }
 
 /// How often each call was noted, by its key.
@@ -389,13 +348,13 @@ fn noted(sandbox: &Sandbox) -> HashMap<String, usize> {
 
 #[test]
 fn thirty_kills_lose_no_obligation_and_repeat_no_completed_run() {
-    let sandbox = Sandbox::new();
-    let typed = drill(&sandbox);
-    let program = sandbox.toolroute().get_program().to_owned();
+    let (desk, request) = drill();
+    let typed = desk.arguments(&[&request, "--resume", "-s", "keyword", "--json"]);
+    let sandbox = &desk.sandbox;
     let mut ended: HashMap<String, usize> = HashMap::new();
     let (mut kills, mut begun) = (0, 0);
     while kills < 30 {
-        let mut child = Command::new(&program)
+        let mut child = Command::new(crate::support::PROGRAM)
             .args(&typed)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -414,17 +373,17 @@ fn thirty_kills_lose_no_obligation_and_repeat_no_completed_run() {
         kills += usize::from(killed);
         if !killed {
             // Done sooner than 30 kills: another ledger, another plan.
-            assert_eq!(finished(&sandbox), 24);
+            assert_eq!(finished(sandbox), 24);
             for file in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "journal"] {
                 let _ = std::fs::remove_file(sandbox.path(file));
             }
             ended.clear();
             continue;
         }
-        check_after_a_kill(&sandbox, &mut ended);
+        check_after_a_kill(sandbox, &mut ended);
     }
-    sandbox.run(&typed.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(finished(&sandbox), 24);
+    sandbox.run(&typed);
+    assert_eq!(finished(sandbox), 24);
 }
 
 /// The ledger as a kill left it, held against what the tools noted themselves.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use predicates::prelude::*;
 use serde::Deserialize;
 use toolroute::{
     BertEmbedder, Catalog, Embedder, Engine, EngineConfig, SelectRequest, StaticEmbedder,
@@ -285,7 +284,7 @@ fn tools_are_listed_by_facet() {
         .args(["tools", "list", "--tools", &samples(), "--phase", "refinment"])
         .assert()
         .success()
-        .stderr(predicate::str::contains("did you mean refinement?"));
+        .stderr_contains("did you mean refinement?");
 }
 
 /// Prints what a change costs among 1,000 tools: those of the sample catalog, ten times over.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
 use toolroute_rank::feedback::{RecordOutcome, StoreOptions};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, rows};
 
 /// Runs `feedback` on the sandbox's log.
 fn feedback(sandbox: &Sandbox, args: &[&str]) -> Value {
@@ -17,11 +17,6 @@ fn feedback(sandbox: &Sandbox, args: &[&str]) -> Value {
 fn fails(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
     let log = sandbox.path("log.db");
     sandbox.fails(code, &[&["feedback", "--feedback", log.to_str().unwrap()], args].concat())
-}
-
-fn lines(path: &std::path::Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Executions of two tools in sessions of two steps, with the signals of their selections.
@@ -84,7 +79,7 @@ fn one_execution_is_added_and_shown_and_its_prompt_is_not_kept() {
     assert!(String::from_utf8_lossy(&shown.stdout).contains("mail__send"));
     let out = sandbox.path("out.jsonl");
     feedback(&sandbox, &["export", "--output", out.to_str().unwrap()]);
-    let rows = lines(&out);
+    let rows = rows(&fs::read(&out).unwrap());
     assert_eq!(rows[0]["prompt"], Value::Null);
     assert_eq!(rows[0]["prompt_hash"].as_str().unwrap().len(), 64);
     assert!(rows[0]["vector"]["values"].as_array().unwrap().len() > 100, "the prompt's meaning is");
@@ -124,7 +119,7 @@ fn an_export_replaces_nothing_unasked_and_never_the_log() {
     assert!(said.contains("replace it with --overwrite"), "{said}");
     assert_eq!(fs::read_to_string(&output).unwrap(), "mine");
     feedback(&sandbox, &[&export[..], &["--overwrite"]].concat());
-    assert_eq!(lines(&output).len(), 4);
+    assert_eq!(rows(&fs::read(&output).unwrap()).len(), 4);
     #[cfg(unix)]
     assert_eq!(feedback(&sandbox, &["export", "-o", "/dev/null"])["executions"], 4);
 }
@@ -225,25 +220,12 @@ fn applied_weights_keep_every_signal_and_its_answers() {
         sandbox.json(&typed)["tools"][0]["id"].clone()
     };
     assert_eq!(route(), "ops__dispatch");
-    let signals = [
-        "phase",
-        "language",
-        "complexity",
-        "task_type",
-        "history",
-        "intent",
-        "web",
-        "priority",
-        "hierarchy",
-        "latency",
-        "cost",
-        "workflow",
-        "planned",
-    ];
+    let signals = "phase language complexity task_type history intent web priority hierarchy \
+                   latency cost workflow planned";
     let row = |n: u32| {
         let good = f64::from(n % 10) / 10.0;
         let mut parts = json!({"semantic": good, "keyword": f64::from(n * 31 % 97) / 97.0});
-        for (at, signal) in (0u32..).zip(signals) {
+        for (at, signal) in (0u32..).zip(signals.split_whitespace()) {
             parts[signal] = json!(f64::from((n + at) * 37 % 11) / 10.0);
         }
         let success = f64::from(n * 7_919 % 100) / 100.0 < 0.2 + 0.7 * good;
@@ -385,6 +367,8 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     assert_eq!((seen.runs, seen.successes, seen.latency_ms), (20, 20, Some(30.0)));
     assert!(observed.version() > 1);
     assert_eq!(engine_a.recorder().unwrap().counts().written, 20);
+    let succeeded = "toolroute_executions_total{outcome=\"succeeded\"} 20";
+    assert!(engine_a.metrics().text().contains(succeeded));
     // What the last one did not wait for is written all the same.
     engine_a.record(selection.offer(prompt).execution(&tool, false)).unwrap();
     drop(engine_a);

@@ -241,12 +241,16 @@ fn a_prompt_that_cannot_be_read_changes_nothing_unasked() {
     let stop = json!([{"name": "stop_mixer", "description": "Stops the mixer", "does": {"answer": "done"}}]);
     let sandbox = scripted(&[("bakery", stop)]);
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    // Without a confidence, so that only the language is a reason to ask.
-    let common = ["--servers", &servers, "--strategy", "semantic"];
-    let said =
-        sandbox.fails(2, &[&["run", "non fermare il mixer per favore"], &common[..]].concat());
     let asks = "in a language that is not read, and bakery__stop_mixer may change something";
-    assert!(said.contains(asks), "{said}");
+    // Without a confidence, so that only the language is a reason to ask.
+    for strategy in ["semantic", "keyword"] {
+        let common = ["--servers", &servers, "--strategy", strategy];
+        let prompt = "ferma il mixer per favore";
+        let said = sandbox.fails(2, &[&["run", prompt], &common[..]].concat());
+        assert!(said.contains(asks), "{strategy}: {said}");
+        let answer = sandbox.json(&[&["route", prompt], &common[..]].concat());
+        assert_eq!(answer["degraded"], "unread_language", "{strategy}: {answer:#}");
+    }
     assert_eq!(journal(&sandbox, "bakery").len(), 0);
 }
 

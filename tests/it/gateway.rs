@@ -6,14 +6,14 @@ mod newest;
 mod protocol;
 mod states;
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::drill::{left_over, processes, python};
+use crate::http::Server;
 use crate::support::{Sandbox, repo};
 use client::{Client, post, text};
 
@@ -78,11 +78,11 @@ fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
     let about = client.begin();
     assert_eq!(about["serverInfo"]["name"], "toolroute");
     let listed = client.ask("tools/list", json!({}));
-    let names: Vec<&Value> =
-        listed["tools"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
+    let listed = listed["tools"].as_array().unwrap();
+    let names: Vec<&Value> = listed.iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["find_tools", "describe_tool", "call_tool", "read_more"]);
-    assert_eq!(listed["tools"][0]["annotations"]["readOnlyHint"], true);
-    assert_eq!(listed["tools"][1]["annotations"]["readOnlyHint"], true);
+    let reads = listed.iter().map(|tool| &tool["annotations"]["readOnlyHint"] == true);
+    assert_eq!(reads.collect::<Vec<_>>(), [true, true, false, true]);
 
     let found = client.find_until(json!({"query": SEARCH}), has_notes);
     assert_eq!(found["tools"][0]["id"], "notes__search_notes", "{found}");
@@ -373,59 +373,34 @@ fn what_happens_before_a_client_is_ready_is_told_when_it_is() {
     assert_eq!(told["params"]["uri"], "note://today");
 }
 
-/// The gateway over HTTP; it ends with the value.
-struct Served {
-    child: Child,
-    port: u16,
-}
+/// The gateway over HTTP.
+struct Served(Server);
 
 impl Served {
-    fn start(mut command: Command) -> Self {
-        command
-            .args(["--http", "127.0.0.1:0", "--json"])
-            .stdout(Stdio::piped())
-            .stdin(Stdio::null());
-        let mut child = command.spawn().expect("the gateway starts");
-        let mut text = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        let said: Value = loop {
-            assert!(stdout.read_line(&mut text).expect("a line") > 0, "where it listens: {text}");
-            if let Ok(said) = serde_json::from_str(&text) {
-                break said;
-            }
-        };
-        let port = u16::try_from(said["port"].as_u64().expect("a port")).expect("a port");
-        Self { child, port }
+    fn start(site: &Site, args: &[&str]) -> Self {
+        let args = [args, &["--http", "127.0.0.1:0"]].concat();
+        Self(Server::spawn(&site.sandbox, site.command(&args)))
     }
 
     /// A session at a path: its id.
     fn session(&self, path: &str) -> String {
-        let (status, head, messages) = post(self.port, path, &[], &initialize());
-        assert_eq!(status, 200, "{head}");
+        let (reply, messages) = post(self.0.port, path, &[], &initialize());
+        assert_eq!(reply.status, 200, "{}", reply.text());
         assert_eq!(messages[0]["result"]["serverInfo"]["name"], "toolroute");
-        let id = head.lines().find_map(|line| {
-            line.to_ascii_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned)
-        });
-        let id = id.expect("a session");
+        let id = reply.header("mcp-session-id").expect("a session").to_owned();
         let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        assert_eq!(post(self.port, path, &[("Mcp-Session-Id", &id)], &begun).0, 202);
+        assert_eq!(post(self.0.port, path, &[("Mcp-Session-Id", &id)], &begun).0.status, 202);
         id
     }
 
     fn ask(&self, path: &str, session: &str, method: &str, params: Value) -> Value {
         let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-        let (status, head, messages) = post(self.port, path, &[("Mcp-Session-Id", session)], &body);
-        assert_eq!(status, 200, "{head}");
+        let headers = [("Mcp-Session-Id", session)];
+        let (reply, messages) = post(self.0.port, path, &headers, &body);
+        assert_eq!(reply.status, 200, "{}", reply.text());
         let answer = messages.into_iter().find(|message| message["id"] == 7).expect("an answer");
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].clone()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
     }
 }
 
@@ -440,7 +415,7 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
     let site = Site::new(&python, json!({}));
     let profiles = "[profiles]\nlook = [\"*__search_notes\"]\n[profiles.draw]\ntools = [\"*__illustrate*\", \"*__count*\"]\npinned = [\"notes__count_notes\"]\n";
     site.sandbox.write("toolroute.toml", profiles);
-    let mut served = Served::start(site.command(&[]));
+    let mut served = Served::start(&site, &[]);
     let (a, b) = (served.session("/mcp"), served.session("/mcp/draw"));
     assert_ne!(a, b);
     let find = json!({"name": "find_tools", "arguments": {"query": SEARCH}});
@@ -460,12 +435,20 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
     assert_eq!(hidden["isError"], true, "{hidden}");
     let listed = served.ask("/mcp/draw", &b, "tools/list", json!({}));
     assert_eq!(listed["tools"][4]["name"], "notes__count_notes");
-    assert_eq!(post(served.port, "/mcp/none", &[], &initialize()).0, 404);
-    let unknown = crate::http::get(served.port, "/mcp/none").text();
+    assert_eq!(post(served.0.port, "/mcp/none", &[], &initialize()).0.status, 404);
+    let unread = json!({"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": {}});
+    let (answer, refused) = post(served.0.port, "/mcp", &[], &unread);
+    let error = &refused[0]["error"];
+    assert_eq!(
+        (answer.status, &refused[0]["id"], &error["code"]),
+        (400, &json!(5), &json!(-32_602))
+    );
+    assert!(error["message"].as_str().unwrap().contains("missing field `protocolVersion`"));
+    let unknown = crate::http::get(served.0.port, "/mcp/none").text();
     assert!(unknown.contains("no profile `none`; expected one of draw, look"), "{unknown}");
     let ending = served.session("/mcp/look");
     let headers = [("mcp-session-id", ending.as_str())];
-    let ended = crate::http::Sent::new(served.port, "DELETE /mcp/look", &headers, &[]).reply();
+    let ended = crate::http::Sent::new(served.0.port, "DELETE /mcp/look", &headers, &[]).reply();
     assert_eq!(ended.status, 204, "the SDK of Python takes 202 for a failure");
     // One process for all sessions.
     for _ in 0..5 {
@@ -477,9 +460,8 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
     // SIGTERM ends it in good order, with all that it started.
     #[cfg(unix)]
     {
-        let pid = served.child.id().to_string();
-        assert!(Command::new("kill").arg(pid).status().unwrap().success());
-        assert!(served.child.wait().unwrap().success());
+        served.0.signal("TERM");
+        assert!(served.0.ended(Duration::from_secs(60)).success());
         assert_eq!(left_over(site.mark()), [] as [&str; 0]);
     }
 }
@@ -488,8 +470,9 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
 fn strangers_hosts_and_pages_are_refused_and_others_need_a_token() {
     let python = python();
     let site = Site::new(&python, json!({}));
-    let served = Served::start(site.command(&[]));
-    let asked = |headers: &[(&str, &str)]| post(served.port, "/mcp", headers, &initialize()).0;
+    let served = Served::start(&site, &[]);
+    let asked =
+        |headers: &[(&str, &str)]| post(served.0.port, "/mcp", headers, &initialize()).0.status;
     assert_eq!(asked(&[("Host", "evil.example")]), 403);
     assert_eq!(asked(&[("Origin", "http://evil.example")]), 403);
     assert_eq!(asked(&[("Origin", "null")]), 403);
@@ -498,8 +481,9 @@ fn strangers_hosts_and_pages_are_refused_and_others_need_a_token() {
     assert_eq!(open.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&open.stderr).contains("token"));
     let token = site.sandbox.write("token", "0123456789abcdef0123");
-    let guarded = Served::start(site.command(&["--token-file", token.to_str().unwrap()]));
-    let asked = |headers: &[(&str, &str)]| post(guarded.port, "/mcp", headers, &initialize()).0;
+    let guarded = Served::start(&site, &["--token-file", token.to_str().unwrap()]);
+    let asked =
+        |headers: &[(&str, &str)]| post(guarded.0.port, "/mcp", headers, &initialize()).0.status;
     assert_eq!(asked(&[]), 401);
     assert_eq!(asked(&[("Authorization", "Bearer 0123456789abcdef0124")]), 401);
     assert_eq!(asked(&[("Authorization", "Bearer 0123456789abcdef0123")]), 200);

@@ -239,27 +239,29 @@ fn what_is_suspicious_in_any_member_that_is_passed_on_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn no_key_of_a_flag_and_no_password_of_an_address_is_told() {
-    const SECRETS: [&str; 6] = [
-        "flag-value-0821",
-        "joined-value-0822",
-        "pass-word-0823",
-        "p%40ss-0824",
-        "p@ss-0824",
-        "plain-name-0825",
-    ];
+fn no_secret_of_a_servers_file_is_told() {
+    let secrets: Vec<&str> =
+        "flag-value-0821 joined-value-0822 pass-word-0823 p%40ss-0824 p@ss-0824 plain-name-0825 \
+        of-variable-0826 of-token-0827 of-header-0828 path-key-0829 of-query-0830"
+            .split(' ')
+            .collect();
     let sandbox = Sandbox::new();
     // It has read the first word before it ends, so that its last words are told.
-    let tell = "read -r line; echo \"usage: $0 $*; connects to $STORE with $1, pass-word-0823, p@ss-0824, $HOOK\" >&2; sleep 0.3; exit 3";
+    let tell = "read -r line; echo \"usage: $0 $*; connects to $STORE with $1, pass-word-0823, p@ss-0824, $HOOK, \
+                $API_TOKEN, $OTHER_KEY\" >&2; sleep 0.3; exit 3";
+    let env = json!({
+        "STORE": format!("postgres://me:{}@db/x", secrets[2]), "HOOK": secrets[5],
+        "OTHER": format!("redis://:{}@db/x", secrets[3]), "API_TOKEN": secrets[7],
+        "OTHER_KEY": "${MY_SECRET_KEY}",
+    });
     let servers = json!({"mcpServers": {
-        "talks": {"command": "/bin/sh",
-                  "args": ["-c", tell, "talks", "--api-key", SECRETS[0], format!("--token={}", SECRETS[1])],
-                  "env": {"STORE": format!("postgres://me:{}@db/x", SECRETS[2]), "HOOK": SECRETS[5],
-                          "OTHER": format!("redis://:{}@db/x", SECRETS[3])}},
-        "once": {"type": "process", "command": "/bin/sh", "args": ["-c", tell, "once", "--api-key", SECRETS[0]],
-                 "env": {"STORE": format!("postgres://me:{}@db/x", SECRETS[2]), "HOOK": SECRETS[5],
-                         "OTHER": format!("redis://:{}@db/x", SECRETS[3])},
-                 "tools": [{"name": "ask", "annotations": {"readOnlyHint": true}}]},
+        "talks": {"command": "/bin/sh", "env": env,
+                  "args": ["-c", format!("echo \"key $OTHER_KEY\"; {tell}"), "talks", "--api-key", secrets[0],
+                           format!("--token={}", secrets[1])]},
+        "once": {"type": "process", "command": "/bin/sh", "args": ["-c", tell, "once", "--api-key", secrets[0]],
+                 "env": env, "tools": [{"name": "ask", "annotations": {"readOnlyHint": true}}]},
+        "far": {"url": format!("http://127.0.0.1:9/{}/mcp?v={}", secrets[9], secrets[10]),
+                "headers": {"Authorization": format!("Bearer {}", secrets[8])}},
     }});
     let file = sandbox.write("servers.json", servers.to_string());
     let file = file.to_str().unwrap();
@@ -275,7 +277,7 @@ fn no_key_of_a_flag_and_no_password_of_an_address_is_told() {
     ];
     for args in runs {
         let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state"));
+        command.env("XDG_STATE_HOME", sandbox.path("state")).env("MY_SECRET_KEY", secrets[6]);
         let output =
             command.env("XDG_DATA_HOME", sandbox.path("data")).args(&args).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
@@ -283,13 +285,13 @@ fn no_key_of_a_flag_and_no_password_of_an_address_is_told() {
         if args[0] != "route" {
             assert!(said.contains("[secret]"), "{args:?} tells nothing at all:\n{said}");
         }
-        for secret in SECRETS {
+        for secret in &secrets {
             assert!(!said.contains(secret), "{args:?} tells {secret}:\n{said}");
         }
     }
     let log = std::fs::read_to_string(sandbox.path("state/toolroute/errors.jsonl")).unwrap();
     assert!(log.contains("[secret]"), "{log}");
-    assert!(SECRETS.iter().all(|secret| !log.contains(secret)), "{log}");
+    assert!(secrets.iter().all(|secret| !log.contains(secret)), "{log}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, model_dir};
+use crate::support::Sandbox;
 
 /// An answer.
 #[derive(Debug)]
@@ -144,31 +144,27 @@ pub struct Server {
 impl Server {
     /// `args` are the command and its flags.
     pub fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
-        let log = sandbox.path(&format!("log-{}", args[0]));
-        let store = model_dir();
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("toolroute"));
-        for name in ["TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "TOKEN"] {
-            command.env_remove(format!("TOOLROUTE_{name}"));
-        }
-        let mut child = command
-            .args(args)
-            .args(["--addr", "127.0.0.1:0", "--json", "-v"])
-            .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
-            .env("XDG_CONFIG_HOME", sandbox.path("config"))
-            .env("XDG_CACHE_HOME", sandbox.path("cache"))
-            .env("XDG_DATA_HOME", sandbox.path("data"))
-            .env("XDG_STATE_HOME", sandbox.path("state"))
-            .stdout(Stdio::piped())
-            .stderr(std::fs::File::create(&log).unwrap())
-            .spawn()
-            .expect("toolroute");
-        let mut told = String::new();
+        let mut command = sandbox.command();
+        command.args(args).args(["--addr", "127.0.0.1:0"]);
+        command.env("XDG_DATA_HOME", sandbox.path("data"));
+        command.env("XDG_STATE_HOME", sandbox.path("state"));
+        Self::spawn(sandbox, command)
+    }
+
+    /// A command that listens and says where.
+    pub fn spawn(sandbox: &Sandbox, mut command: Command) -> Self {
+        let log = sandbox.path("log");
+        command.args(["--json", "-v"]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+        let mut text = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        while !told.contains('}') {
-            let read = stdout.read_line(&mut told).unwrap();
+        let told: Value = loop {
+            let read = stdout.read_line(&mut text).unwrap();
             assert!(read > 0, "it did not start: {}", std::fs::read_to_string(&log).unwrap());
-        }
-        let told: Value = serde_json::from_str(&told).expect("JSON on stdout");
+            if let Ok(told) = serde_json::from_str(&text) {
+                break told;
+            }
+        };
         Self { child, port: told["port"].as_u64().unwrap() as u16, log }
     }
 
@@ -200,6 +196,13 @@ impl Drop for Server {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// What `/v1/servers` says of a server.
+pub fn server_row(port: u16, name: &str) -> Value {
+    let told = get(port, "/v1/servers").ok();
+    let servers = told["servers"].as_array().unwrap();
+    servers.iter().find(|server| server["name"] == name).unwrap().clone()
 }
 
 /// Waits until something is so.

@@ -351,18 +351,23 @@ fn the_gateway_goes_into_each_program_and_out_again() {
         ("codex", "home/.codex/config.toml"),
         ("vscode", "config/Code/User/mcp.json"),
     ];
-    for (program, file) in files {
-        let before = std::fs::read(sandbox.path(file)).ok();
-        let report = import(&sandbox, &["--into", program, "--replace"]);
-        assert_eq!(report["into"]["done"], "put", "{report}");
+    for ((program, file), replace) in files.into_iter().flat_map(|one| [(one, true), (one, false)])
+    {
+        let more: &[&str] = if replace { &["--replace"] } else { &[] };
+        let done = |more: &[&str]| {
+            let report = import(&sandbox, &[&["--into", program], more].concat());
+            report["into"]["done"].as_str().unwrap().to_owned()
+        };
+        let before = std::fs::read_to_string(sandbox.path(file)).ok();
+        assert_eq!(done(more), "put", "{program}");
         let text = std::fs::read_to_string(sandbox.path(file)).unwrap();
         assert!(text.contains("toolroute") && text.contains("servers.json"), "{text}");
-        assert_eq!(
-            import(&sandbox, &["--into", program, "--replace"])["into"]["done"],
-            "already_there"
-        );
-        assert_eq!(import(&sandbox, &["--into", program, "--undo"])["into"]["done"], "restored");
-        assert_eq!(std::fs::read(sandbox.path(file)).ok(), before, "{program}");
+        assert_eq!(text.contains("/bin/cat"), program == "cursor" && !replace, "{text}");
+        assert_eq!(text.contains("\"stdio\""), program == "vscode", "{text}");
+        assert_eq!(done(more), "already_there", "{program}");
+        assert_eq!(done(&["--undo"]), "restored", "{program}");
+        assert_eq!(std::fs::read_to_string(sandbox.path(file)).ok(), before, "{program}");
+        assert_eq!(done(&["--undo"]), "nothing_to_undo", "{program}");
     }
 }
 

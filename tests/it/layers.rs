@@ -123,6 +123,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("clap", &["cli/", "main.rs", "lab/main.rs"]),
     ("clap_complete", &["cli/"]),
     ("comfy_table", &["cli/"]),
+    ("terminal_size", &["cli/"]),
     ("indicatif", &["cli/"]),
     ("prometheus_client", &["engine/metrics.rs"]),
     ("tracing_subscriber", &["cli/"]),

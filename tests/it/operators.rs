@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gateway::client::{Client, text};
 use crate::http::{Sent, Server, get, post, post_text, post_with};
 use crate::stand_ins::{gateway, scripted};
-use crate::support::{Sandbox, samples};
+use crate::support::{Sandbox, rows, samples};
 
 const TOKEN: &str = "0123456789abcdef0123";
 const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123");
@@ -184,11 +184,7 @@ fn a_report_without_a_session_is_one_of_its_senders() {
     server.signal("TERM");
     assert!(server.ended(std::time::Duration::from_secs(60)).success());
     let exported = sandbox.run(&["feedback", "export", "--feedback", log]).stdout;
-    let rows: Vec<Value> = String::from_utf8(exported)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows = rows(&exported);
     let of = |session: &str| rows.iter().filter(|row| row["session"] == session).count();
     assert_eq!((of("trip"), of("client 127.0.0.1"), rows.len()), (1, 60, 61));
     // What is learned of them is bounded as that of one session: 20 prompts a tool and day, and the
@@ -219,37 +215,4 @@ fn a_call_without_a_session_is_logged_as_one_of_its_senders() {
     let exported = sandbox.run(&["feedback", "export", "--feedback", log]).stdout;
     let exported = String::from_utf8(exported).unwrap();
     assert_eq!(exported.matches("\"session\":\"client 127.0.0.1\"").count(), 5, "{exported}");
-}
-
-#[test]
-fn query_and_prompt_are_taken_for_each_other_in_every_body() {
-    let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", TOOLS);
-    let args = ["serve", "--tools", tools.to_str().unwrap(), "--model", "static"];
-    let server = Server::start(&sandbox, &args);
-    let answers = |path: &str, name: &str, more: Value| {
-        let mut body = json!({ name: "send a mail" });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        post(server.port, path, &body).ok()
-    };
-    for (path, more) in [
-        ("/v1/select", json!({})),
-        ("/v1/analyze", json!({})),
-        ("/v1/arguments", json!({"tool": "send_mail"})),
-        ("/v1/run", json!({"dry_run": true})),
-        ("/v1/rerank", json!({"texts": ["mail", "rain"]})),
-    ] {
-        let mut both = ["prompt", "query"].map(|name| answers(path, name, more.clone()));
-        assert_eq!(both[0].take(), both[1].take(), "{path}");
-    }
-    let body = json!({"prompt": "send a mail", "query": "read a mail"});
-    assert_eq!(post(server.port, "/v1/select", &body).error().0, 400, "two are one too many");
-    assert!(get(server.port, "/v1/map?query=mail").ok()["prompt"]["x"].is_number());
-    let sandbox =
-        scripted(&[("mail", json!([{"name": "send_mail", "description": "Sends a mail"}]))]);
-    let mut client = gateway(&sandbox, &["-s", "keyword"], 1);
-    for name in ["query", "prompt"] {
-        let found = client.call("find_tools", json!({ name: "send a mail" }));
-        assert!(text(&found).contains("\"tools\":"), "{found}");
-    }
 }

@@ -213,23 +213,75 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
         ("stop the mixer and start the mixer for 5 minutes if it is warm", "\"if\""),
         ("stop the mixer in 5 minutes", "\"5 minutes\""),
         ("stop the mixer at 5", "\"5\""),
-        ("stop the mixer in an hour", "\"in an hour\""),
+        ("stop the mixer in an hour", "\"an hour\""),
+        ("stop the mixer in a couple of minutes", "\"in a couple of minutes\""),
         ("stop the mixer tomorrow", "\"tomorrow\""),
-        ("start the mixer for 5 minutes in an hour", "\"in an hour\""),
+        ("start the mixer for 5 minutes in an hour", "\"an hour\""),
         ("the mixer must not be stopped", "must not"),
         ("nobody should stop the mixer", "nobody"),
         ("stop the mixer? not yet", "\"not\""),
+        ("stop the mixer should the dough get too warm", "\"should\""),
+        ("maybe stop the mixer", "\"maybe\""),
+        ("can I stop the mixer?", "asks a question"),
+        ("tell me how to stop the mixer", "asks a question"),
+        ("Dana has stopped the mixer", "tells something"),
+        ("my boss wants me to stop the mixer", "tells something"),
+        ("please ask Dana to stop the mixer", "somebody else"),
+        ("remind me to stop the mixer", "somebody else"),
     ] {
         let said = sandbox.fails(2, &[&["run", prompt][..], &common].concat());
         assert!(said.contains(word), "{prompt}: {said}");
+        assert!(said.contains(&format!("--servers {servers}")), "{prompt}: {said}");
         let plan = post(server.port, "/v1/run", &json!({"prompt": prompt})).ok();
         assert_eq!(plan["complete"], false, "{prompt}: {plan:#}");
     }
     assert_eq!(journal(&sandbox, "bakery"), [] as [&str; 0]);
     let report = sandbox.json(&[&["run", "start the mixer for 5 minutes"][..], &common].concat());
     assert_eq!(report["arguments"]["arguments"], json!({"minutes": 5}), "{report:#}");
-    sandbox.json(&[&["run", "stop the mixer at once"][..], &common].concat());
-    assert_eq!(journal(&sandbox, "bakery").len(), 2);
+    for prompt in [
+        "stop the mixer at once",
+        "would you please stop the mixer",
+        "stop the mixer, I don't need it any more",
+        "the mixer is too loud, stop it if you can",
+        "don't forget to stop the mixer",
+    ] {
+        sandbox.json(&[&["run", prompt][..], &common].concat());
+    }
+    assert_eq!(journal(&sandbox, "bakery").len(), 6);
+}
+
+#[test]
+fn a_time_is_a_value_where_the_tool_is_about_a_later_time() {
+    let takes = |required: &[&str]| {
+        json!({"type": "object", "required": required, "properties": {
+            "text": {"type": "string"}, "minutes": {"type": "integer"}}})
+    };
+    let tool = |name: &str, about: &str, schema: Value| {
+        json!({"name": name, "description": about, "inputSchema": schema,
+               "annotations": {"readOnlyHint": false}, "does": {"answer": name}})
+    };
+    let sandbox = scripted(&[(
+        "bakery",
+        json!([
+            tool("remind", "Reminds you of something", takes(&["text", "minutes"])),
+            tool("start_mixer", "Starts the dough mixer", takes(&[])),
+        ]),
+    )]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let common = ["--servers", &servers, "--model", "static", "--dry-run"];
+    for (prompt, minutes) in [
+        ("remind me in 5 minutes to call Anna", 5),
+        ("remind me in an hour to call Anna", 60),
+        ("remind me to call Anna in 5 minutes.", 5),
+    ] {
+        let report = sandbox.json(&[&["run", prompt][..], &common].concat());
+        let taken = json!({"text": "call Anna", "minutes": minutes});
+        assert_eq!(report["arguments"]["arguments"], taken, "{prompt}: {report:#}");
+    }
+    let report = sandbox.json(&[&["run", "start the mixer for 5 minutes"][..], &common].concat());
+    assert_eq!(report["arguments"]["arguments"], json!({"minutes": 5}), "{report:#}");
+    let said = sandbox.fails(2, &[&["run", "start the mixer in 5 minutes"][..], &common].concat());
+    assert!(said.contains("5 minutes"), "{said}");
 }
 
 #[test]

@@ -121,6 +121,7 @@ fn a_prompt_has_two_names_and_one_text() {
         ("/v1/select", json!({"limit": 1})),
         ("/v1/analyze", json!({})),
         ("/v1/arguments", tool),
+        ("/v1/run", json!({"dry_run": true})),
         ("/rerank", rerank),
     ] {
         let with = |members: Value| {
@@ -136,6 +137,7 @@ fn a_prompt_has_two_names_and_one_text() {
         assert!(two.text().contains("both with different texts"), "{}", two.text());
         assert_eq!(with(json!({"query": "x", "prompt": 5})).error().0, 400);
     }
+    assert!(get(port, "/v1/map?query=rain").ok()["prompt"]["x"].is_number());
     let document = get(port, "/openapi.json").ok();
     for (schema, names) in [("SelectBody", 3), ("RunBody", 2), ("RerankBody", 2)] {
         let schema = &document["components"]["schemas"][schema];

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::drill::python;
-use crate::http::{Server, get, post, until};
+use crate::http::{Server, get, post, server_row, until};
 use crate::support::{Sandbox, ids, repo};
 
 /// A servers file with the notes, one that never answers, and one that ends at once.
@@ -21,9 +21,7 @@ fn servers(sandbox: &Sandbox, python: &Path) -> String {
 }
 
 fn state(port: u16, name: &str) -> Value {
-    let told = get(port, "/v1/servers").ok();
-    let servers = told["servers"].as_array().unwrap();
-    servers.iter().find(|server| server["name"] == name).unwrap()["state"].clone()
+    server_row(port, name)["state"].clone()
 }
 
 #[test]

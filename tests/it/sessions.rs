@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gateway::client::text;
 use crate::http::{Server, post, post_with};
 use crate::stand_ins::{gateway, journal, scripted};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, rows};
 
 /// A mail server and a clock; nothing is said of how to find them but their descriptions.
 fn office() -> Sandbox {
@@ -119,11 +119,7 @@ fn the_gateway_learns_from_what_its_agents_choose() {
     assert!(client.end());
     let out = sandbox.path("out.jsonl");
     sandbox.run(&["feedback", "export", "--feedback", &log, "--output", out.to_str().unwrap()]);
-    let rows: Vec<Value> = std::fs::read_to_string(&out)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let rows = rows(&std::fs::read(&out).unwrap());
     assert_eq!(rows.len(), 3);
     for row in &rows {
         assert_eq!(row["tool"], "clock__get_time");

@@ -1,6 +1,5 @@
 //! Signals, obligations and the configuration, by the program that users run.
 
-use predicates::prelude::*;
 use serde_json::{Value, json};
 use toolroute_lab::signals::{SignalScores, SignalsReport, measure_folder};
 use toolroute_rank::engine::{Signal, SignalWeights};
@@ -92,10 +91,7 @@ fn a_files_author_has_no_say_over_prompts_unless_the_user_allows_it() {
     let mut configured = sandbox.toolroute();
     configured.env("TOOLROUTE_AUTHOR_SIGNALS", "true");
     let configured = configured.args(["route", prompt, "--model", "static", "--tools", tools]);
-    configured
-        .assert()
-        .success()
-        .stdout(predicate::str::contains("x__evil alone serves the intent"));
+    configured.assert().success().stdout_contains("x__evil alone serves the intent");
     for command in [vec!["route", prompt], vec!["tools", "validate"]] {
         let told = sandbox.run(&[&command[..], &["--tools", tools]].concat());
         let told = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
@@ -157,14 +153,13 @@ fn the_configuration_tells_where_each_value_came_from() {
     let tools = tools();
     run(&["route", "translate a text", "--tools", &tools, "--json"])
         .success()
-        .stdout(predicate::str::contains("\"strategy\": \"keyword\""))
-        .stderr(predicate::str::contains("write tool_selection_strategy = \"keyword\" instead"));
-    run(&["config", "check"]).success().stdout(predicate::str::contains("toolroute.toml: good"));
+        .stdout_contains("\"strategy\": \"keyword\"")
+        .stderr_contains("write tool_selection_strategy = \"keyword\" instead");
+    run(&["config", "check"]).success().stdout_contains("toolroute.toml: good");
     sandbox.write("toolroute.toml", "limits = 2\n[signals]\nphaze = 1\n");
-    run(&["config", "check"]).code(3).stdout(
-        predicate::str::contains("did you mean `limit`?").and(predicate::str::contains("phaze")),
-    );
-    run(&["route", "x", "--tools", &tools]).code(3).stderr(predicate::str::contains("limits"));
+    let checked = run(&["config", "check"]).code(3);
+    checked.stdout_contains("did you mean `limit`?").stdout_contains("phaze");
+    run(&["route", "x", "--tools", &tools]).code(3).stderr_contains("limits");
 }
 
 #[test]

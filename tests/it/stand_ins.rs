@@ -187,6 +187,39 @@ fn a_chain_goes_on_after_a_write_only_where_a_fallback_is_declared_safe() {
 }
 
 #[test]
+fn nothing_that_writes_stands_in_for_a_tool_that_reads_unless_a_person_agrees() {
+    let tool = |name: &str, reads: bool, does: Value| {
+        json!([{"name": name, "description": format!("{name} of the oven"), "does": does,
+                "annotations": {"readOnlyHint": reads}}])
+    };
+    let sandbox = scripted(&[
+        ("first", tool("read_state", true, json!({"error": "500"}))),
+        ("second", tool("reset_state", false, json!({"answer": "reset"}))),
+    ]);
+    sandbox.write(
+        "overlay.toml",
+        "[[overlay]]\nmatch = \"first__*\"\n[overlay.routing]\n\
+         fallbacks = [\"second__reset_state\"]\n",
+    );
+    let [servers, overlay] = ["servers.json", "overlay.toml"]
+        .map(|file| sandbox.path(file).to_str().unwrap().to_owned());
+    let call = |more: &[&str]| {
+        let typed = ["call", "first__read_state", "--json", "--servers", &servers];
+        let mut calling = sandbox.toolroute();
+        let output = calling.args(typed).args(["--overlay", &overlay]).args(more).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).expect("a report")
+    };
+    let report = call(&[]);
+    assert_eq!(report["outcome"], "failed", "{report:#}");
+    assert_eq!(report["attempts"][1]["because"]["skip"], "worse", "{report:#}");
+    let message = report["message"].as_str().unwrap();
+    assert!(message.contains("may change more than the requested tool"), "{message}");
+    assert_eq!(journal(&sandbox, "second"), [] as [&str; 0]);
+    assert_eq!(call(&["--yes"])["tool"], "second__reset_state");
+    assert_eq!(journal(&sandbox, "second").len(), 1);
+}
+
+#[test]
 fn who_has_to_give_an_id_is_told_where_it_comes_from() {
     let takes = |required: &[&str]| {
         let properties: serde_json::Map<String, Value> =

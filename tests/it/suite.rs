@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use predicates::prelude::*;
 use serde_json::Value;
 use toolroute_lab::gate::Gate;
 use toolroute_lab::report::Report;
@@ -126,8 +125,13 @@ fn what_cannot_be_measured_is_told_before_any_work() {
     let none = sandbox.path("none");
     std::fs::create_dir(&none).unwrap();
     let none = none.to_str().unwrap();
+    let bare = sandbox.path("bare");
+    std::fs::create_dir_all(bare.join("a")).unwrap();
+    std::fs::write(bare.join("a/queries.jsonl"), "{\"query\":\"x\",\"gold\":[\"y\"]}").unwrap();
+    let bare = bare.to_str().unwrap();
     for (code, more, wanted) in [
         (3, &["--suite", none][..], "holds no set"),
+        (3, &["--suite", bare], "/a has queries.jsonl and no tools"),
         (5, &["--suite", "no/where"], "cannot read no/where"),
         (2, &["--suite", suite, "--sets", "sample,b"], "no set `b`; expected one of sample"),
         (2, &["--suite", suite, "--all"], "cannot be used with"),
@@ -143,6 +147,6 @@ fn what_cannot_be_measured_is_told_before_any_work() {
     let args = ["eval", "--suite", suite, "--queries-per-set", "1", "--quiet"];
     let index = sandbox.path("one.snapshot");
     let done = sandbox.toolroute().args(args).env("TOOLROUTE_INDEX", &index).assert().success();
-    done.stderr(predicate::str::is_empty());
+    assert!(done.get_output().stderr.is_empty());
     assert!(!index.exists());
 }

@@ -1,11 +1,19 @@
 //! A sandboxed `toolroute` and where the test data lies.
 
+mod command;
+
+use std::ffi::OsStr;
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
+
+pub use self::command::Command;
+
+/// The binary under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_toolroute");
 
 /// A path below the repository's root.
 pub fn repo(path: &str) -> PathBuf {
@@ -55,11 +63,11 @@ impl Sandbox {
 
     /// `toolroute`, with no settings from outside and vectors kept in the sandbox.
     pub fn toolroute(&self) -> Command {
-        let mut command = Command::cargo_bin("toolroute").expect("the binary under test");
+        let mut command = Command::new(PROGRAM);
         let store = model_dir();
         for name in [
             "TOOLS", "MODEL", "INDEX", "LOG", "USAGE", "CONFIG", "SERVERS", "FEEDBACK", "LEDGER",
-            "BACKEND", "DEVICE", "BLEND",
+            "BACKEND", "DEVICE", "BLEND", "TOKEN",
         ] {
             command.env_remove(format!("TOOLROUTE_{name}"));
         }
@@ -73,17 +81,17 @@ impl Sandbox {
         command
     }
 
-    /// The same for what `assert_cmd` cannot do: to be started, written to and killed.
-    pub fn command(&self) -> std::process::Command {
-        let ours = self.toolroute();
-        let mut command = std::process::Command::new(ours.get_program());
-        for (name, value) in ours.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+    /// `toolroute batch`, by words alone, so that no model is loaded.
+    pub fn batch(&self, input: impl AsRef<OsStr>, output: impl AsRef<OsStr>) -> Command {
+        let mut command = self.toolroute();
+        command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
+        command.arg("-o").arg(output);
         command
+    }
+
+    /// The same as [`Self::toolroute`] to be started, written to and killed.
+    pub fn command(&self) -> std::process::Command {
+        self.toolroute().into_inner()
     }
 
     /// Runs to success and gives the output.
@@ -119,6 +127,11 @@ pub fn kill_after(mut child: std::process::Child, journal: &Path, lines: usize) 
 /// The sample catalog.
 pub fn samples() -> String {
     repo("examples/catalog").to_string_lossy().into_owned()
+}
+
+/// Parses JSON lines.
+pub fn rows(text: &[u8]) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
 }
 
 /// The ids of an answer, best first.

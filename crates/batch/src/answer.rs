@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use toolroute_catalog::{Catalog, Error as CatalogError, Need, Problem, Tool, ToolId};
+use toolroute_catalog::{self as catalog, Catalog, Need, Problem, Tool, ToolId};
 use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::{
-    Degradation, Engine, Error as EngineError, Explanation, Fit, FitReason, NoTools, SelectRequest,
-    Selection,
+    Degradation, Engine, Error, Explanation, Fit, FitReason, NoTools, SelectRequest, Selection,
 };
 use toolroute_vectors::durable::sha256_hex;
 
@@ -122,21 +121,21 @@ impl Ranker<'_> {
         &self,
         (tools, line): (&str, usize),
         requests: &[SelectRequest],
-    ) -> Result<Vec<Result<Selection, EngineError>>, String> {
+    ) -> Result<Vec<Result<Selection, Error>>, String> {
         let key = format!("batch {}", sha256_hex(tools.as_bytes()));
-        let read = || self.read_tools(tools, line).map_err(ListError::Tools);
+        let read = || self.read_tools(tools, line).map_err(Error::from);
         let ranked = self.engine.select_many_among(&key, read, requests);
         ranked.map_err(|error| match error {
-            ListError::Tools(CatalogError::Unrecognised { problem }) => {
+            Error::Catalog(catalog::Error::Unrecognised { problem }) => {
                 format!("`tools`: {problem:#}")
             }
-            ListError::Tools(error) => format!("`tools`: {error}"),
-            ListError::Engine(error) => error.to_string(),
+            Error::Catalog(error) => format!("`tools`: {error}"),
+            error => error.to_string(),
         })
     }
 
     /// Reads the tools in the row at a line. Invalid ones are left out, as from a catalog.
-    fn read_tools(&self, tools: &str, line: usize) -> Result<Vec<Tool>, CatalogError> {
+    fn read_tools(&self, tools: &str, line: usize) -> Result<Vec<Tool>, catalog::Error> {
         if self.strict {
             return Catalog::read_tools(tools).map(|(tools, _)| tools);
         }
@@ -155,7 +154,7 @@ impl Ranker<'_> {
             needs: if self.explain { selected.needs.as_slice() } else { &[] },
         });
         line(&OutputRow {
-            id,
+            id: Some(id),
             tools: tools.collect(),
             fit: Some(selection.fit),
             fit_reason: selection.fit_reason.as_ref(),
@@ -175,18 +174,9 @@ impl Ranker<'_> {
 /// member finds no tools.
 fn bad_row(bad: &BadRow) -> String {
     line(&OutputRow {
-        id: &bad.id,
-        tools: Vec::new(),
-        fit: None,
-        fit_reason: None,
-        confidence: None,
-        evidence: None,
-        background: None,
-        degraded: None,
-        no_tools: None,
-        read_as: None,
-        unknown_candidates: &[],
+        id: Some(&bad.id),
         failed: Some(Failed { line: bad.line, error: &bad.error }),
+        ..OutputRow::default()
     })
 }
 
@@ -205,9 +195,9 @@ fn line(row: &OutputRow<'_>) -> String {
     row + "\n"
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct OutputRow<'a> {
-    id: &'a RowId,
+    id: Option<&'a RowId>,
     /// Empty if no tool fits well enough.
     tools: Vec<OutputTool<'a>>,
     /// Whether the tools fit the prompt; absent if the row failed.
@@ -256,16 +246,4 @@ struct OutputTool<'a> {
 fn request(query: &Query) -> SelectRequest {
     let (candidates, context) = (query.candidates.clone(), query.context.clone());
     SelectRequest { candidates, context, ..SelectRequest::new(&query.query) }
-}
-
-/// Why a list of tools cannot be ranked.
-enum ListError {
-    Tools(CatalogError),
-    Engine(EngineError),
-}
-
-impl From<EngineError> for ListError {
-    fn from(error: EngineError) -> Self {
-        Self::Engine(error)
-    }
 }

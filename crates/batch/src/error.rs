@@ -75,7 +75,7 @@ pub enum Error {
         "{} cannot be read as {format}; expected a whole file: write it anew where it is cut or damaged, or name its format with --input-format ({found})",
         .path.display()
     )]
-    Damaged { path: PathBuf, format: String, found: String },
+    Damaged { path: PathBuf, format: &'static str, found: String },
 
     #[error("{} is {format}, which this program was built without; build it with the feature `arrow`, or use JSON lines or CSV", .path.display())]
     NotBuilt { path: PathBuf, format: String },

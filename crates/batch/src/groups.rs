@@ -39,9 +39,6 @@ pub(crate) struct RowGroups {
 
 impl RowGroups {
     /// Opens the input and starts the thread.
-    ///
-    /// # Errors
-    /// Returns an error if the input cannot be opened.
     pub fn open(input: &Input, shard: Shard) -> Result<Self, Error> {
         let OpenRows { rows: all, id, total } = input.rows()?;
         let (sender, rows) = sync_channel(READ_AHEAD);
@@ -93,9 +90,6 @@ impl RowGroups {
     }
 
     /// Returns the next rows of the shard in their order, or `None` after the last.
-    ///
-    /// # Errors
-    /// Returns an error if the input cannot be read further.
     pub fn next(&mut self) -> Result<Option<Vec<Row>>, Error> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -128,33 +128,24 @@ impl Input {
     }
 
     fn open_rows(&self, from: Box<dyn Read + Send>) -> Result<OpenRows, Error> {
-        let from = match compression::decompress(from, self.format.compression) {
-            Ok(from) => from,
-            Err(error) => return Err(read_error(&self.path, self.format)(error)),
-        };
+        let failed = read_error(&self.path, self.format);
+        let from = compression::decompress(from, self.format.compression).map_err(&failed)?;
         self.head.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let from: Box<dyn Read + Send> = Box::new(WithHead { from, head: self.head.clone() });
         let from = self.checked(from);
-        let format = self.format;
         match self.format.format {
             Format::JsonLines => {
                 let about = (self.path.clone(), self.columns.clone());
-                let rows = JsonRows::new(from, about, Box::new(read_error(&self.path, format)));
+                let rows = JsonRows::new(from, about, Box::new(failed));
                 Ok(OpenRows { rows: Box::new(rows), id: IdType::Text, total: None })
             }
             Format::Csv | Format::Tsv => {
                 let delimiter = delimiter(self.format.format).unwrap_or(b',');
                 let about = (self.path.as_path(), &self.columns);
-                let rows = CsvRows::open(from, delimiter, about, read_error(&self.path, format))?;
+                let rows = CsvRows::open(from, delimiter, about, &failed)?;
                 let id = rows.as_ref().map_or(IdType::Text, CsvRows::id_type);
-                let rows: Rows = match rows {
-                    Some(rows) => {
-                        let failed = read_error(&self.path, format);
-                        Box::new(rows.map(move |row| row.map_err(&failed)))
-                    }
-                    None => Box::new(std::iter::empty()),
-                };
-                Ok(OpenRows { rows, id, total: None })
+                let rows = rows.into_iter().flatten().map(move |row| row.map_err(&failed));
+                Ok(OpenRows { rows: Box::new(rows), id, total: None })
             }
             Format::Parquet | Format::Arrow | Format::ArrowStream => {
                 self.open_table(from).map_err(|error| self.with_likely_format(error))
@@ -330,22 +321,13 @@ fn read_error(
 ) -> impl Fn(std::io::Error) -> Error + Send + 'static {
     let path = path.to_owned();
     move |source| {
-        if let Some(error) = source.get_ref().and_then(|inner| inner.downcast_ref::<CsvError>()) {
-            let (format, found) = ("CSV".to_owned(), error.to_string());
-            return Error::Damaged { path: path.clone(), format, found };
-        }
-        let packed = match format.compression {
-            Compression::None => None,
-            Compression::Gzip => Some("gzip"),
-            Compression::Zstd => Some("zstd"),
+        let damaged = match format.compression {
+            _ if source.get_ref().is_some_and(|inner| inner.is::<CsvError>()) => "CSV",
+            Compression::Gzip if source.raw_os_error().is_none() => "gzip",
+            Compression::Zstd if source.raw_os_error().is_none() => "zstd",
+            _ => return Error::Io { action: "read", path: path.clone(), source },
         };
-        match packed.filter(|_| source.raw_os_error().is_none()) {
-            Some(packed) => {
-                let (format, found) = (packed.to_owned(), source.to_string());
-                Error::Damaged { path: path.clone(), format, found }
-            }
-            None => Error::Io { action: "read", path: path.clone(), source },
-        }
+        Error::Damaged { path: path.clone(), format: damaged, found: source.to_string() }
     }
 }
 

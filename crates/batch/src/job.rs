@@ -83,9 +83,6 @@ impl BatchJob<'_> {
 
     /// Writes the answers to a stream, which cannot be resumed. Nothing is written until the first
     /// prompt has been read.
-    ///
-    /// # Errors
-    /// The same as for [`BatchJob::run`].
     pub fn stream(
         &self,
         to: Box<dyn Write + Send>,

@@ -393,23 +393,4 @@ mod tests {
             assert_eq!(open(&output, "a", 1).unwrap().rows, 0, "{cut}");
         }
     }
-
-    #[test]
-    fn the_bad_rows_of_the_first_part_are_not_forgotten() {
-        let dir = tempfile::tempdir().unwrap();
-        let output = dir.path().join("R.jsonl");
-        let bad = |line: usize| {
-            format!("{{\"id\":1.50,\"tools\":[],\"line\":{line},\"error\":\"no\"}}\n")
-        };
-        let good = "{\"id\":2,\"tools\":[]}\n";
-        let mut first = open(&output, "a", 2).unwrap();
-        first.append(&[&bad(3), good, &bad(7)].concat()).unwrap();
-        drop(first);
-        let again = open(&output, "a", 2).unwrap();
-        assert_eq!((again.rows, again.bad.len()), (2, 1));
-        assert_eq!(
-            serde_json::to_string(&again.bad).unwrap(),
-            r#"[{"id":1.50,"line":3,"error":"no"}]"#
-        );
-    }
 }

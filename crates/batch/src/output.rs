@@ -53,9 +53,6 @@ impl Output {
     /// Checks, before any work is done, that no file would be replaced. If there is a journal
     /// beside the output, the check is postponed, because the job's identity depends on the
     /// catalog.
-    ///
-    /// # Errors
-    /// Returns [`Error::Exists`].
     pub fn check_new(&self) -> Result<(), Error> {
         match self {
             Self::File(path) if path.exists() && !partial_path(path).exists() => {

@@ -48,9 +48,6 @@ pub(crate) struct OutputRecord<'a> {
 
 impl<'a> OutputRecord<'a> {
     /// Parses a line of the journal.
-    ///
-    /// # Errors
-    /// Returns an error if the line is not a row of a journal.
     pub fn parse(line: &'a str) -> std::io::Result<Self> {
         serde_json::from_str(line).map_err(|error| {
             std::io::Error::new(

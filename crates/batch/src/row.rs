@@ -56,20 +56,16 @@ impl Cells {
     /// counts from 1.
     pub fn row(self, number: usize, line: usize, prompt_column: &str) -> Row {
         let Self { id, prompt, candidates, tools, context } = self;
-        let error = match prompt {
+        let found = match prompt {
             Some(query) if !says_nothing(&query) => {
                 let query = Query { id, query, gold: Vec::new(), candidates, context, line };
                 return Row { number, query: Ok(query), tools: tools.map(Arc::from) };
             }
-            Some(_) => {
-                format!("\"{prompt_column}\" is empty; expected some words that say what is wanted")
-            }
-            None => {
-                format!(
-                    "\"{prompt_column}\" is missing; expected some words that say what is wanted"
-                )
-            }
+            Some(_) => "empty",
+            None => "missing",
         };
+        let error =
+            format!("\"{prompt_column}\" is {found}; expected some words that say what is wanted");
         bad_row(number, BadRow { id, line, error })
     }
 }

@@ -21,10 +21,6 @@ pub(crate) trait RowWriter {
 pub(crate) type Sink = Box<dyn Write + Send>;
 
 /// Creates the writer for a format.
-///
-/// # Errors
-/// Returns an error if the beginning of the output cannot be written, or if the program is built
-/// without the format.
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
         Format::JsonLines => Box::new(JsonLines(Compressor::new(to, format.compression)?)),

@@ -4,15 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::row::Row;
 
-const CALL_FIELDS: [&str; 7] = [
-    "timeout_ms",
-    "feedback_delay_ms",
-    "research",
-    "typical_tokens",
-    "max_tokens",
-    "retry",
-    "summarize",
-];
+const FIELDS: &str =
+    "timeout_ms feedback_delay_ms research typical_tokens max_tokens retry summarize";
 
 /// The duration of a call, the size of its answer, and when it is sent again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +80,7 @@ pub(super) fn read(routing: &mut Row<'_>) -> CallHints {
         retry: child.typed("retry", RETRY),
         summarize: child.flag("summarize"),
     };
-    child.warn_unknown(&CALL_FIELDS);
+    child.warn_unknown(FIELDS.split(' '));
     routing.absorb(child);
     hints
 }

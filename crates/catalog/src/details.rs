@@ -24,31 +24,16 @@ const FACET_LISTS: [(&str, Slot); 3] = [
     ("task_types", |tool| &mut tool.facets.task_types),
 ];
 
-const FACET_FIELDS: [&str; 4] = ["phases", "languages", "task_types", "complexity"];
-const HINT_FIELDS: [&str; 3] = ["read_only", "destructive", "idempotent"];
-
 /// Every field that [`Details::read`] reads.
-pub(super) const FIELDS: [&str; 19] = [
-    "categories",
-    "tags",
-    "examples",
-    "capabilities",
-    "satisfies",
-    "consumes",
-    "preconditions",
-    "postconditions",
-    "phases",
-    "languages",
-    "task_types",
-    "complexity",
-    "reliability",
-    "cost",
-    "latency_ms",
-    "latency_tier",
-    "hints",
-    "facets",
-    "routing",
-];
+pub(super) fn fields() -> impl Iterator<Item = &'static str> {
+    let others =
+        ["reliability", "cost", "latency_ms", "latency_tier", "hints", "facets", "routing"];
+    LISTS.iter().map(|(name, _)| *name).chain(facet_fields()).chain(others)
+}
+
+fn facet_fields() -> impl Iterator<Item = &'static str> {
+    FACET_LISTS.iter().map(|(name, _)| *name).chain(["complexity"])
+}
 
 /// The members that a source declares. Applying them to a tool changes no other members.
 #[derive(Default)]
@@ -77,7 +62,7 @@ impl Details {
         details.read_facets(row);
         if let Some(mut facets) = row.child("facets") {
             details.read_facets(&mut facets);
-            facets.warn_unknown(&FACET_FIELDS);
+            facets.warn_unknown(facet_fields());
             row.absorb(facets);
         }
         if let Some(mut hints) = row.child("hints") {
@@ -87,7 +72,7 @@ impl Details {
                 idempotent: hints.flag("idempotent"),
                 from_overlay: false,
             };
-            hints.warn_unknown(&HINT_FIELDS);
+            hints.warn_unknown(["read_only", "destructive", "idempotent"]);
             row.absorb(hints);
         }
         details

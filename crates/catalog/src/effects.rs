@@ -1,6 +1,8 @@
 //! What a call of a tool may do, decided once from everything that is known about the tool.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::Serialize;
 
@@ -64,55 +66,29 @@ pub enum EffectSource {
 }
 
 /// Verbs in names of tools that destroy something.
-const DESTROYS: [&str; 12] = [
-    "delete",
-    "remove",
-    "drop",
-    "destroy",
-    "purge",
-    "erase",
-    "wipe",
-    "truncate",
-    "uninstall",
-    "revoke",
-    "kill",
-    "overwrite",
-];
+static DESTROYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "delete remove drop destroy purge erase wipe truncate uninstall revoke kill overwrite"
+        .split(' ')
+        .collect()
+});
 
 /// Verbs in names of tools that change something.
-const WRITES: [&str; 46] = [
-    "add", "append", "apply", "approve", "archive", "assign", "book", "cancel", "close", "commit",
-    "copy", "create", "deploy", "disable", "edit", "enable", "execute", "insert", "install",
-    "invite", "merge", "modify", "move", "patch", "pay", "post", "publish", "push", "put",
-    "rename", "replace", "reset", "restart", "run", "save", "schedule", "send", "set", "start",
-    "stop", "submit", "sync", "turn", "update", "upload", "write",
-];
+static WRITES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "add append apply approve archive assign book cancel close commit copy create deploy \
+     disable edit enable execute insert install invite merge modify move patch pay post \
+     publish push put rename replace reset restart run save schedule send set start stop \
+     submit sync turn update upload write"
+        .split(' ')
+        .collect()
+});
 
 /// Verbs in names of tools that only read.
-const READS: [&str; 22] = [
-    "analyze",
-    "browse",
-    "check",
-    "compare",
-    "count",
-    "describe",
-    "fetch",
-    "find",
-    "get",
-    "grep",
-    "inspect",
-    "list",
-    "lookup",
-    "query",
-    "read",
-    "reason",
-    "research",
-    "search",
-    "show",
-    "summarize",
-    "validate",
-    "view",
-];
+static READS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "analyze browse check compare count describe fetch find get grep inspect list lookup \
+     query read reason research search show summarize validate view"
+        .split(' ')
+        .collect()
+});
 
 impl Effects {
     /// Returns `true` if a call changes nothing, even if only the tool's name suggests it.
@@ -186,7 +162,7 @@ impl Tool {
 
 /// Returns `true` if a word of a name is a verb that only reads.
 pub(super) fn is_reading_verb(word: &str) -> bool {
-    READS.contains(&word)
+    READS.contains(word)
 }
 
 /// Derives the effects from a name. The first verb decides: in `get_run` the second word is a noun.

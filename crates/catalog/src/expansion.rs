@@ -42,8 +42,8 @@ const MOST_PATTERN_BYTES: usize = 100_000;
 const PATTERN_WEIGHT: u64 = 10;
 const TEXT_STEP: usize = 100;
 
-/// Members whose content is data and contains no schemas.
-const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
+/// Members whose content is data, in which `$ref` is a plain key.
+pub(super) const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
 /// Members that contain schemas by name. The names may be those of keywords.
 const NAMED: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];

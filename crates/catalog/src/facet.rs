@@ -2,10 +2,10 @@
 //! satisfy.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use crate::Tool;
 use crate::row::near_word;
+use crate::tool::display_as;
 
 /// The known phases, which are those of SPARC, the method that the source documents follow.
 pub const PHASES: &[&str] =
@@ -64,18 +64,14 @@ impl Facet {
     }
 }
 
-impl fmt::Display for Facet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Phase => "phase",
-            Self::Language => "language",
-            Self::TaskType => "task_type",
-            Self::Category => "category",
-            Self::Server => "server",
-            Self::Satisfies => "satisfies",
-        })
-    }
-}
+display_as!(Facet {
+    Phase => "phase",
+    Language => "language",
+    TaskType => "task_type",
+    Category => "category",
+    Server => "server",
+    Satisfies => "satisfies",
+});
 
 /// Rows by facet and value, built together with the catalog. The case of values is ignored.
 #[derive(Clone, Debug, Default)]

@@ -3,16 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::row::Row;
 use crate::{EffectKind, Problem, Severity, Tool};
 
 /// A tool that is called if another one fails. In JSON and TOML it is an id, or
 /// `{"tool": "web__search", "safe_after_write": true}`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "IdOrObject")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "IdOrObject", into = "IdOrObject")]
 pub struct Fallback {
     /// The id of the tool.
     pub tool: String,
@@ -21,28 +20,22 @@ pub struct Fallback {
     pub safe_after_write: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
 enum IdOrObject {
     Id(String),
-    Object(FallbackObject),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FallbackObject {
-    tool: String,
-    #[serde(default)]
-    safe_after_write: bool,
+    Object {
+        tool: String,
+        #[serde(default)]
+        safe_after_write: bool,
+    },
 }
 
 impl From<IdOrObject> for Fallback {
     fn from(form: IdOrObject) -> Self {
         match form {
             IdOrObject::Id(tool) => Self { tool, safe_after_write: false },
-            IdOrObject::Object(FallbackObject { tool, safe_after_write }) => {
-                Self { tool, safe_after_write }
-            }
+            IdOrObject::Object { tool, safe_after_write } => Self { tool, safe_after_write },
         }
     }
 }
@@ -53,15 +46,9 @@ impl From<&str> for Fallback {
     }
 }
 
-impl Serialize for Fallback {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if !self.safe_after_write {
-            return serializer.serialize_str(&self.tool);
-        }
-        let mut out = serializer.serialize_struct("Fallback", 2)?;
-        out.serialize_field("tool", &self.tool)?;
-        out.serialize_field("safe_after_write", &true)?;
-        out.end()
+impl From<Fallback> for IdOrObject {
+    fn from(Fallback { tool, safe_after_write }: Fallback) -> Self {
+        if safe_after_write { Self::Object { tool, safe_after_write } } else { Self::Id(tool) }
     }
 }
 

@@ -156,8 +156,8 @@ impl Catalog {
 /// The minimum similarity of two ids that may mean the same. Any other two ids may be less similar.
 const ALIKE: f64 = 0.5;
 
-/// Removes case and separators from an id, the parts that people most often get wrong.
-fn comparable(id: &str) -> String {
+/// Removes case and separators from a name or an id, the parts that people most often get wrong.
+pub(super) fn comparable(id: &str) -> String {
     id.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

@@ -92,16 +92,16 @@ impl Catalog {
     pub fn read(text: &str) -> Result<LoadedCatalog, Error> {
         let nowhere = Path::new("");
         let import = import::read(&Source::new(nowhere, text));
-        let import =
-            import.map_err(|problem| Error::Unrecognised { problem: without_file(problem) })?;
+        let import = import.map_err(|problem| {
+            let problem = Problem { file: None, ..*problem }.into();
+            Error::Unrecognised { problem }
+        })?;
         let mut builder = CatalogBuilder::default();
         add(nowhere, import, &mut builder);
         builder.problems.iter_mut().for_each(|problem| problem.file = None);
         Ok(builder.finish())
     }
-}
 
-impl Catalog {
     /// Reads tools that come with a request or a row. Either all of them are usable, or none is
     /// returned. The problems are warnings about likely mistakes.
     ///
@@ -143,12 +143,6 @@ impl Catalog {
             _ => Ok((tools, problems)),
         }
     }
-}
-
-/// Removes the file from a problem, for a text that is not in a file.
-fn without_file(mut problem: Box<Problem>) -> Box<Problem> {
-    problem.file = None;
-    problem
 }
 
 /// A file to read.

@@ -60,8 +60,7 @@ fn apply_entry(raw: &RawValue, source: &Source<'_>, tools: &mut [Arc<Tool>]) -> 
     let patterns = row.list("match").unwrap_or_default();
     let matcher = matcher(&patterns, &mut row);
     let details = Details::read(&mut row);
-    let known: Vec<&str> = details::FIELDS.into_iter().chain(["match"]).collect();
-    row.warn_unknown(&known);
+    row.warn_unknown(details::fields().chain(["match"]));
     let line = row.line;
     let mut problems = row.problems;
     if let Some(matcher) = matcher.filter(|_| !problems.iter().any(Problem::is_error)) {

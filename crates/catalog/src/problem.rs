@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::tool::display_as;
+
 /// How severe a [`Problem`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -15,14 +17,7 @@ pub enum Severity {
     Error,
 }
 
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Warning => "warning",
-            Self::Error => "error",
-        })
-    }
-}
+display_as!(Severity { Warning => "warning", Error => "error" });
 
 /// One problem in a source of tools. Its `Display` is a single line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -96,16 +96,8 @@ impl IntentSignal {
     }
 }
 
-const FIELDS: [&str; 8] = [
-    "priority",
-    "fallbacks",
-    "conflicts_with",
-    "signals",
-    "critical",
-    "newcomer",
-    "parameter_hints",
-    "call_hints",
-];
+const FIELDS: &str =
+    "priority fallbacks conflicts_with signals critical newcomer parameter_hints call_hints";
 
 /// The members of `routing` that a source declares. Applying them to a tool changes no other
 /// members.
@@ -135,7 +127,7 @@ impl RoutingDetails {
             parameter_hints: read_hints(&mut routing),
             call_hints: call_hints::read(&mut routing),
         };
-        routing.warn_unknown(&FIELDS);
+        routing.warn_unknown(FIELDS.split(' '));
         row.absorb(routing);
         declared
     }
@@ -163,7 +155,7 @@ fn read_signals(routing: &mut Row<'_>) -> Option<Vec<IntentSignal>> {
         let pattern = child.required_text("pattern", "a regular expression");
         let weight = child.typed("weight", "a number from -1 to 1");
         let exclusive_intent = child.text("exclusive_intent");
-        child.warn_unknown(&["pattern", "weight", "exclusive_intent"]);
+        child.warn_unknown(["pattern", "weight", "exclusive_intent"]);
         routing.absorb(child);
         if let Some(pattern) = pattern {
             signals.push(IntentSignal { pattern, weight: weight.unwrap_or(1.0), exclusive_intent });
@@ -179,7 +171,7 @@ fn read_hints(routing: &mut Row<'_>) -> Option<ParameterHints> {
         examples: child.typed("examples", "an object with a value a parameter").unwrap_or_default(),
     };
     // `optional` is accepted for older files and has no effect.
-    child.warn_unknown(&["required", "optional", "examples"]);
+    child.warn_unknown(["required", "optional", "examples"]);
     routing.absorb(child);
     Some(hints)
 }

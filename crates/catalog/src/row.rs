@@ -77,24 +77,17 @@ impl<'a> Row<'a> {
         self.problems.push(problem.field(&format!("{}{key}", self.path)));
     }
 
-    fn wrong(&mut self, key: &str, expected: &str, raw: &RawValue) {
-        let problem = Problem::new(
-            Severity::Error,
-            expected,
-            describe(raw),
-            format!("write {expected} or leave the field out"),
-        );
-        self.problem(key, problem);
+    /// Adds a problem; returns `None`, as the value of the field.
+    fn wrong<T>(&mut self, key: &str, expected: &str, raw: &RawValue) -> Option<T> {
+        let cure = format!("write {expected} or leave the field out");
+        self.problem(key, Problem::new(Severity::Error, expected, describe(raw), cure));
+        None
     }
 
     /// Reads a field of any type that can be deserialised; `expected` describes it in messages.
     pub fn typed<T: DeserializeOwned>(&mut self, key: &str, expected: &str) -> Option<T> {
         let raw = self.value(key)?;
-        let value = serde_json::from_str(raw.get()).ok();
-        if value.is_none() {
-            self.wrong(key, expected, raw);
-        }
-        value
+        serde_json::from_str(raw.get()).ok().or_else(|| self.wrong(key, expected, raw))
     }
 
     pub fn text(&mut self, key: &str) -> Option<String> {
@@ -114,15 +107,11 @@ impl<'a> Row<'a> {
             return Some(vec![one]);
         }
         let Some(items) = elements(raw) else {
-            self.wrong(key, EXPECTED, raw);
-            return None;
+            return self.wrong(key, EXPECTED, raw);
         };
         let mut list = Vec::with_capacity(items.len());
         for item in items {
-            match word_or_kind(item) {
-                Some(text) => list.push(text),
-                None => self.wrong(key, EXPECTED, item),
-            }
+            list.extend(word_or_kind(item).or_else(|| self.wrong(key, EXPECTED, item)));
         }
         Some(list)
     }
@@ -151,10 +140,7 @@ impl<'a> Row<'a> {
         }
         match serde_json::from_str::<f64>(raw.get()) {
             Ok(ms) if ms >= 0.0 && ms < u64::MAX as f64 => Some(ms.round() as u64),
-            _ => {
-                self.wrong(key, EXPECTED, raw);
-                None
-            }
+            _ => self.wrong(key, EXPECTED, raw),
         }
     }
 
@@ -166,8 +152,7 @@ impl<'a> Row<'a> {
             return Some(ComplexityRange { min, max });
         }
         let Some(bounds) = fields(raw) else {
-            self.wrong(key, EXPECTED, raw);
-            return None;
+            return self.wrong(key, EXPECTED, raw);
         };
         let bound = |name: &str, end: f32| match bounds.get(name).filter(|raw| !is_null(raw)) {
             Some(raw) => serde_json::from_str::<f32>(raw.get()).ok(),
@@ -175,10 +160,7 @@ impl<'a> Row<'a> {
         };
         match (bound("min", 0.0), bound("max", 1.0)) {
             (Some(min), Some(max)) => Some(ComplexityRange { min, max }),
-            _ => {
-                self.wrong(key, EXPECTED, raw);
-                None
-            }
+            _ => self.wrong(key, EXPECTED, raw),
         }
     }
 
@@ -205,8 +187,7 @@ impl<'a> Row<'a> {
     pub fn child(&mut self, key: &str) -> Option<Row<'a>> {
         let raw = self.value(key)?;
         let Some(fields) = fields(raw) else {
-            self.wrong(key, "an object", raw);
-            return None;
+            return self.wrong(key, "an object", raw);
         };
         let path = format!("{}{key}.", self.path);
         Some(Row { fields, problems: Vec::new(), line: self.line, path })
@@ -217,17 +198,14 @@ impl<'a> Row<'a> {
         const EXPECTED: &str = "a list of objects";
         let raw = self.value(key)?;
         let Some(items) = elements(raw) else {
-            self.wrong(key, EXPECTED, raw);
-            return None;
+            return self.wrong(key, EXPECTED, raw);
         };
         let mut children = Vec::with_capacity(items.len());
         for (at, item) in items.into_iter().enumerate() {
-            match fields(item) {
-                Some(fields) => {
-                    let path = format!("{}{key}[{at}].", self.path);
-                    children.push(Row { fields, problems: Vec::new(), line: self.line, path });
-                }
-                None => self.wrong(&format!("{key}[{at}]"), EXPECTED, item),
+            let name = format!("{key}[{at}]");
+            if let Some(fields) = fields(item).or_else(|| self.wrong(&name, EXPECTED, item)) {
+                let path = format!("{}{name}.", self.path);
+                children.push(Row { fields, problems: Vec::new(), line: self.line, path });
             }
         }
         Some(children)
@@ -245,11 +223,12 @@ impl<'a> Row<'a> {
 
     /// Warns of each field that is not in `known`, most often a typo, and suggests the name that
     /// was probably meant.
-    pub fn warn_unknown(&mut self, known: &[&str]) {
+    pub fn warn_unknown(&mut self, known: impl IntoIterator<Item = &'static str>) {
+        let known: Vec<&str> = known.into_iter().collect();
         let unknown: Vec<String> =
             self.fields.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
         for key in unknown {
-            let cure = match near_word(&key, known) {
+            let cure = match near_word(&key, &known) {
                 Some(meant) => format!("did you mean {meant:?}?"),
                 None => "remove it; it has no effect".to_owned(),
             };

@@ -13,8 +13,10 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::list::comparable;
 use crate::sanitize::{clean, count_hidden, without_stuffing};
-use crate::text::split_identifier;
+use crate::text::{head, split_identifier};
+use crate::tool::display_as;
 use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
 /// The maximum number of characters of a finding that are shown.
@@ -43,20 +45,16 @@ pub enum SuspicionKind {
     Stuffing,
 }
 
-impl fmt::Display for SuspicionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Override => "tells the model to leave other instructions aside",
-            Self::Order => "orders the model to call it",
-            Self::Secrecy => "asks the model to keep something from the user",
-            Self::Exfiltration => "asks for secrets or for the conversation",
-            Self::Markup => "holds tags that look like a system's",
-            Self::Promotion => "praises itself above other tools",
-            Self::Hidden => "holds characters that nobody sees",
-            Self::Stuffing => "repeats words far beyond prose",
-        })
-    }
-}
+display_as!(SuspicionKind {
+    Override => "tells the model to leave other instructions aside",
+    Order => "orders the model to call it",
+    Secrecy => "asks the model to keep something from the user",
+    Exfiltration => "asks for secrets or for the conversation",
+    Markup => "holds tags that look like a system's",
+    Promotion => "praises itself above other tools",
+    Hidden => "holds characters that nobody sees",
+    Stuffing => "repeats words far beyond prose",
+});
 
 /// One finding in a tool's definition. Its `Display` is a single line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,183 +89,104 @@ use SuspicionKind::{Exfiltration, Markup, Order, Override, Promotion, Secrecy};
 /// and "Gaming Tool Preferences" (arXiv 2505.18135), also in other languages.
 struct Pattern {
     kind: SuspicionKind,
-    /// Every matching text contains, in lower case, a word of each group. This check rules out most
-    /// texts, so that most expressions are never compiled. Compiling all of them takes 10 ms.
-    needs: &'static [&'static [&'static str]],
+    /// Every matching text contains, in lower case, one of the words of each group. This check rules
+    /// out most texts, so that most expressions are never compiled. Compiling all of them takes 10 ms.
+    needs: &'static [&'static str],
     expression: &'static str,
 }
 
 const PATTERNS: &[Pattern] = &[
     Pattern {
         kind: Override,
-        needs: &[&["ignore", "disregard", "forget", "override", "bypass"]],
+        needs: &["ignore|disregard|forget|override|bypass"],
         expression: r"\b(ignore|disregard|forget|override|bypass)\b.{0,30}\b(previous|prior|above|earlier|preceding|system|existing|all other|any other)\b.{0,20}\b(instruction|prompt|message|rule|direction|guideline|command|tool)s?\b",
     },
     Pattern {
         kind: Override,
-        needs: &[&[
-            "instruction",
-            "task",
-            "goal",
-            "role",
-            "you are now",
-            "system override",
-            "system mode",
-            "developer override",
-            "developer mode",
-        ]],
+        needs: &[
+            "instruction|task|goal|role|you are now|system override|system mode|developer override|developer mode",
+        ],
         expression: r"\b(your|the)\s+(new|real|actual|true)\s+(instructions?|task|goal|role)\s+(is|are)\b|\byou are now\b|\b(system|developer) (override|mode)\b",
     },
     Pattern {
         kind: Override,
-        needs: &[&[
-            "ignorier",
-            "missachte",
-            "vergiss",
-            "ignore",
-            "oublie",
-            "ignora",
-            "olvida",
-            "esqueça",
-        ]],
+        needs: &["ignorier|missachte|vergiss|ignore|oublie|ignora|olvida|esqueça"],
         expression: r"\b(ignoriere?|missachte|vergiss)\b.{0,30}\b(anweisung|vorherig|bisherig)|\b(ignorez?|oubliez?)\b.{0,30}\binstructions?\b|\b(ignora|olvida|ignore|esqueça)\b.{0,30}\b(instrucciones|instruções|istruzioni)\b",
     },
     Pattern {
         kind: Override,
-        needs: &[&["忽略", "无视", "無視", "忘记", "以前の指示", "игнорируй", "התעלם", "تجاهل"]],
+        needs: &["忽略|无视|無視|忘记|以前の指示|игнорируй|התעלם|تجاهل"],
         expression: r"(忽略|无视|無視|忘记).{0,12}(之前|以前|先前|上面|所有|以上).{0,8}(指令|指示|说明|提示|規則|规则)|以前の指示.{0,6}無視|игнорируй.{0,30}(инструкци|указани)|התעלם.{0,20}(הוראות|ההוראות)|تجاهل.{0,20}(التعليمات|تعليمات)",
     },
     Pattern {
         kind: Order,
-        needs: &[
-            &["must", "shall", "have to", "are required to", "should", "need to"],
-            &["this", "the following"],
-        ],
+        needs: &["must|shall|have to|are required to|should|need to", "this|the following"],
         expression: r"\b(you|the (assistant|model|agent|llm|ai))\s+((must|shall|have to|are required to)\s+(always\s+|first\s+|only\s+)*|(should|need to)\s+(always|first|only)\s+)(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the following)\b",
     },
     Pattern {
         kind: Order,
-        needs: &[&["always"], &["first", "before ", "instead of", "over "]],
+        needs: &["always", "first|before |instead of|over "],
         expression: r"\balways\s+(call|use|invoke|run|execute|choose|select|prefer)\b.{0,60}\b(first|before (any|all|every|using|calling)|instead of|over (any|all|other))\b",
     },
     Pattern {
         kind: Order,
-        needs: &[
-            &["tool", "function", "server"],
-            &["instead of", "rather than", "over", "before", "in place of"],
-        ],
+        needs: &["tool|function|server", "instead of|rather than|over|before|in place of"],
         expression: r"\b(call|use|invoke|run|execute|choose|select|prefer)\s+(this|the)?\s*(tool|function|server)\s+(instead of|rather than|over|before|in place of)\s+(any|all|every|each|other)\b",
     },
     Pattern {
         kind: Order,
         needs: &[
-            &["must ", "should "],
-            &[
-                "be called",
-                "be used",
-                "be invoked",
-                "be run",
-                "be executed",
-                "be selected",
-                "be chosen",
-            ],
+            "must |should ",
+            "be called|be used|be invoked|be run|be executed|be selected|be chosen",
         ],
         expression: r"\b(must|should) (always )?be (called|used|invoked|run|executed|selected|chosen) (first|before (any|all|every|each)|instead of (any|all|other))\b",
     },
     Pattern {
         kind: Order,
-        needs: &[
-            &["never", "do not", "don't"],
-            &["other", "competing"],
-            &["tool", "function", "server"],
-        ],
+        needs: &["never|do not|don't", "other|competing", "tool|function|server"],
         expression: r"\b(never|do not|don't)\s+(call|use|invoke|choose|select)\s+(any\s+)?(other|another|competing)\s+(tool|function|server)s?\b",
     },
     Pattern {
         kind: Order,
-        needs: &[&[
-            "必须",
-            "务必",
-            "总是",
-            "始终",
-            "一定要",
-            "必ず",
-            "вызывай",
-            "используй",
-            "immer zuerst dieses ",
-            "esta herramienta",
-            "cet outil",
-            "esta ferramenta",
-            "questo strumento",
-        ]],
+        needs: &[
+            "必须|务必|总是|始终|一定要|必ず|вызывай|используй|immer zuerst dieses |esta herramienta|cet outil|esta ferramenta|questo strumento",
+        ],
         expression: r"(必须|务必|总是|始终|一定要).{0,6}(首先|先|优先)?.{0,4}(调用|使用)(此|这个|本)(工具|函数)|必ず.{0,10}このツールを(最初に)?(使|呼)|(всегда|обязательно).{0,20}(вызывай|используй)\w* (этот|данный) инструмент|immer zuerst dieses (tool|werkzeug)|(siempre|toujours|sempre).{0,20}(esta herramienta|cet outil|esta ferramenta|questo strumento).{0,20}(primero|d'abord|primeiro|prima)",
     },
     Pattern {
         kind: Secrecy,
-        needs: &[&["do not", "don't", "never", "without"], &["user"]],
+        needs: &["do not|don't|never|without", "user"],
         expression: r"\b(do not|don't|never|without)\s+(tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|alert|alerting|disclose|disclosing|show|showing)\b.{0,30}\b(the |this to the |it to the |to the )?user\b",
     },
     Pattern {
         kind: Secrecy,
-        needs: &[&["用户", "ユーザーに", "пользовател"]],
+        needs: &["用户|ユーザーに|пользовател"],
         expression: r"(不要|不得|别|勿).{0,6}(告诉|告知|透露|提及).{0,6}用户|ユーザーに.{0,10}(伝えない|知らせない|言わない)|не (говори|сообщай|упоминай).{0,20}пользовател",
     },
     Pattern {
         kind: Exfiltration,
-        needs: &[&[
-            ".aws",
-            ".gnupg",
-            ".cursor",
-            ".kube",
-            ".ssh",
-            "id_rsa",
-            "id_ed25519",
-            "mcp.json",
-            "claude_desktop_config.json",
-        ]],
+        needs: &[
+            ".aws|.gnupg|.cursor|.kube|.ssh|id_rsa|id_ed25519|mcp.json|claude_desktop_config.json",
+        ],
         expression: r"\.(aws|gnupg|cursor|kube)[/\\][\w.]+|\.ssh[/\\](id_\w+|config|\*)?([^.\w]|\.\W|\.$|$)|\bid_(rsa|ed25519)([^.\w]|\.\W|\.$|$)|\bmcp\.json\b.{0,80}\b(content|read|pass|send)|\b(read|pass|send|include)\b.{0,80}\b(mcp\.json|claude_desktop_config\.json)\b",
     },
     Pattern {
         kind: Exfiltration,
-        needs: &[&[
-            "system prompt",
-            "conversation",
-            "chat history",
-            "chat log",
-            "message history",
-            "message log",
-            "previous messages",
-            "context",
-            "api key",
-            "credentials",
-            "secrets",
-            "passwords",
-            "environment variables",
-        ]],
+        needs: &[
+            "system prompt|conversation|chat history|chat log|message history|message log|previous messages|context|api key|credentials|secrets|passwords|environment variables",
+        ],
         expression: r"\b(send|pass|include|attach|append|forward|upload|post|put|copy|supply|provide)\b.{0,60}\b(system prompt|(conversation|chat|message) (history|log)|previous messages|(entire|full|whole) (conversation|context)|(all|any) (api keys?|credentials|secrets|passwords|environment variables))\b",
     },
     Pattern {
         kind: Markup,
-        needs: &[&["<", "[inst]", "[/inst]"]],
+        needs: &["<|[inst]|[/inst]"],
         expression: r"<\s*/?\s*(important|system|instructions?|hidden|admin|critical|assistant|system-reminder|sys)\s*>|\[/?INST\]|<\|(im_start|im_end|system|user|assistant)\|>|<<\s*/?SYS\s*>>",
     },
     Pattern {
         kind: Promotion,
-        needs: &[&[
-            "is the best",
-            "is the only",
-            "is the most ",
-            "is the number one",
-            "is the preferred",
-            "is the recommended",
-            "is the superior",
-            " than any other",
-            " than all other",
-            " than every other",
-            "other tools ",
-            "other functions ",
-            "other servers ",
-        ]],
+        needs: &[
+            "is the best|is the only|is the most |is the number one|is the preferred|is the recommended|is the superior| than any other| than all other| than every other|other tools |other functions |other servers ",
+        ],
         expression: r"\b(this is|it is|is) the (best|only|most (reliable|accurate|powerful|trusted)|number one|preferred|recommended|superior) (\w+ )?(tool|function|server|choice|option)\b|\b(better|more (reliable|accurate|effective|trusted)) than (any|all|every) other\b|\bother (tools|functions|servers) (are|is|have been) (deprecated|unreliable|insecure|broken|outdated|unsafe|disabled)\b",
     },
 ];
@@ -275,7 +194,7 @@ const PATTERNS: &[Pattern] = &[
 impl Pattern {
     /// Returns `true` if the expression may match a text.
     fn may_match(&self, lower: &str) -> bool {
-        self.needs.iter().all(|words| words.iter().any(|word| lower.contains(word)))
+        self.needs.iter().all(|words| words.split('|').any(|word| lower.contains(word)))
     }
 
     fn compiled(&self) -> Regex {
@@ -381,10 +300,8 @@ fn find_stuffing(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
 
 fn cut(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    let cut = head(&line, SHOWN);
+    if cut.len() < line.len() { format!("{cut}…") } else { line }
 }
 
 /// Returns the tools that imitate a tool of another server, as pairs of rows: the clone, and the
@@ -412,7 +329,7 @@ fn clones_among(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
     let imitates = |clone: u32, of: u32| {
         let (clone, of) = (tool(clone), tool(of));
         clone.server != of.server
-            && (plain_name(&clone.name) != plain_name(&of.name)
+            && (comparable(&clone.name) != comparable(&of.name)
                 || !of.description.is_empty()
                     && skeleton(&clone.description) == skeleton(&of.description))
     };
@@ -422,15 +339,10 @@ fn clones_among(rows: &[u32], tools: &[Arc<Tool>]) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Removes case and separators from a name.
-fn plain_name(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
 /// Returns a text as it looks at a glance: letters of other scripts and digits that look like Latin
 /// letters are replaced by Latin letters.
 fn skeleton(text: &str) -> String {
-    plain_name(&clean(text))
+    comparable(&clean(text))
         .chars()
         .map(|letter| match letter {
             'а' | 'α' => 'a',

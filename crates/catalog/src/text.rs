@@ -65,11 +65,12 @@ fn is_separator(character: char) -> bool {
 pub fn embedding_text(tool: &Tool) -> String {
     let text = joined(tool);
     let text = clean(&text);
-    let mut text = without_stuffing(&text).into_owned();
-    if let Some((end, _)) = text.char_indices().nth(EMBEDDED_CHARS) {
-        text.truncate(end);
-    }
-    text
+    head(&without_stuffing(&text), EMBEDDED_CHARS).to_owned()
+}
+
+/// Returns the first characters of a text, at most so many.
+pub(super) fn head(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the whole text, with its parts as the tool's author wrote them.
@@ -111,10 +112,7 @@ pub(super) fn english(description: &str) -> Cow<'_, str> {
 
 /// Returns the name, truncated if it would leave too little space for the description.
 pub(super) fn name(tool: &Tool) -> &str {
-    match tool.name.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => &tool.name[..end],
-        None => &tool.name,
-    }
+    head(&tool.name, NAME_CHARS)
 }
 
 /// Returns the texts of the first top-level parameters.
@@ -155,13 +153,11 @@ fn first_sentence(text: &str) -> &str {
         (ends || next == '\n').then_some(at + sign.len_utf8())
     });
     let sentence = &text[..ends.unwrap_or(text.len())];
-    match sentence.char_indices().nth(MEANING_CHARS) {
-        Some((end, _)) => {
-            let cut = &sentence[..end];
-            cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
-        }
-        None => sentence.trim_end(),
+    let cut = head(sentence, MEANING_CHARS);
+    if cut.len() == sentence.len() {
+        return sentence.trim_end();
     }
+    cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
 }
 
 /// Returns the title, unless it has the same words as the name.

@@ -14,7 +14,7 @@ use crate::{Operation, Routing};
 ///
 /// It is either the id in the tool's definition, unchanged, or `server__tool`, made from its server
 /// and name ([`ToolId::scoped`]). Cloning is cheap.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolId(Arc<str>);
 
@@ -136,16 +136,18 @@ impl LatencyTier {
     }
 }
 
-/// Writes an enum as its serde name, so that tables, JSON and files agree.
+/// Writes each variant of an enum as a text, most often its serde name, so that tables, JSON and
+/// files agree.
 macro_rules! display_as {
     ($type:ty { $($variant:ident => $name:literal),+ $(,)? }) => {
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(match self { $(Self::$variant => $name),+ })
             }
         }
     };
 }
+pub(crate) use display_as;
 
 display_as!(Reliability { Low => "low", Medium => "medium", High => "high" });
 display_as!(Cost { Tiny => "tiny", Low => "low", Medium => "medium", High => "high" });
@@ -235,7 +237,7 @@ readable_when_sparse!(Facets);
 pub const MCP_MEMBERS: [&str; 5] = ["annotations", "outputSchema", "execution", "icons", "_meta"];
 
 /// One tool of a catalog. Only `id` and `name` are required: a bare MCP tool is valid.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tool {
     pub id: ToolId,
     /// Its name on its server.
@@ -295,27 +297,9 @@ impl Tool {
         Self {
             id: ToolId::scoped(server, name),
             name: name.to_owned(),
-            title: None,
             description: description.to_owned(),
             server: server.map(str::to_owned),
-            input_schema: None,
-            categories: Vec::new(),
-            tags: Vec::new(),
-            examples: Vec::new(),
-            capabilities: Vec::new(),
-            satisfies: Vec::new(),
-            consumes: Vec::new(),
-            preconditions: Vec::new(),
-            postconditions: Vec::new(),
-            reliability: None,
-            cost: None,
-            latency_ms: None,
-            declared_latency_tier: None,
-            hints: Hints::default(),
-            mcp: None,
-            facets: Sparse::default(),
-            routing: Sparse::default(),
-            operation: None,
+            ..Self::default()
         }
     }
 

@@ -123,39 +123,3 @@ fn append(field: &mut String, text: &str) {
     }
     field.push_str(text);
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::value::RawValue;
-
-    use super::*;
-    use crate::Schema;
-
-    #[test]
-    fn a_schema_gives_names_descriptions_and_values_at_every_depth() {
-        let schema = r#"{"properties": {
-            "unit": {"enum": ["celsius", "kelvin", 3], "description": "Which scale"},
-            "places": {"items": {"properties": {"zipCode": {"type": "string"}}}},
-            "when": {"anyOf": [{"enum": ["now"]}, {"type": "null"}]}}}"#;
-        let mut tool = Tool::new(Some("meteo"), "get_weather", "Tells the weather");
-        tool.input_schema = Some(Schema::new(RawValue::from_string(schema.into()).unwrap()));
-        tool.tags = vec!["climate".into()];
-        let fields = keyword_fields(&tool);
-        assert_eq!(fields.name, "get_weather");
-        assert_eq!(fields.parameters, "unit\nplaces\nzipCode\nwhen");
-        assert_eq!(fields.parameter_descriptions, "Which scale");
-        assert_eq!(fields.parameter_values, "celsius\nkelvin\nnow");
-        assert_eq!(fields.extra, "climate");
-    }
-
-    #[test]
-    fn a_schema_without_a_bottom_is_left_at_some_depth() {
-        let mut schema = "{}".to_owned();
-        for _ in 0..40 {
-            schema = format!(r#"{{"properties": {{"p": {schema}}}}}"#);
-        }
-        let mut tool = Tool::new(None, "t", "");
-        tool.input_schema = Some(Schema::new(RawValue::from_string(schema).unwrap()));
-        assert_eq!(keyword_fields(&tool).parameters.lines().count(), MAX_DEPTH + 1);
-    }
-}

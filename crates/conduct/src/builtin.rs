@@ -88,12 +88,27 @@ impl Builtins {
         }
         Ok(Self::new(tools, folder))
     }
-}
 
-impl Builtins {
     /// Returns `true` if this tool is built in.
     pub fn has(&self, tool: &Tool) -> bool {
         self.tools.contains_key(tool.id.as_str())
+    }
+
+    /// Opens a database file read-only, or creates a database in memory with a script.
+    fn database(&self, file: Option<&Path>, script: Option<&Path>) -> Result<Database, String> {
+        let path = self.folder.join(file.or(script).unwrap_or(Path::new("")));
+        let said = |error: rusqlite::Error| format!("{}: {error}", path.display());
+        let connection = if file.is_some() {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            Connection::open_with_flags(&path, flags).map_err(said)?
+        } else {
+            let script = std::fs::read_to_string(&path);
+            let script = script.map_err(|error| format!("{}: {error}", path.display()))?;
+            let connection = Connection::open_in_memory().map_err(said)?;
+            connection.execute_batch(&script).map_err(said)?;
+            connection
+        };
+        Ok(Database { connection, path })
     }
 }
 
@@ -152,25 +167,6 @@ fn math(arguments: &Value) -> Result<Value, String> {
     }
     let whole = found.fract() == 0.0 && found.abs() < EXACT;
     Ok(if whole { json!({"result": found as i64}) } else { json!({"result": found}) })
-}
-
-impl Builtins {
-    /// Opens a database file read-only, or creates a database in memory with a script.
-    fn database(&self, file: Option<&Path>, script: Option<&Path>) -> Result<Database, String> {
-        let path = self.folder.join(file.or(script).unwrap_or(Path::new("")));
-        let said = |error: rusqlite::Error| format!("{}: {error}", path.display());
-        let connection = if file.is_some() {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            Connection::open_with_flags(&path, flags).map_err(said)?
-        } else {
-            let script = std::fs::read_to_string(&path);
-            let script = script.map_err(|error| format!("{}: {error}", path.display()))?;
-            let connection = Connection::open_in_memory().map_err(said)?;
-            connection.execute_batch(&script).map_err(said)?;
-            connection
-        };
-        Ok(Database { connection, path })
-    }
 }
 
 /// An open database, and the path of its file or script.

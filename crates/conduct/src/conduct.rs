@@ -7,8 +7,7 @@ use super::ledger::{Ledger, RequestRow, RequestStatus};
 use super::obligation::Request;
 use super::reply::Reply;
 use super::runner::Runner;
-use super::translate::{Document, JsonTranslator, TranslatorIn, is_utterance, tell};
-use super::utterance::RouterTranslator;
+use super::translate::{Document, is_utterance, read_request, tell};
 use toolroute_rank::engine::Engine;
 
 /// How to handle a document that is already in the ledger.
@@ -145,9 +144,9 @@ impl<'a> Conductor<'a> {
     }
 
     fn translate(&self, document: &str) -> Result<Request, Error> {
-        let router = RouterTranslator::new(self.engine);
-        let reader: &dyn TranslatorIn =
-            if is_utterance(document) { &router } else { &JsonTranslator };
-        reader.translate(document)
+        match is_utterance(document) {
+            true => self.translate_utterance(document),
+            false => read_request(document),
+        }
     }
 }

@@ -8,7 +8,6 @@ use super::ledger::{Change, ObligationRow, Purpose};
 use super::lineage::{INPUT, Lineage, UTTERANCE};
 use super::obligation::{Duty, NewObligation, Status};
 use super::plan::Choice;
-use super::utterance::RouterTranslator;
 use super::{Conductor, Error};
 
 impl Conductor<'_> {
@@ -78,7 +77,7 @@ impl Conductor<'_> {
         }
         let replies = self.ledger.replies(row.id)?;
         let Some(reply) = replies.last() else { return Ok(None) };
-        RouterTranslator::new(self.engine).reply(&row.payload, &reply.value).map(Some)
+        self.obligation_for_reply(&row.payload, &reply.value).map(Some)
     }
 
     /// Repeats a check that waited for a report, unless a tool has already run for it.

@@ -25,7 +25,7 @@ pub use rows::{
     AssertionRow, EventRow, ObligationRow, Origin, Purpose, RequestRow, RequestStatus, RunRow,
     RunStatus, Standing,
 };
-pub use write::{Change, NewAssertion, NewRun, ObligationEnd, RunEnd};
+pub use write::{Change, NewAssertion, NewRun, RunEnd};
 
 use tables::{APPLICATION, TABLES, VERSION};
 
@@ -141,9 +141,6 @@ impl Ledger {
     }
 
     /// Verifies the rows of the ledger.
-    ///
-    /// # Errors
-    /// Returns [`Error::Damaged`] if a row or the structure of the file is damaged.
     fn check(&self) -> Result<(), Error> {
         let damaged = |said| Error::Damaged { path: self.path.clone(), said };
         match sums::damage(&self.connection) {

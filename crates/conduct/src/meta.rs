@@ -201,7 +201,7 @@ impl Conductor<'_> {
             let Some(result) = self.ledger.result(of.id)? else {
                 return Ok(Err(format!("`{}` came to nothing that could be checked", of.name)));
             };
-            if result.standing == Standing::Held && of.is_report() {
+            if result.standing == Standing::Held && of.what.duty == Duty::Report {
                 self.verify(obligation.request, &result)?;
             }
             let Some(result) = self.ledger.result(of.id)? else {

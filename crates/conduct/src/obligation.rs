@@ -24,13 +24,7 @@ pub enum Duty {
 
 impl fmt::Display for Duty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Report => "REPORT",
-            Self::Verify => "VERIFY",
-            Self::Clarify => "CLARIFY",
-            Self::DiscoverOp => "DISCOVER_OP",
-            Self::Justify => "JUSTIFY",
-        })
+        self.serialize(f)
     }
 }
 
@@ -100,23 +94,9 @@ pub enum Status {
     Escalated,
 }
 
-impl Status {
-    /// Returns `true` if this transition is allowed: only an active obligation can be settled, and
-    /// only once.
-    #[doc(hidden)] // For our own crates.
-    pub fn may_become(self, next: Self) -> bool {
-        self == Self::Active && next != Self::Active
-    }
-}
-
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Active => "active",
-            Self::Resolved => "resolved",
-            Self::Failed => "failed",
-            Self::Escalated => "escalated",
-        })
+        self.serialize(f)
     }
 }
 
@@ -164,16 +144,6 @@ mod tests {
         }
         for text in ["report(x)", "REPORT(", "REPORT()", "REPORT(x", "DO(x)", ""] {
             assert!(text.parse::<ObligationType>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn only_what_is_owed_can_be_settled() {
-        use Status::{Active, Escalated, Failed, Resolved};
-        for from in [Active, Resolved, Failed, Escalated] {
-            for to in [Active, Resolved, Failed, Escalated] {
-                assert_eq!(from.may_become(to), from == Active && to != Active);
-            }
         }
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::inputs::{Ask, InputContext, Lack};
 use super::json::canonical;
 use super::ledger::{
-    Change, NewAssertion, NewRun, ObligationEnd, ObligationRow, Origin, Purpose, RunEnd, RunRow,
-    RunStatus, Standing,
+    Change, NewAssertion, NewRun, ObligationRow, Origin, Purpose, RunEnd, RunRow, RunStatus,
+    Standing,
 };
 use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, NewObligation, ObligationType, Status};
@@ -213,8 +213,7 @@ fn stop(obligation: &ObligationRow, tool: &Tool, why: &str) -> Vec<Change> {
 }
 
 pub(super) fn settle(obligation: &ObligationRow, status: Status, note: Option<String>) -> Change {
-    debug_assert!(obligation.status.may_become(status), "{obligation:?}");
-    Change::Settle(ObligationEnd { obligation: obligation.id, status, note })
+    Change::Settle { obligation: obligation.id, status, note }
 }
 
 fn ended(obligation: &ObligationRow, run: &RunRow, status: RunStatus, said: &str) -> Change {

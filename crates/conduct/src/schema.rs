@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use toolroute_catalog::Expansion;
 
-/// The shipped schema of the documents that `JsonTranslator` reads.
+/// The shipped schema of the documents that the conductor reads.
 pub const OBLIGATIONS_SCHEMA: &str = include_str!("obligations.schema.json");
 
 /// A schema violation and its location.

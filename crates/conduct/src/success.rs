@@ -25,9 +25,6 @@ pub struct PlanSuccess {
 
 impl Ledger {
     /// Returns the success rates of this ledger's plans.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
     #[doc(hidden)] // For our own crates.
     pub fn success(&self) -> Result<PlanSuccess, Error> {
         let mut found = PlanSuccess::default();

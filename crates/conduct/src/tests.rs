@@ -236,107 +236,6 @@ proptest! {
     }
 }
 
-fn tool(name: &str, reliability: Reliability) -> Tool {
-    let mut tool = Tool::new(None, name, "Computes a sum of numbers");
-    tool.satisfies = vec!["query.math".to_owned()];
-    (tool.reliability, tool.hints.read_only) = (Some(reliability), Some(true));
-    tool
-}
-
-fn ask(tools: Vec<Tool>, runner: &dyn Runner, request: &Value) -> (Answer, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
-    let mut ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
-    let mut conductor = Conductor::new(&engine, runner, &mut ledger);
-    (conductor.conduct(&request.to_string(), Begin::Anew).unwrap(), folder)
-}
-
-fn math(payload: Value) -> Value {
-    json!({"utterance": "how much is it", "obligations": [
-        {"id": "sum", "type": "REPORT(query.math)", "payload": payload}]})
-}
-
-#[test]
-fn the_more_reliable_runs_first_and_the_next_takes_over() {
-    let order = Mutex::new(Vec::new());
-    let runner = |call: &Call<'_>| {
-        order.lock().unwrap().push(call.tool.name.clone());
-        Outcome::Done(json!({"result": if call.tool.name == "Good" { 0 } else { 42 }}))
-    };
-    let mut tools = vec![tool("Poor", Reliability::Low), tool("Good", Reliability::High)];
-    for tool in &mut tools {
-        tool.postconditions = vec!["outputs.result == 42".to_owned()];
-    }
-    let (answer, _folder) = ask(tools, &runner, &math(json!({})));
-    assert_eq!(*order.lock().unwrap(), ["Good", "Poor"]);
-    assert_eq!(answer.entries[0].source.as_deref(), Some("Poor"));
-    assert!(answer.is_complete(), "{answer:?}");
-}
-
-#[test]
-fn a_missing_input_is_a_question() {
-    let mut tools = vec![tool("EvalMath", Reliability::High)];
-    tools[0].consumes = vec!["math.expr".to_owned()];
-    tools[0].examples = vec!["what is 2+2".to_owned()];
-    let idle = |_: &Call<'_>| -> Outcome { panic!("it ran without its input") };
-    let (answer, _folder) = ask(tools.clone(), &idle, &math(json!({})));
-    assert_eq!(answer.entries[0].status, Status::Escalated);
-    let asked = &answer.entries[0].brought_about[0];
-    assert_eq!(asked.what.to_string(), "CLARIFY(input)");
-    assert!(asked.note.as_ref().unwrap().contains("`expr`; for example: what is 2+2"));
-    assert_eq!(asked.answer_as, ["expr", "sum.clarify"]);
-
-    let runner = |call: &Call<'_>| Outcome::Done(call.arguments["expr"].clone());
-    let known = json!({"utterance": "how much", "facts": [{"kind": "math.expr", "value": "1+1"}],
-        "obligations": [{"type": "REPORT(query.math)"}]});
-    assert_eq!(ask(tools, &runner, &known).0.entries[0].output, Some(json!("1+1")));
-}
-
-#[test]
-fn no_tool_is_a_search_and_all_failed_is_a_reason() {
-    let broken = |_: &Call<'_>| Outcome::Failed {
-        said: "the disk is full".to_owned(),
-        effect: Effect::Unknown,
-    };
-    let tools = vec![tool("Adder", Reliability::High), tool("Summer", Reliability::Low)];
-    let (answer, _folder) = ask(tools.clone(), &broken, &math(json!({})));
-    let why = &answer.entries[0].brought_about[0];
-    assert_eq!((answer.entries[0].status, why.status), (Status::Failed, Status::Resolved));
-    let told = why.output.as_ref().unwrap()["text"].as_str().unwrap();
-    assert!(told.contains("`Adder` (the disk is full)") && told.contains("`Summer`"), "{told}");
-
-    let other =
-        json!({"utterance": "sum of numbers", "obligations": [{"type": "REPORT(query.sum)"}]});
-    let (answer, _folder) = ask(tools, &broken, &other);
-    let found = &answer.entries[0].brought_about[0];
-    assert_eq!(found.what.to_string(), "DISCOVER_OP(query.sum)");
-    let near = &found.output.as_ref().unwrap()["near"];
-    assert!(near[0]["lacks"][0].as_str().unwrap().contains("REPORT(query.sum)"), "{near}");
-}
-
-#[test]
-fn what_is_not_said_twice_or_is_contradicted_is_told_as_uncertain() {
-    let count = Mutex::new(0);
-    let fickle = |_: &Call<'_>| {
-        *count.lock().unwrap() += 1;
-        Outcome::Done(json!({"result": *count.lock().unwrap()}))
-    };
-    let (answer, _folder) = ask(vec![tool("T", Reliability::High)], &fickle, &math(json!({})));
-    assert_eq!(answer.entries[0].standing, Some(Standing::Disputed));
-    assert_eq!(answer.entries[0].output, None);
-    assert_eq!(answer.entries[0].brought_about[0].what.to_string(), "JUSTIFY(verification)");
-    assert!(answer.text.contains("I am not sure of this"), "{}", answer.text);
-
-    let steady = |_: &Call<'_>| Outcome::Done(json!({"result": 4}));
-    let mut request = math(json!({"expr": "2+2"}));
-    request["facts"] =
-        json!([{"kind": "query.math", "subject": {"expr": "2+2"}, "value": {"result": 5}}]);
-    let (answer, _folder) = ask(vec![tool("T", Reliability::High)], &steady, &request);
-    let asked = &answer.entries[0].brought_about[0];
-    assert_eq!(asked.what.to_string(), "CLARIFY(contradiction)");
-    assert!(asked.note.as_ref().unwrap().contains("which is right?"), "{asked:?}");
-}
-
 #[test]
 fn results_flow_on_and_claims_are_checked() {
     let runner = |call: &Call<'_>| {
@@ -351,7 +250,14 @@ fn results_flow_on_and_claims_are_checked() {
         {"id": "claim", "type": "VERIFY(fact)", "payload":
             {"kind": "query.math", "subject": {"a": 1, "b": 2}, "value": {"result": 7}}},
         {"id": "why", "type": "JUSTIFY(result)", "payload": {"of": "one"}}]});
-    let (answer, folder) = ask(vec![tool("Adder", Reliability::High)], &runner, &request);
+    let mut tool = Tool::new(None, "Adder", "Computes a sum of numbers");
+    tool.satisfies = vec!["query.math".to_owned()];
+    (tool.reliability, tool.hints.read_only) = (Some(Reliability::High), Some(true));
+    let engine = Engine::builder(Catalog::from_tools(vec![tool]).catalog).build().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
+    let mut conductor = Conductor::new(&engine, &runner, &mut ledger);
+    let answer = conductor.conduct(&request.to_string(), Begin::Anew).unwrap();
     assert!(answer.text.contains("in all 13"), "{}", answer.text);
     let output = |place: usize| answer.entries[place].output.clone().unwrap();
     assert_eq!(
@@ -359,7 +265,6 @@ fn results_flow_on_and_claims_are_checked() {
         (json!(true), json!(false))
     );
     assert!(output(4)["text"].as_str().unwrap().contains("`Adder` said"), "{answer:?}");
-    let ledger = Ledger::look(&folder.path().join("ledger")).unwrap();
     let kinds: HashSet<String> = ledger.events().unwrap().into_iter().map(|e| e.kind).collect();
     for kind in
         ["user_utterance", "run_started", "run_completed", "assertion_made", "final_response"]

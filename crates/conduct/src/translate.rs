@@ -60,33 +60,18 @@ pub fn is_utterance(document: &str) -> bool {
     read.is_ok_and(|members| !members.contains_key("obligations"))
 }
 
-/// Translates a document to obligations.
-pub trait TranslatorIn {
-    /// Translates a text. The same text must give the same obligations, because a request that was
-    /// received and not yet planned is translated again after a crash.
-    ///
-    /// # Errors
-    /// Returns an error if the text cannot be translated.
-    fn translate(&self, text: &str) -> Result<Request, Error>;
-}
-
 /// Reads obligations from JSON and validates them against the shipped schema. A document may have
 /// no obligations.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct JsonTranslator;
-
-impl TranslatorIn for JsonTranslator {
-    fn translate(&self, text: &str) -> Result<Request, Error> {
-        let not_json = |error: serde_json::Error| Error::NotJson { said: error.to_string() };
-        let value: Value = serde_json::from_str(text).map_err(not_json)?;
-        if let Some(fault) = schema::fault_of_request(&value) {
-            let place = if fault.place.is_empty() { "/".to_owned() } else { fault.place };
-            return Err(Error::Schema { place, said: fault.said });
-        }
-        let mut request: Request = serde_json::from_value(value).map_err(not_json)?;
-        name(&mut request)?;
-        Ok(request)
+pub fn read_request(text: &str) -> Result<Request, Error> {
+    let not_json = |error: serde_json::Error| Error::NotJson { said: error.to_string() };
+    let value: Value = serde_json::from_str(text).map_err(not_json)?;
+    if let Some(fault) = schema::fault_of_request(&value) {
+        let place = if fault.place.is_empty() { "/".to_owned() } else { fault.place };
+        return Err(Error::Schema { place, said: fault.said });
     }
+    let mut request: Request = serde_json::from_value(value).map_err(not_json)?;
+    name(&mut request)?;
+    Ok(request)
 }
 
 /// Names the obligations, and checks that names are unique and that references point to earlier
@@ -220,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_the_schema_does_not_allow_is_refused_with_its_place() {
-        let read = |value: Value| JsonTranslator.translate(&value.to_string());
+        let read = |value: Value| read_request(&value.to_string());
         let good =
             read(json!({"utterance": "2+2?", "obligations": [{"type": "REPORT(query.math)"}]}));
         assert_eq!(good.unwrap().obligations[0].id, "o1");
@@ -242,6 +227,6 @@ mod tests {
             let said = read(bad).unwrap_err().to_string();
             assert!(said.contains(wanted), "{said}");
         }
-        assert!(JsonTranslator.translate("what is 2+2?").is_err());
+        assert!(read_request("what is 2+2?").is_err());
     }
 }

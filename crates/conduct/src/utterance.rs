@@ -4,27 +4,25 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Error;
 use super::lineage::UTTERANCE;
 use super::obligation::{Duty, NewObligation, ObligationType, Request};
-use super::translate::{JsonTranslator, TranslatorIn, name};
+use super::translate::{name, read_request};
 use super::words;
+use super::{Conductor, Error};
 use toolroute_catalog::{Tool, covers};
-use toolroute_rank::engine::{Engine, Fit, SelectRequest};
+use toolroute_rank::engine::{Fit, SelectRequest};
 
 /// The maximum number of similar tools that are considered as other meanings.
 const NEAR: usize = 5;
 
-/// Translates the `utterance` of a document without obligations.
-pub struct RouterTranslator<'a> {
-    engine: &'a Engine,
-}
-
-impl TranslatorIn for RouterTranslator<'_> {
-    fn translate(&self, text: &str) -> Result<Request, Error> {
-        let mut request = JsonTranslator.translate(text)?;
+impl Conductor<'_> {
+    /// Translates the `utterance` of a document without obligations. The same text must give the
+    /// same obligations, because a request that was received and not yet planned is translated
+    /// again after a crash.
+    pub(super) fn translate_utterance(&self, text: &str) -> Result<Request, Error> {
+        let mut request = read_request(text)?;
         for need in self.engine.needs(&request.utterance) {
-            let owed = self.obligation(&need)?;
+            let owed = self.obligation_for(&need)?;
             let is_known = |known: &NewObligation| {
                 (&known.what, &known.payload) == (&owed.what, &owed.payload)
             };
@@ -35,15 +33,9 @@ impl TranslatorIn for RouterTranslator<'_> {
         name(&mut request)?;
         Ok(request)
     }
-}
-
-impl<'a> RouterTranslator<'a> {
-    pub fn new(engine: &'a Engine) -> Self {
-        Self { engine }
-    }
 
     /// Returns the obligation for the words: what the best tool satisfies, or otherwise a question.
-    fn obligation(&self, words: &str) -> Result<NewObligation, Error> {
+    fn obligation_for(&self, words: &str) -> Result<NewObligation, Error> {
         let found = self.engine.select(&SelectRequest::new(words).limit(NEAR))?;
         // Without a model there is no confidence, and one shared word does not justify running a
         // tool.
@@ -73,7 +65,11 @@ impl<'a> RouterTranslator<'a> {
 
     /// Returns the obligation for a reply to such a question: one of the choices, by number or
     /// type, or the obligation for the words of the reply.
-    pub fn reply(&self, asked: &Map<String, Value>, reply: &Value) -> Result<NewObligation, Error> {
+    pub(super) fn obligation_for_reply(
+        &self,
+        asked: &Map<String, Value>,
+        reply: &Value,
+    ) -> Result<NewObligation, Error> {
         let before = asked.get("words").and_then(Value::as_str).unwrap_or_default();
         let said = reply.as_str().map_or_else(|| reply.to_string(), str::to_owned);
         let said = said.trim();
@@ -88,9 +84,9 @@ impl<'a> RouterTranslator<'a> {
         };
         match chosen.or_else(|| said.parse().ok().filter(is_served)) {
             Some(what) => Ok(self.owed(what, &[before])),
-            None if said.is_empty() => self.obligation(before),
+            None if said.is_empty() => self.obligation_for(before),
             None => {
-                let owed = self.obligation(said)?;
+                let owed = self.obligation_for(said)?;
                 let is_report = owed.what.duty == Duty::Report;
                 // The earlier words may contain inputs that the new ones lack.
                 Ok(if is_report { self.owed(owed.what, &[said, before]) } else { owed })

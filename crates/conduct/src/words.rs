@@ -253,11 +253,7 @@ mod tests {
     fn tool(schema: Value, consumes: &[&str]) -> Tool {
         let row = json!({"id": "T", "name": "T", "description": "x", "input_schema": schema,
             "consumes": consumes});
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tools.jsonl");
-        std::fs::write(&path, row.to_string()).unwrap();
-        let loaded =
-            toolroute_catalog::Catalog::load(&[path], &toolroute_catalog::LoadOptions::default());
+        let loaded = toolroute_catalog::Catalog::read(&row.to_string());
         loaded.unwrap().catalog.tools()[0].as_ref().clone()
     }
 

@@ -1,5 +1,6 @@
 //! Measures strategies side by side on a set, and summarises several sets.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -11,9 +12,7 @@ use super::error::Error;
 use super::measures::Measures;
 use super::offtopic::{self, Judged, OffTopic};
 use super::part::SetPart;
-use super::score::{
-    answerable, gold, measure, measure_always, request, unknown_gold, with_known_gold,
-};
+use super::score::{answerable, gold, measure, measure_always, request, with_known_gold};
 use super::suite::{Prompts, SetFiles};
 use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
@@ -173,8 +172,8 @@ pub struct SetReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<BadFileRow>,
     /// Right tools that are not in the catalog, so that no ranking can find them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unknown_gold: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unknown_gold: BTreeSet<String>,
 }
 
 /// A row that could not be measured.
@@ -206,8 +205,7 @@ pub fn measure_set(
 ) -> Result<Measured, Error> {
     let (on, bad) = answerable(engine, prompts.on_topic);
     let (off, bad_off) = answerable(engine, prompts.off_topic);
-    let unknown_gold = unknown_gold(engine, &on);
-    let (on, without_tools) = with_known_gold(engine, on);
+    let (on, without_tools, unknown_gold) = with_known_gold(engine, on);
     if on.is_empty() {
         return Err(Error::NoGold { path: files.queries.clone() });
     }
@@ -392,7 +390,7 @@ mod tests {
         let measured = |set: &str, value: f64| {
             let scores = Resampled::of_rows(&[[value; COLUMNS]], set);
             let (sizes, off_topic, comparison) = (Sizes::default(), None, Comparison::of(&scores));
-            let (bad, unknown_gold, part) = (Vec::new(), Vec::new(), SetPart::of(set));
+            let (bad, unknown_gold, part) = (Vec::new(), BTreeSet::new(), SetPart::of(set));
             let report = SetReport {
                 set: set.to_owned(),
                 part,

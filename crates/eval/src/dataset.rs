@@ -147,22 +147,16 @@ pub struct RowFile {
 }
 
 /// A non-blank line with its number.
-pub(super) type Line<'a> = (usize, &'a [u8]);
+type Line<'a> = (usize, &'a [u8]);
 
 impl RowFile {
     /// Reads a file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         Ok(Self { path: path.to_owned(), bytes })
     }
 
     /// Reads rows from another source. Errors use `name` as the name of the file.
-    ///
-    /// # Errors
-    /// Returns an error if `from` cannot be read.
     pub fn read_from(name: impl Into<PathBuf>, mut from: impl Read) -> Result<Self, Error> {
         let (path, mut bytes) = (name.into(), Vec::new());
         from.read_to_end(&mut bytes).map_err(Error::io("read", &path))?;
@@ -179,32 +173,27 @@ impl RowFile {
     /// Returns [`Error::NoRows`] if all lines are blank, and [`Error::NothingRead`] if no row is a
     /// prompt.
     pub fn queries(&self) -> Result<(Vec<Query>, Vec<BadRow>), Error> {
-        let (mut queries, mut bad) = (Vec::new(), Vec::new());
+        self.each(|_, query| Ok(query))
+    }
+
+    /// Parses each row as a prompt, and makes a value of the row and its prompt with `read`.
+    pub(super) fn each<T>(
+        &self,
+        read: impl Fn(&[u8], Query) -> Result<T, BadRow>,
+    ) -> Result<(Vec<T>, Vec<BadRow>), Error> {
+        let (mut read_rows, mut bad, mut has_prompt) = (Vec::new(), Vec::new(), false);
         for (number, line) in self.lines()? {
-            match parse_query(line, number) {
-                Ok(query) => queries.push(query),
+            let query = parse_query(line, number);
+            has_prompt |= query.is_ok();
+            match query.and_then(|query| read(line, query)) {
+                Ok(row) => read_rows.push(row),
                 Err(row) => bad.push(row),
             }
         }
         match bad.first() {
-            Some(first) if queries.is_empty() => Err(self.nothing_read(first)),
-            _ => Ok((queries, bad)),
+            Some(first) if !has_prompt => Err(self.nothing_read(first)),
+            _ => Ok((read_rows, bad)),
         }
-    }
-
-    /// Checks that at least one row is a prompt.
-    ///
-    /// # Errors
-    /// Returns the errors of [`RowFile::queries`].
-    pub(super) fn check(&self) -> Result<(), Error> {
-        let mut first = None;
-        for (number, line) in self.lines()? {
-            match parse_query(line, number) {
-                Ok(_) => return Ok(()),
-                Err(row) => first = first.or(Some(row)),
-            }
-        }
-        first.map_or(Ok(()), |first| Err(self.nothing_read(&first)))
     }
 
     fn nothing_read(&self, first: &BadRow) -> Error {
@@ -217,7 +206,7 @@ impl RowFile {
         }
     }
 
-    pub(super) fn lines(&self) -> Result<Vec<Line<'_>>, Error> {
+    fn lines(&self) -> Result<Vec<Line<'_>>, Error> {
         let rows = (1..).zip(self.bytes.split(|byte| *byte == b'\n'));
         let rows: Vec<Line<'_>> = rows
             .map(|(number, row)| (number, trim(row)))

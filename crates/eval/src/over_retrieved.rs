@@ -50,9 +50,6 @@ pub struct OverRetrieved {
 }
 
 /// Asks an engine for what its tools say they do, and for everyday things.
-///
-/// # Errors
-/// Returns the errors of [`Engine::select_many`].
 pub fn probe(engine: &Engine, limit: usize) -> Result<ProbeReport, Error> {
     let catalog = engine.catalog();
     let tools = catalog.tools();

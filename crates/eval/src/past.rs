@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Error;
-use super::dataset::{BadRow, RowFile, parse_query};
+use super::dataset::{BadRow, Query, RowFile};
 use toolroute_rank::engine::PastPrompt;
 
 /// The members in which a row may name its tools.
@@ -24,21 +24,12 @@ impl RowFile {
     /// Returns [`Error::NoRows`] if all lines are blank, and [`Error::NothingRead`] if no row is a
     /// prompt.
     pub fn past(&self) -> Result<(Vec<PastPrompt>, Vec<BadRow>), Error> {
-        self.check()?;
-        let (mut past, mut bad) = (Vec::new(), Vec::new());
-        for (number, line) in self.lines()? {
-            match parse_past(line, number) {
-                Ok(row) => past.push(row),
-                Err(row) => bad.push(row),
-            }
-        }
-        Ok((past, bad))
+        self.each(past_of)
     }
 }
 
-fn parse_past(row: &[u8], line: usize) -> Result<PastPrompt, BadRow> {
-    let query = parse_query(row, line)?;
-    let bad = |error: String| BadRow { id: query.id.clone(), line, error };
+fn past_of(row: &[u8], query: Query) -> Result<PastPrompt, BadRow> {
+    let bad = |error: String| BadRow { id: query.id.clone(), line: query.line, error };
     let expected = "expected {\"query\": \"…\", \"tools\": [ids]}";
     let served: Served =
         serde_json::from_slice(row).map_err(|error| bad(format!("{error}; {expected}")))?;

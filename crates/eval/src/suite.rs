@@ -73,9 +73,6 @@ impl SetFiles {
     /// Returns the prompts of the set, or at most `most` of each kind. A sample is spread evenly
     /// over the file, so that a sample of a file sorted by server contains all servers. It is the
     /// same each time.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read or contains no prompts.
     pub fn prompts(&self, most: Option<usize>) -> Result<Prompts, Error> {
         let (queries, mut bad) = rows(&self.queries)?;
         let (on_topic, without) = with_gold(queries);
@@ -149,22 +146,6 @@ mod tests {
         assert!(sets[0].tools.ends_with("a/tools") && sets[0].off_topic.is_none());
         assert!(sets[1].tools.ends_with("b/tools.jsonl") && sets[1].off_topic.is_some());
         assert_eq!(find_sets(dir.path(), &["b".to_owned()]).unwrap(), sets[1..]);
-    }
-
-    #[test]
-    fn what_is_no_suite_says_what_it_lacks() {
-        let said = |dir: &tempfile::TempDir, only: &[String]| {
-            find_sets(dir.path(), only).unwrap_err().to_string()
-        };
-        let empty = said(&suite(&[]), &[]);
-        assert!(empty.contains("holds no set; expected folders with tools.jsonl and"), "{empty}");
-        let dir = suite(&[("a/queries.jsonl", QUERY), ("b/queries.jsonl", QUERY)]);
-        let lacks = said(&dir, &[]);
-        assert!(lacks.contains("/a has queries.jsonl and no tools"), "{lacks}");
-        let unknown = said(&dir, &["c".to_owned()]);
-        assert!(unknown.contains("no set `c`; expected one of a, b"), "{unknown}");
-        let nowhere = find_sets(&dir.path().join("no"), &[]);
-        assert!(matches!(nowhere, Err(Error::Io { action: "read", .. })), "{nowhere:?}");
     }
 
     #[test]

@@ -43,9 +43,6 @@ pub struct MeanScores {
 
 impl Report {
     /// Reads a report from a file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or is not such a report.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;

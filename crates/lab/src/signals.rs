@@ -78,9 +78,6 @@ pub struct SignalsReport {
 
 impl SignalSet {
     /// Reads a set from its folder.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read or a row is invalid.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let (prompts, observed) = (folder.join("prompts.jsonl"), folder.join("observed.json"));
         let text = std::fs::read_to_string(&prompts)
@@ -113,10 +110,6 @@ fn parse<T: DeserializeOwned>(text: &str, path: &Path, line: usize) -> anyhow::R
 /// `folder` holds `tools.jsonl`, `prompts.jsonl` and, if past runs are given, `observed.json`.
 /// Patterns that the tools declare are used. Scores within `policy_band` of each other are ordered
 /// by the policy.
-///
-/// # Errors
-/// Returns an error if a file cannot be read or a row is invalid, and the first error of the
-/// engine.
 pub fn measure_folder(folder: &Path, policy_band: f32) -> anyhow::Result<SignalsReport> {
     let set = SignalSet::read(folder)?;
     let options = LoadOptions { author_signals: true, ..LoadOptions::default() };

@@ -9,16 +9,14 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use toolroute::session::Session;
 use toolroute_rank::engine::NEAR_BEST;
-use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     Arguments, BASE_VARIABLES, Confirm, ExecutorOptions, McpOptions, Outcome, Permissions,
     ProcessOptions, Report, ServersFile,
 };
 use toolroute_run::pins::{Mode, Pins};
-use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams, VectorFile};
+use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams};
 
 use crate::error::{self, CallError, CatalogError, ConfirmationNeeded};
-use crate::models;
 use crate::settings::Settings;
 
 /// Threads for connections: two, so that a long answer of one server does not delay the others.
@@ -49,8 +47,9 @@ impl Connection {
             file.map_err(|error| CatalogError::new_err(format!("{}: {error}", path.display())))?;
         let mut problems = file.problems.clone();
         let told = Told::default();
-        let service = Assembly { notes: told.notes(), ..assembly(file, settings)? }.build();
-        let service = service.map_err(|error| error::of_service(&error))?;
+        let service = Assembly { notes: told.notes(), ..assembly(file, settings)? }
+            .build()
+            .map_err(error::of_service)?;
         let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
         let runtime = runtime.map_err(|error| {
             CallError::new_err(format!("cannot start threads for servers: {error}"))
@@ -87,7 +86,7 @@ impl Connection {
             on_event: &|_| {},
         };
         let report = runtime.block_on(self.service.call(request));
-        report_json(&report.map_err(|error| error::of_service(&error))?)
+        report_json(&report.map_err(error::of_service)?)
     }
 
     /// Stops the servers.
@@ -166,9 +165,9 @@ pub fn arguments(text: &str) -> PyResult<Arguments> {
 }
 
 fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
-    let mut config = settings.config.clone();
+    let mut assembly = settings.assembly()?;
     // Anyone may write what a server lists, so tools far below the best score are excluded.
-    config.policy.near_best.get_or_insert(NEAR_BEST);
+    assembly.config.policy.near_best.get_or_insert(NEAR_BEST);
     let base = BASE_VARIABLES
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
@@ -179,22 +178,10 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
     };
     let confirm = if settings.yes { Confirm::Never } else { Confirm::default() };
     let permissions = Permissions { confirm, ..Permissions::default() };
-    Ok(Assembly {
-        config,
-        model: models::model(settings.model.as_deref(), settings.precision.as_deref())?,
-        vectors: vectors(settings),
-        usage: settings.usage.clone(),
-        log: settings.feedback.clone().map(|path| (path, StoreOptions::default())),
-        servers: Some(servers),
-        executor: ExecutorOptions { permissions, ..ExecutorOptions::default() },
-        pins: pins(settings)?,
-        ..Assembly::default()
-    })
-}
-
-/// Returns the file for the vectors of a catalog, if one is named.
-pub fn vectors(settings: &Settings) -> VectorFile {
-    settings.index.clone().map_or(VectorFile::None, VectorFile::Snapshot)
+    assembly.servers = Some(servers);
+    assembly.executor = ExecutorOptions { permissions, ..ExecutorOptions::default() };
+    assembly.pins = pins(settings)?;
+    Ok(assembly)
 }
 
 /// Opens the pins of the named file, or else those that the command line uses.

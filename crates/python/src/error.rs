@@ -5,54 +5,29 @@ use pyo3::prelude::*;
 use toolroute_rank::engine;
 use toolroute_serve as serve;
 
-pyo3::create_exception!(
-    toolroute,
-    ToolrouteError,
-    PyException,
-    "The base of all exceptions of this package."
-);
-pyo3::create_exception!(
-    toolroute,
-    CatalogError,
-    ToolrouteError,
-    "Tools, a catalog or a servers file that cannot be read."
-);
-pyo3::create_exception!(
-    toolroute,
-    RequestError,
-    ToolrouteError,
-    "A prompt, an option or a policy that is out of range."
-);
-pyo3::create_exception!(
-    toolroute,
-    ModelError,
-    ToolrouteError,
-    "A model that is missing or that cannot be used."
-);
-pyo3::create_exception!(
-    toolroute,
-    CallError,
-    ToolrouteError,
-    "A tool that was not called, or that failed."
-);
-pyo3::create_exception!(
-    toolroute,
-    ConfirmationNeeded,
-    CallError,
-    "A call that a person must agree to first; call again with `confirmed=True`."
-);
+/// Creates exceptions, and a function that adds them to the module.
+macro_rules! exceptions {
+    ($($name:ident($base:ty): $about:literal,)+) => {
+        $(pyo3::create_exception!(toolroute, $name, $base, $about);)+
 
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("ToolrouteError", py.get_type::<ToolrouteError>())?;
-    module.add("CatalogError", py.get_type::<CatalogError>())?;
-    module.add("RequestError", py.get_type::<RequestError>())?;
-    module.add("ModelError", py.get_type::<ModelError>())?;
-    module.add("CallError", py.get_type::<CallError>())?;
-    module.add("ConfirmationNeeded", py.get_type::<ConfirmationNeeded>())
+        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add(stringify!($name), module.py().get_type::<$name>())?;)+
+            Ok(())
+        }
+    };
 }
 
-pub fn of_engine(error: &engine::Error) -> PyErr {
+exceptions! {
+    ToolrouteError(PyException): "The base of all exceptions of this package.",
+    CatalogError(ToolrouteError): "Tools, a catalog or a servers file that cannot be read.",
+    RequestError(ToolrouteError): "A prompt, an option or a policy that is out of range.",
+    ModelError(ToolrouteError): "A model that is missing or that cannot be used.",
+    CallError(ToolrouteError): "A tool that was not called, or that failed.",
+    ConfirmationNeeded(CallError):
+        "A call that a person must agree to first; call again with `confirmed=True`.",
+}
+
+pub fn of_engine(error: engine::Error) -> PyErr {
     use engine::Error as E;
     let said = error.to_string();
     match error {
@@ -63,7 +38,7 @@ pub fn of_engine(error: &engine::Error) -> PyErr {
     }
 }
 
-pub fn of_service(error: &serve::Error) -> PyErr {
+pub fn of_service(error: serve::Error) -> PyErr {
     use serve::Error as E;
     match error {
         E::Engine(error) => of_engine(error),

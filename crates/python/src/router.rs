@@ -12,16 +12,15 @@ use toolroute::engine::{History, PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
 use toolroute_rank::engine::SnapshotState;
-use toolroute_rank::feedback::StoreOptions;
 use toolroute_serve::Assembly;
 use toolroute_serve::filter::Conversation;
 
-use crate::connection::{Call, Connection, arguments, vectors};
+use crate::connection::{Call, Connection, arguments};
 use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
 use crate::rows::{self, RankedRows, Row};
 use crate::selection::NativeSelection;
 use crate::settings::{self, SelectOptions, Settings};
-use crate::{models, threads};
+use crate::threads;
 
 /// The number of prompts that are ranked at a time, the same as in the command `batch`.
 const CHUNK: usize = 256;
@@ -167,8 +166,8 @@ impl NativeRouter {
                 Some(session) => session.request(request),
                 None => request,
             };
-            let selection = threads::run(|| self.engine.select(&request));
-            let selection = selection.map_err(|error| error::of_engine(&error))?;
+            let selection =
+                threads::run(|| self.engine.select(&request)).map_err(error::of_engine)?;
             if let Some(session) = &session {
                 session.note_selection(prompt, &selection);
             }
@@ -240,8 +239,8 @@ impl NativeRouter {
             let context = Context { conversation: conversation.history(), ..Context::default() };
             let request = SelectRequest::new(prompt).limit(keep).adaptive(false);
             let request = request.candidates(among.clone()).context(context);
-            let selection = threads::run(|| self.engine.select(&request));
-            let selection = selection.map_err(|error| error::of_engine(&error))?;
+            let selection =
+                threads::run(|| self.engine.select(&request)).map_err(error::of_engine)?;
             let kept: BTreeSet<&str> =
                 selection.tools.iter().map(|found| found.tool.id.as_str()).collect();
             let catalog = self.engine.catalog();
@@ -263,7 +262,7 @@ impl NativeRouter {
             let mut kept = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
             let mut usage = match kept.take() {
                 Some(usage) => usage,
-                None => self.engine.empty_usage().map_err(|error| error::of_engine(&error))?,
+                None => self.engine.empty_usage().map_err(error::of_engine)?,
             };
             let learned = threads::run(|| {
                 let report = self.engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
@@ -271,7 +270,7 @@ impl NativeRouter {
                 Ok(report)
             });
             *kept = Some(usage);
-            let report = learned.map_err(|error| error::of_engine(&error))?;
+            let report = learned.map_err(error::of_engine)?;
             serde_json::to_string(&report)
                 .map_err(|error| ToolrouteError::new_err(error.to_string()))
         })
@@ -306,7 +305,7 @@ impl NativeRouter {
             execution.session.clone_from(&answer.session);
             execution.duration_ms = duration_ms;
             let recorded = self.engine.record(execution);
-            recorded.map(drop).map_err(|error| error::of_engine(&error))
+            recorded.map(drop).map_err(error::of_engine)
         })
     }
 
@@ -345,17 +344,8 @@ impl NativeRouter {
 
 impl NativeRouter {
     fn over(catalog: Catalog, settings: &Settings, mut problems: Vec<String>) -> PyResult<Self> {
-        let assembly = Assembly {
-            catalog,
-            config: settings.config.clone(),
-            model: models::model(settings.model.as_deref(), settings.precision.as_deref())?,
-            vectors: vectors(settings),
-            usage: settings.usage.clone(),
-            log: settings.feedback.clone().map(|path| (path, StoreOptions::default())),
-            ..Assembly::default()
-        };
-        let engine = threads::run(|| assembly.engine());
-        let engine = engine.map_err(|error| error::of_service(&error))?;
+        let assembly = Assembly { catalog, ..settings.assembly()? };
+        let engine = threads::run(|| assembly.engine()).map_err(error::of_service)?;
         if let SnapshotState::NotSaved { because } = &engine.index_report().snapshot {
             problems.push(format!("the vectors are not kept: {because}"));
         }

@@ -32,9 +32,6 @@ pub struct RankedRows {
 }
 
 /// Ranks rows with the same options.
-///
-/// # Errors
-/// Returns an error if the options are invalid or `tools` cannot be read.
 pub fn rank(
     engine: &Engine,
     rows: &[Row],

@@ -6,8 +6,11 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toolroute::{Context, EngineConfig, Policy, SelectRequest, Strategy};
+use toolroute_rank::feedback::StoreOptions;
+use toolroute_serve::{Assembly, VectorFile};
 
 use crate::error::RequestError;
+use crate::models;
 
 /// The options of a router.
 #[derive(Default, Deserialize)]
@@ -25,6 +28,20 @@ pub struct Settings {
     pub pins: Option<PathBuf>,
     /// Whether destructive tools run without `confirmed`.
     pub yes: bool,
+}
+
+impl Settings {
+    /// Returns what an engine for tools and one for servers have in common.
+    pub fn assembly(&self) -> PyResult<Assembly> {
+        Ok(Assembly {
+            config: self.config.clone(),
+            model: models::model(self.model.as_deref(), self.precision.as_deref())?,
+            vectors: self.index.clone().map_or(VectorFile::None, VectorFile::Snapshot),
+            usage: self.usage.clone(),
+            log: self.feedback.clone().map(|path| (path, StoreOptions::default())),
+            ..Assembly::default()
+        })
+    }
 }
 
 /// The options of one selection besides its prompt.
@@ -66,18 +83,12 @@ impl SelectOptions {
 }
 
 /// Checks the options of a router.
-///
-/// # Errors
-/// Returns an error that says what was expected if an option is not valid.
 #[pyfunction]
 pub fn check_settings(settings: &str) -> PyResult<()> {
     read::<Settings>(settings).map(drop)
 }
 
 /// Checks the options of a selection.
-///
-/// # Errors
-/// The same as those of [`check_settings`].
 #[pyfunction]
 pub fn check_select(options: &str) -> PyResult<()> {
     read::<SelectOptions>(options).map(drop)

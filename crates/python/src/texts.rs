@@ -26,7 +26,7 @@ fn engine(model: Option<&str>) -> PyResult<Arc<Engine>> {
     if let Some(model) = models::model(model, None)? {
         builder = builder.embedder(model);
     }
-    let engine = Arc::new(builder.build().map_err(|error| error::of_engine(&error))?);
+    let engine = Arc::new(builder.build().map_err(error::of_engine)?);
     engines.insert(name, Arc::clone(&engine));
     Ok(engine)
 }
@@ -51,8 +51,7 @@ pub fn embed<'py>(
     let (bytes, width) = py.detach(|| {
         let engine = engine(model)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let found = threads::run(|| engine.embed_texts(&texts, role));
-        let found = found.map_err(|error| error::of_engine(&error))?;
+        let found = threads::run(|| engine.embed_texts(&texts, role)).map_err(error::of_engine)?;
         let width = engine.embedder().map_or(0, |model| model.identity().dimension);
         let numbers = found.vectors.iter().flatten();
         let bytes: Vec<u8> = numbers.flat_map(|number| number.to_ne_bytes()).collect();
@@ -73,8 +72,7 @@ pub fn rerank(
     py.detach(|| {
         let engine = engine(model)?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let ranked = threads::run(|| engine.rank_texts(query, &texts));
-        let ranked = ranked.map_err(|error| error::of_engine(&error))?;
+        let ranked = threads::run(|| engine.rank_texts(query, &texts)).map_err(error::of_engine)?;
         Ok(ranked.iter().map(|found| (found.index, to_shortest_f64(found.score))).collect())
     })
 }

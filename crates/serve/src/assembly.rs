@@ -221,7 +221,8 @@ impl Assembly {
     /// # Errors
     /// The errors of building an engine, an invalid profile, and unreadable usage vectors.
     pub fn build(self) -> Result<Arc<Service>, Error> {
-        self.build_with(Inheritance::default())
+        let screened = self.screened()?;
+        self.build_over(screened, Inheritance::default())
     }
 
     /// Builds only the engine, for a program that calls no tools.
@@ -231,11 +232,6 @@ impl Assembly {
     pub fn engine(&self) -> Result<Engine, Error> {
         let catalog = self.changes.applied(self.catalog.clone());
         self.engine_over(catalog.map_err(toolroute_rank::engine::Error::from)?)
-    }
-
-    fn build_with(self, inheritance: Inheritance) -> Result<Arc<Service>, Error> {
-        let screened = self.screened()?;
-        self.build_over(screened, inheritance)
     }
 
     fn build_over(

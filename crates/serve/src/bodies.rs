@@ -52,17 +52,12 @@ pub enum BodyFailure {
 
 impl From<BodyFailure> for ApiError {
     fn from(ended: BodyFailure) -> Self {
-        match ended {
-            BodyFailure::Budget => Self::busy(RETRY_AFTER),
-            BodyFailure::Still(limit) => {
-                let said = format!("the body brought nothing for {} s", limit.as_secs());
-                Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
-            }
-            BodyFailure::Slow(limit) => {
-                let said = format!("the body was not whole after {} s", limit.as_secs());
-                Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", said)
-            }
-        }
+        let said = match ended {
+            BodyFailure::Budget => return Self::busy(RETRY_AFTER),
+            BodyFailure::Still(limit) => format!("brought nothing for {} s", limit.as_secs()),
+            BodyFailure::Slow(limit) => format!("was not whole after {} s", limit.as_secs()),
+        };
+        Self::new(StatusCode::REQUEST_TIMEOUT, "timeout", format!("the body {said}"))
     }
 }
 
@@ -70,11 +65,6 @@ impl BodyBudget {
     /// A budget of this number of bytes.
     pub fn new(budget: usize) -> Self {
         Self { taken: Arc::default(), budget, still: STILL }
-    }
-
-    #[cfg(test)]
-    fn still_for(self, still: Duration) -> Self {
-        Self { still, ..self }
     }
 
     /// An empty share of the budget.
@@ -236,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_that_stands_still_is_given_up() {
-        let bodies = BodyBudget::new(1_000).still_for(Duration::from_millis(20));
+        let bodies = BodyBudget { still: Duration::from_millis(20), ..BodyBudget::new(1_000) };
         let first = stream::once(std::future::ready(Ok::<_, axum::Error>(Bytes::from("x"))));
         let body = Body::from_stream(first.chain(stream::pending()));
         assert_eq!(sent(&bodies, body).await, StatusCode::REQUEST_TIMEOUT);
@@ -257,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_comes_in_drops_is_given_up() {
         let still = Duration::from_millis(500);
-        let bodies = BodyBudget::new(1_000).still_for(still);
+        let bodies = BodyBudget { still, ..BodyBudget::new(1_000) };
         let body = drops(Bytes::from("x"), Duration::from_millis(20));
         let parts: Vec<_> = bodies.parts(body).collect().await;
         assert!(parts.len() > 1);

@@ -100,7 +100,7 @@ fn listed(known: &[String]) -> String {
 }
 
 /// An id may be any text. In a message it must be short and on one line.
-fn cut(id: &str) -> String {
+pub(crate) fn cut(id: &str) -> String {
     const MOST: usize = 80;
     id.chars().filter(|c| !c.is_control()).take(MOST).collect()
 }

@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error as ThisError;
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_rank::engine::{self, Context, Engine, SelectRequest, Selection};
+use utoipa::ToSchema;
 
 use body::Outline;
 pub use conversation::Conversation;
@@ -46,8 +47,9 @@ pub struct FilteredBody<'a> {
     pub report: FilterReport,
 }
 
-/// How many tools were removed, and which.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// How many tools were removed, and which: the member `toolroute` of an answer with `report=body`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = CutReport)]
 pub struct FilterReport {
     /// The number of tools before.
     pub tools: usize,
@@ -57,18 +59,23 @@ pub struct FilterReport {
     pub dropped: Vec<String>,
     /// Why the tools were not ranked, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, required = false, nullable = false)]
     pub untouched: Option<SkipReason>,
-    /// The score of each function, in their order; only from [`filter_with_scores`].
+    /// Each function of the request with its score, in their order, if they were ranked and scores
+    /// were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
     pub scores: Option<Vec<ToolScore>>,
 }
 
 /// How well a function of a request fits its prompt.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = ScoreDoc)]
 pub struct ToolScore {
     pub name: String,
-    /// The score in a selection; `None` if no part of the tool matches the prompt.
+    /// The score in a selection; absent if no part of the tool matches the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, nullable = false)]
     pub score: Option<f32>,
     /// Whether the tool is kept.
     pub kept: bool,
@@ -136,15 +143,8 @@ fn filtered<'a>(
     let wanted = CutRequest { prompt, keep: keep.max(1), with_scores };
     match cut(engine, &outline, list, wanted)? {
         Err(because) => Ok(untouched(body, list.len(), because)),
-        Ok(Cut { rows, names, scores }) => {
+        Ok((rows, report)) => {
             let text = body::without(text, list, &rows);
-            let report = FilterReport {
-                tools: list.len(),
-                kept: list.len() - rows.len(),
-                dropped: names,
-                untouched: None,
-                scores,
-            };
             Ok(FilteredBody { body: Cow::Owned(text.into_bytes()), report })
         }
     }
@@ -164,21 +164,13 @@ struct CutRequest {
     with_scores: bool,
 }
 
-/// The elements to remove.
-struct Cut {
-    /// Their positions in the list.
-    rows: BTreeSet<usize>,
-    names: Vec<String>,
-    scores: Option<Vec<ToolScore>>,
-}
-
-/// The elements to remove, or the reason why all stay.
+/// The positions of the elements to remove, with the report, or the reason why all stay.
 fn cut(
     engine: &Engine,
     outline: &Outline<'_>,
     list: &[&RawValue],
     CutRequest { prompt, keep, with_scores }: CutRequest,
-) -> Result<Result<Cut, SkipReason>, engine::Error> {
+) -> Result<Result<(BTreeSet<usize>, FilterReport), SkipReason>, engine::Error> {
     if list.len() > MOST_TOOLS {
         return Ok(Err(SkipReason::ManyTools));
     }
@@ -211,7 +203,8 @@ fn cut(
     let goes = |name: &&str| !selected.contains(name) && !conversation.needs(name);
     let rows = listed.iter().enumerate();
     let gone = rows.filter_map(|(row, tool)| tool.function().filter(goes).map(|name| (row, name)));
-    let (rows, names) = gone.map(|(row, name)| (row, name.to_owned())).unzip();
+    let (rows, dropped): (BTreeSet<usize>, _) =
+        gone.map(|(row, name)| (row, name.to_owned())).unzip();
     let scores = match with_scores {
         // A separate selection, because the limit of the answer decides how it is divided among the
         // things that a prompt asks for.
@@ -221,7 +214,8 @@ fn cut(
         }
         false => None,
     };
-    Ok(Ok(Cut { rows, names, scores }))
+    let (tools, kept) = (list.len(), list.len() - rows.len());
+    Ok(Ok((rows, FilterReport { tools, kept, dropped, untouched: None, scores })))
 }
 
 /// Each function of the list, with its score in a selection among all of them.

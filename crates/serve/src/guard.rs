@@ -6,7 +6,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -17,6 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::error::cut;
 use super::http::{ApiError, Client, LogLimit};
 
 /// The secret that clients must send. Only its hash is stored.
@@ -208,15 +208,11 @@ pub(crate) fn without_brackets(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-fn cut(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
-}
-
 /// Limits the requests in progress and the requests that wait.
 pub struct WorkQueue {
     work: Arc<Semaphore>,
     workers: usize,
-    waiting: AtomicUsize,
+    places: Semaphore,
     queue: usize,
 }
 
@@ -225,48 +221,29 @@ const RETRY_AFTER: u64 = 1;
 
 impl WorkQueue {
     pub fn new(workers: usize, queue: usize) -> Self {
-        let work = Arc::new(Semaphore::new(workers));
-        Self { work, workers, waiting: AtomicUsize::new(0), queue }
+        let queue = queue.min(Semaphore::MAX_PERMITS);
+        let (work, places) = (Arc::new(Semaphore::new(workers)), Semaphore::new(queue));
+        Self { work, workers, places, queue }
     }
 
-    /// Waits for a worker. The worker is occupied until the permit is dropped.
-    ///
-    /// # Errors
-    /// 503 if the queue is full, because a late answer is useless.
+    /// Waits for a worker, which is occupied until the permit is dropped. 503 if the queue is full,
+    /// because a late answer is useless.
     pub async fn enter(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         if let Ok(permit) = self.work.clone().try_acquire_owned() {
             return Ok(permit);
         }
-        let Some(_place) = Place::take(&self.waiting, self.queue) else {
-            return Err(ApiError::busy(RETRY_AFTER));
-        };
+        // Released even if the client disconnects.
+        let _place = self.places.try_acquire().map_err(|_| ApiError::busy(RETRY_AFTER))?;
         let permit = self.work.clone().acquire_owned().await;
         permit.map_err(|_| ApiError::busy(RETRY_AFTER))
     }
 
     pub fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.queue.saturating_sub(self.places.available_permits())
     }
 
     pub fn working(&self) -> usize {
         self.workers.saturating_sub(self.work.available_permits())
-    }
-}
-
-/// A place in the queue. It is released on drop, even if the client disconnects.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let one_more = |now: usize| (now < most).then_some(now + 1);
-        waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
-        Some(Self(waiting))
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -1,6 +1,5 @@
 //! `GET /healthz`, `/readyz` and `/metrics`, for programs that monitor this one.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,7 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use toolroute_rank::engine::HealthReport;
+use toolroute_rank::engine::{Engine, HealthReport};
 use utoipa::ToSchema;
 
 use super::http::{ApiError, App};
@@ -21,23 +20,6 @@ pub struct Alive {
     version: &'static str,
 }
 
-/// Whether the program can do its work, check by check.
-#[derive(Serialize, ToSchema)]
-#[allow(dead_code, reason = "documents the engine's report")]
-pub struct Ready {
-    healthy: bool,
-    checks: BTreeMap<String, Check>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[allow(dead_code, reason = "documents the engine's report")]
-struct Check {
-    healthy: bool,
-    /// What is wrong.
-    #[schema(required = false, nullable = false)]
-    because: Option<String>,
-}
-
 /// The program lives.
 #[utoipa::path(get, path = "/healthz", tag = "operations", responses((status = 200, body = Alive)))]
 pub async fn alive() -> Json<Alive> {
@@ -47,19 +29,19 @@ pub async fn alive() -> Json<Alive> {
 /// Whether it can do its work: the catalog, the model, the servers' first lists (which nobody waits for
 /// longer than some seconds), each by its name.
 #[utoipa::path(get, path = "/readyz", tag = "operations", responses(
-    (status = 200, body = Ready), (status = 503, body = Ready)))]
+    (status = 200, body = ref("#/components/schemas/Ready")), (status = 503, body = ref("#/components/schemas/Ready"))))]
 pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     let service = app.service();
     // This does not wait for a worker: a program under load is still ready.
     let checking = tokio::task::spawn_blocking(move || {
-        let listed = || match service.is_listed() {
+        let listed = match service.is_listed() {
             true => Ok(()),
             false => Err("servers are asked for their tools for the first time".to_owned()),
         };
         let health = service.engine().health().with("servers", listed);
-        match service.is_without_sources() {
-            true => health.with("catalog", || Ok(())).report(),
-            false => health.report(),
+        match service.options.without_sources {
+            true => health.with("catalog", Ok(())),
+            false => health,
         }
     });
     let report: HealthReport = checking.await.map_err(|error| ApiError::internal(&error))?;
@@ -72,8 +54,12 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<Response, ApiError> {
     responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
 pub async fn metrics(State(app): State<Arc<App>>) -> Response {
     let service = app.service();
-    let (working, waiting) = app.load();
-    service.engine().metrics().set_load(working, waiting);
+    openmetrics(service.engine(), app.load())
+}
+
+/// The metrics of an engine whose requests are processed and wait in these numbers.
+pub fn openmetrics(engine: &Engine, (working, waiting): (usize, usize)) -> Response {
+    engine.metrics().set_load(working, waiting);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], service.engine().metrics().text()).into_response()
+    ([(CONTENT_TYPE, kind)], engine.metrics().text()).into_response()
 }

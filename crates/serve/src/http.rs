@@ -46,7 +46,7 @@ use axum::http::header::{
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -98,8 +98,7 @@ pub fn router(
         hosts: app.options.hosts.clone(),
         address,
         token: app.options.token.clone(),
-        token_header: None,
-        refused: Arc::default(),
+        ..guard::Guard::default()
     });
     let listed = || middleware::from_fn_with_state(Arc::clone(&app), listed);
     // These routes have no time limit: calls take as long as the tools do, and event streams do not
@@ -159,9 +158,9 @@ fn other_routes() -> Router<Arc<App>> {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
-        .route("/", get(page))
-        .route("/page.css", get(page_style))
-        .route("/page.js", get(page_script))
+        .route("/", page_file("text/html", include_str!("page/index.html")))
+        .route("/page.css", page_file("text/css", include_str!("page/page.css")))
+        .route("/page.js", page_file("text/javascript", include_str!("page/page.js")))
 }
 
 /// Waits for the servers' first lists, during the first seconds of the program.
@@ -231,25 +230,13 @@ fn json(value: impl serde::Serialize) -> Response {
 const PAGE_POLICY: &str = "default-src 'self'; img-src data:; style-src 'self'; script-src 'self'; \
                       frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-async fn page() -> Response {
-    page_file("text/html; charset=utf-8", include_str!("page/index.html"))
-}
-
-async fn page_style() -> Response {
-    page_file("text/css; charset=utf-8", include_str!("page/page.css"))
-}
-
-async fn page_script() -> Response {
-    page_file("text/javascript; charset=utf-8", include_str!("page/page.js"))
-}
-
-fn page_file(kind: &'static str, text: &'static str) -> Response {
+fn page_file(kind: &str, text: &'static str) -> MethodRouter<Arc<App>> {
     let headers = [
-        (CONTENT_TYPE, kind),
-        (CONTENT_SECURITY_POLICY, PAGE_POLICY),
-        (REFERRER_POLICY, "no-referrer"),
+        (CONTENT_TYPE, format!("{kind}; charset=utf-8")),
+        (CONTENT_SECURITY_POLICY, PAGE_POLICY.to_owned()),
+        (REFERRER_POLICY, "no-referrer".to_owned()),
         // Checked at each visit, because a new version of the program has a new page.
-        (CACHE_CONTROL, "no-cache"),
+        (CACHE_CONTROL, "no-cache".to_owned()),
     ];
-    (headers, text).into_response()
+    get(move || std::future::ready((headers, text)))
 }

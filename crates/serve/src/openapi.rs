@@ -4,16 +4,21 @@ use std::sync::LazyLock;
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use toolroute_conduct::OBLIGATIONS_SCHEMA;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use super::filter::FilterReport;
 use super::health;
 use super::http::{
     ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, map, outputs,
     reload, rerank, run, select, tools, watch,
 };
+
+/// The schemas that the macros cannot derive, by their place below `/components/schemas`: those of other
+/// crates' types, which know nothing of OpenAPI, and members that a schema says more precisely.
+const SCHEMAS: &str = include_str!("openapi.schemas.json");
 
 #[derive(OpenApi)]
 #[openapi(
@@ -29,7 +34,7 @@ use super::http::{
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),
-    components(schemas(ErrorBody, conduct::Obligations, filter::ReportIn, filter::CutReportDoc)),
+    components(schemas(ErrorBody, filter::ReportIn, FilterReport)),
     modifiers(&Token),
     security((), ("token" = [])),
     tags(
@@ -53,9 +58,12 @@ impl Modify for Token {
 static TEXT: LazyLock<String> = LazyLock::new(|| {
     let mut document = serde_json::to_value(Document::openapi())
         .expect("the document holds strings and numbers only. This is a bug.");
-    for (place, schema) in precise() {
-        if let Some(known) = document.pointer_mut(place) {
-            *known = schema;
+    write_schemas(&mut document["components"]["schemas"]);
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (_, operation) in paths.flat_map(|(_, path)| path.as_object_mut().into_iter().flatten()) {
+        if let Some(body) = operation.get_mut("requestBody") {
+            // The macros leave it open where the schema is one of `SCHEMAS`.
+            body["required"] = true.into();
         }
     }
     for (body, name, other) in PROMPT_NAMES {
@@ -89,31 +97,20 @@ fn describe_names(schema: &mut Value, name: &str, other: &str) {
     schema["anyOf"] = names.collect();
 }
 
-/// Schemas that the macros cannot express, by their place in the document.
-fn precise() -> [(&'static str, Value); 7] {
-    let text = json!({"type": "string", "minLength": 1});
-    let texts = json!({"type": "array", "items": text, "minItems": 1, "maxItems": 2_048});
+/// Adds the schemas of [`SCHEMAS`], and the conductor's own.
+fn write_schemas(schemas: &mut Value) {
+    let written: Map<String, Value> = serde_json::from_str(SCHEMAS)
+        .expect("the schemas are JSON that the tests read. This is a bug.");
+    for (place, schema) in written {
+        let (around, member) = place.rsplit_once('/').unwrap_or_default();
+        if let Some(around) = schemas.pointer_mut(around) {
+            around[member] = schema;
+        }
+    }
     // The references of this schema are relative to the root of the document.
-    let place = "#/components/schemas/Obligations/$defs/";
-    let obligations = OBLIGATIONS_SCHEMA.replace("#/$defs/", place);
-    let obligations = serde_json::from_str(&obligations).unwrap_or_default();
-    let arguments = json!({"type": ["object", "string", "null"], "description": "An object, or its text as models write it."});
-    let tools = json!({
-        "type": ["object", "array"],
-        "description": "A tool in any of the formats that `toolroute tools` reads (MCP, OpenAI, Anthropic, our own \
-            rows), a list of them, an object with a member `tools`, or an OpenAPI document.",
-        "examples": [{"name": "get_weather", "description": "The weather of a city"}],
-    });
-    let limit = json!({"oneOf": [{"type": "integer", "minimum": 0}, {"const": "auto"}]});
-    [
-        ("/components/schemas/Limit", limit),
-        ("/components/schemas/InputDoc", json!({"oneOf": [text, texts]})),
-        ("/components/schemas/RerankBody/required", json!(["query"])),
-        ("/components/schemas/Obligations", obligations),
-        ("/components/schemas/ToolBody", tools),
-        ("/components/schemas/CallBody/properties/arguments", arguments.clone()),
-        ("/components/schemas/ArgumentsBody/properties/arguments", arguments),
-    ]
+    let obligations =
+        OBLIGATIONS_SCHEMA.replace("#/$defs/", "#/components/schemas/Obligations/$defs/");
+    schemas["Obligations"] = serde_json::from_str(&obligations).unwrap_or_default();
 }
 
 /// Answers with the document.

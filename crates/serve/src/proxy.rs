@@ -19,7 +19,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
 use futures_util::stream::{self, StreamExt as _};
 use reqwest::Url;
@@ -30,6 +30,7 @@ use super::Shutdown;
 use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::guard::{Guard, Token, WorkQueue, admit, without_brackets};
+use super::health::openmetrics;
 use super::http::{ApiError, Limits, accept};
 
 /// The header of the proxy's own token, because `Authorization` is for the upstream.
@@ -146,7 +147,7 @@ impl Proxy {
             address,
             token: self.options.token.clone(),
             token_header: Some(TOKEN_HEADER),
-            refused: Arc::default(),
+            ..Guard::default()
         });
         Router::new()
             .route("/toolroute/healthz", get(super::health::alive))
@@ -185,14 +186,9 @@ impl Proxy {
         body: Body,
         share: &Share,
     ) -> Result<(reqwest::Body, FilterResult), ApiError> {
-        let uncut = match body_handling(parts, self.options.max_body) {
-            BodyHandling::Elsewhere => Some(FilterResult::Elsewhere),
-            BodyHandling::Uncut(because) => Some(FilterResult::Uncut(because)),
-            BodyHandling::Filter => None,
-        };
         let keep = super::http::limit_of(&parts.headers)?.unwrap_or(self.options.keep);
         let mut rest = Box::pin(self.bodies.parts(body));
-        if let Some(tools) = uncut {
+        if let Some(tools) = unread(parts, self.options.max_body) {
             return Ok((reqwest::Body::wrap_stream(rest.map(passed_on)), tools));
         }
         let mut read = Vec::new();
@@ -320,18 +316,8 @@ impl FilterResult {
     }
 }
 
-/// How a body is handled.
-enum BodyHandling {
-    /// Forwarded: the request is not to a model.
-    Elsewhere,
-    /// Forwarded, for a reason.
-    Uncut(SkipReason),
-    /// Read and filtered.
-    Filter,
-}
-
-/// Whether a request is to a model, and whether its body can be read.
-fn body_handling(parts: &Parts, most: usize) -> BodyHandling {
+/// The result for a request whose body is not read: it is not to a model, or cannot be filtered.
+fn unread(parts: &Parts, most: usize) -> Option<FilterResult> {
     let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
     let path = parts.uri.path().trim_end_matches('/');
     let paths = ["/chat/completions", "/responses", "/messages"];
@@ -342,11 +328,11 @@ fn body_handling(parts: &Parts, most: usize) -> BodyHandling {
     let is_bare = header(CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
     let is_to_a_model = parts.method == Method::POST && paths.iter().any(|end| path.ends_with(end));
     match is_to_a_model {
-        false => BodyHandling::Elsewhere,
-        true if !is_json => BodyHandling::Uncut(SkipReason::Unlabelled),
-        true if !is_bare => BodyHandling::Uncut(SkipReason::Encoded),
-        true if !fits => BodyHandling::Uncut(SkipReason::TooLarge),
-        true => BodyHandling::Filter,
+        false => Some(FilterResult::Elsewhere),
+        true if !is_json => Some(FilterResult::Uncut(SkipReason::Unlabelled)),
+        true if !is_bare => Some(FilterResult::Uncut(SkipReason::Encoded)),
+        true if !fits => Some(FilterResult::Uncut(SkipReason::TooLarge)),
+        true => None,
     }
 }
 
@@ -428,9 +414,7 @@ async fn counted(State(proxy): State<Arc<Proxy>>, request: Request, next: Next) 
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> Response {
-    proxy.engine.metrics().set_load(proxy.queue.working(), proxy.queue.waiting());
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(CONTENT_TYPE, kind)], proxy.engine.metrics().text()).into_response()
+    openmetrics(&proxy.engine, (proxy.queue.working(), proxy.queue.waiting()))
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ pub use find::{FindRequest, FindResult, UnavailableServer};
 pub use recent::RecentSelection;
 pub use run::RunRequest;
 pub use sessions::Sessions;
+pub(crate) use upstream::differences;
 pub use upstream::{ServerState, Status};
 pub(crate) use visibility::HiddenTools;
 
@@ -98,7 +99,7 @@ const NOTICES: usize = 256;
 /// Finds, describes and calls tools for all clients of a program. Share it by `Arc`.
 pub struct Service {
     engine: Arc<Engine>,
-    options: ServiceOptions,
+    pub(crate) options: ServiceOptions,
     views: BTreeMap<String, View>,
     /// The state of each server, by name.
     upstreams: RwLock<BTreeMap<String, ServerState>>,
@@ -118,9 +119,6 @@ pub struct Service {
 impl Service {
     /// A service over an engine whose catalog is known already. No server is asked before
     /// [`Service::start`].
-    ///
-    /// # Errors
-    /// A profile has an invalid pattern.
     pub(crate) fn new(engine: Arc<Engine>, options: ServiceOptions) -> Result<Arc<Self>, Error> {
         let view = |(name, profile): (&String, &Profile)| {
             Ok::<_, Error>((name.clone(), View::new(profile.clone())?))
@@ -154,11 +152,6 @@ impl Service {
     /// The current catalog.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.engine.catalog()
-    }
-
-    /// Whether the catalog may be empty, because no source of tools is configured.
-    pub(crate) fn is_without_sources(&self) -> bool {
-        self.options.without_sources
     }
 
     /// Checks that there is a catalog.
@@ -227,10 +220,6 @@ impl Service {
         self.options.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn shared_changes(&self) -> &Arc<Mutex<Changes>> {
-        &self.options.changes
-    }
-
     /// While the guard is held, no list of a server is taken in.
     pub(crate) async fn pause_lists(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.refreshing.lock().await
@@ -263,10 +252,6 @@ impl Service {
     /// The sessions of clients that name one.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.options.sessions
-    }
-
-    pub(crate) fn parts(&self) -> &Parts {
-        &self.options.parts
     }
 }
 

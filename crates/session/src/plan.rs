@@ -1,7 +1,6 @@
 //! Runs several tools for one prompt: one step for each thing that the prompt asks for, in order.
 
 use std::collections::VecDeque;
-use std::fmt::Display;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -9,9 +8,10 @@ use serde::Serialize;
 use super::Session;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{
-    Degradation, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
+    Degradation, Doer, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
+    no_order,
 };
-use toolroute_rank::query::doubtful_parts;
+use toolroute_rank::query::{VerbMismatch, doubtful_parts, verb_mismatch};
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
@@ -98,8 +98,9 @@ pub struct PlannedCall {
 }
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
-/// forbids the change, makes it conditional, postpones it, only asks about it, or that the tool may
-/// not fit. Returns `None` for a plain order that the tool fits, and for a tool that only reads.
+/// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
+/// somebody else, or that the tool may not fit. Returns `None` for a plain order that the tool fits,
+/// and for a tool that only reads.
 ///
 /// `prepared` has the arguments that were taken from `words`: "in 5 minutes" is no reason to wait if
 /// an argument says so. The question ends with the advice to call the tool by its name.
@@ -115,41 +116,90 @@ pub fn doubt(
     // A question about the arguments comes first, because its answer may use the moment.
     let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
     let places = Places { taken: &prepared.taken, moments };
-    let caveat = match &selection.fit_reason {
-        Some(FitReason::MissingAction { .. }) => None,
-        // "Check whether it is warm" orders nothing, so only a tool that reads answers it.
-        _ => caveat(words, places).or_else(|| condition(words)),
-    };
-    let ask = |reason: &dyn Display| {
+    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
+    // Nobody knows whether words that cannot be read forbid it.
+    let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
+    let named = words_of(&tool.name);
+    let does = |verb: &str| named.iter().any(|word| word == verb);
+    let doer = Doer { does: &does, passes_on: passes_on(tool) };
+    let form = || no_order(words, places, doer).map(str::to_owned);
+    let unfit = selection.fit_reason.as_ref().map(|reason| {
         let id = &tool.id;
         format!(
             "{reason}, and {id} may change something: say in other words what is to be done, or call \
              the tool by its name"
         )
-    };
-    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
-    let is_asked = !prepared.missing.is_empty();
-    let lost = prepared.lost.first().filter(|_| !is_asked).map(|place| &words[place.clone()]);
-    match (&selection.fit_reason, caveat) {
-        (_, Some(word)) => Some(said(&word, tool)),
-        (Some(reason), None) => Some(ask(reason)),
-        (None, None) if lost.is_some() => {
-            lost.map(|value| ask(&format_args!("no parameter takes \"{value}\" of the prompt")))
-        }
-        // Nobody knows whether words that cannot be read forbid it.
-        (None, None) if selection.degraded == Some(Degradation::UnreadLanguage) => {
-            Some(ask(&"the prompt is in a language that is not read"))
-        }
-        (None, None) => None,
+    });
+    if let Some(FitReason::MissingAction { .. }) = &selection.fit_reason {
+        return unfit;
     }
+    let verb = || objection(words, places, tool, selection);
+    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
+    let lost = prepared.lost.first().filter(|_| prepared.missing.is_empty());
+    let lost = || {
+        let value = lost.map(|place| &words[place.clone()]);
+        value.map(|value| format!("no parameter takes \"{value}\" of the prompt"))
+    };
+    let reason = caveat(words, places).map(|word| says(&word));
+    let reason = reason.or_else(unread).or_else(form).or_else(verb).or_else(lost);
+    reason.map(|reason| question(&reason, tool)).or(unfit)
 }
 
-fn said(word: &str, tool: &Tool) -> String {
+/// Returns why no verb of the words, or of the same words without typing errors, orders what the tool
+/// does.
+fn objection(
+    words: &str,
+    places: Places<'_>,
+    tool: &Tool,
+    selection: &Selection,
+) -> Option<String> {
+    let mismatch = verb_mismatch(words, places, tool)?;
+    // Text with other words than the prompt's is of an earlier prompt, or without a part.
+    let count = |text: &str| text.split_whitespace().count();
+    let corrected = selection.read_as.as_deref().filter(|text| count(text) == count(words));
+    let mismatch = match corrected {
+        Some(text) => verb_mismatch(text, Places::default(), tool)?,
+        None => mismatch,
+    };
+    Some(match mismatch {
+        VerbMismatch::None => "the prompt does not say what is to be done".to_owned(),
+        VerbMismatch::Other(verb) => format!("{}, of which the tool says nothing", says(&verb)),
+    })
+}
+
+fn says(word: &str) -> String {
+    format!("the prompt says \"{word}\"")
+}
+
+fn question(reason: &str, tool: &Tool) -> String {
     format!(
-        "the prompt says \"{word}\", and {} may change something: say plainly what is to be done now, \
-         or call the tool by its name",
+        "{reason}, and {} may change something: say plainly what is to be done now, or call the tool \
+         by its name",
         tool.id
     )
+}
+
+/// Beginnings of the words by which a tool passes on what is to be done: a message, a reminder.
+const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calendar message mail email chat sms \
+    assign ask tell";
+
+/// Whether a tool tells somebody else what to do.
+fn passes_on(tool: &Tool) -> bool {
+    let begins = |word: &str| PASSING_ON.split_whitespace().any(|begin| word.starts_with(begin));
+    [&tool.name, &tool.description].into_iter().flat_map(|text| words_of(text)).any(|w| begins(&w))
+}
+
+/// Returns the words of a text or of a name such as `cancelOrder`, in lower case.
+fn words_of(text: &str) -> Vec<String> {
+    let mut spaced = String::new();
+    for c in text.chars() {
+        if c.is_uppercase() {
+            spaced.push(' ');
+        }
+        spaced.extend(c.to_lowercase());
+    }
+    let words = spaced.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 impl Step {
@@ -226,10 +276,10 @@ impl<'a> Plan<'a> {
         let sources = ArgumentSources::new(&step.need, self.now);
         let prepared = self.session.prepare_arguments(&tool, &sources);
         let is_conditional = self.condition.as_ref().filter(|_| !tool.effects().reads_only());
-        let shared = is_conditional.map(|word| said(word, &tool));
-        if let Some(said) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
+        let shared = is_conditional.map(|word| question(&says(word), &tool));
+        if let Some(question) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
             step.state = StepState::Clarify;
-            step.why = said;
+            step.why = question;
             self.stop();
             return None;
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -28,35 +28,28 @@ pub(super) struct Lexicon {
     /// Stems of single words.
     stems: OnceLock<HashMap<String, &'static str>>,
     stemmer: Option<Algorithm>,
-    data: &'static str,
+    /// The contents of its file.
+    pub data: &'static str,
 }
 
-static ALL: [LazyLock<Lexicon>; 8] = [
-    LazyLock::new(|| Lexicon::read(Language::Arabic, include_str!("data/ar.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::Chinese, include_str!("data/zh.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::French, include_str!("data/fr.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::German, include_str!("data/de.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::Hebrew, include_str!("data/he.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::Portuguese, include_str!("data/pt.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::Russian, include_str!("data/ru.tsv"))),
-    LazyLock::new(|| Lexicon::read(Language::Spanish, include_str!("data/es.tsv"))),
-];
+static ALL: [OnceLock<Lexicon>; 8] = [const { OnceLock::new() }; 8];
 
 impl Lexicon {
     /// Returns the lexicon of a language, which is parsed once.
     pub fn of(language: Language) -> &'static Self {
-        &ALL[language as usize]
+        ALL[language as usize].get_or_init(|| Self::read(language))
     }
 
-    fn read(language: Language, data: &'static str) -> Self {
-        let stemmer = match language {
-            Language::Arabic => Some(Algorithm::Arabic),
-            Language::French => Some(Algorithm::French),
-            Language::German => Some(Algorithm::German),
-            Language::Portuguese => Some(Algorithm::Portuguese),
-            Language::Russian => Some(Algorithm::Russian),
-            Language::Spanish => Some(Algorithm::Spanish),
-            Language::Chinese | Language::Hebrew => None,
+    fn read(language: Language) -> Self {
+        let (stemmer, data) = match language {
+            Language::Arabic => (Some(Algorithm::Arabic), include_str!("data/ar.tsv")),
+            Language::Chinese => (None, include_str!("data/zh.tsv")),
+            Language::French => (Some(Algorithm::French), include_str!("data/fr.tsv")),
+            Language::German => (Some(Algorithm::German), include_str!("data/de.tsv")),
+            Language::Hebrew => (None, include_str!("data/he.tsv")),
+            Language::Portuguese => (Some(Algorithm::Portuguese), include_str!("data/pt.tsv")),
+            Language::Russian => (Some(Algorithm::Russian), include_str!("data/ru.tsv")),
+            Language::Spanish => (Some(Algorithm::Spanish), include_str!("data/es.tsv")),
         };
         let mut exact = HashMap::new();
         for (word, meaning) in entries(data) {
@@ -68,12 +61,6 @@ impl Lexicon {
             }
         }
         Self { language, exact, stems: OnceLock::new(), stemmer, data }
-    }
-
-    /// The contents of its file.
-    #[cfg(test)]
-    pub fn data(&self) -> &'static str {
-        self.data
     }
 
     /// The English meanings of all entries.

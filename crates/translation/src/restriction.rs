@@ -6,8 +6,12 @@ use super::words::plain_words;
 /// Words of one language that forbid or restrict, with the language that a text must be in for them to count; `None`
 /// for words that no other language has.
 const WORDS: [(Option<Language>, &str); 9] = [
-    (None, "nicht kein keine keinen keiner keines niemals não nao nunca jamás jamais"),
-    (Some(Language::German), "nie ohne außer wenn falls sobald bevor nachdem"),
+    (
+        None,
+        "nicht kein keine keinen keiner keines niemals não nao nunca jamás jamais niet geen nooit tenzij zonder als \
+         inte aldrig ikke nie jeśli",
+    ),
+    (Some(Language::German), "ohne außer wenn falls sobald bevor nachdem"),
     (Some(Language::Spanish), "no sin excepto salvo si cuando jamas"),
     (Some(Language::Portuguese), "sem exceto se quando"),
     (Some(Language::French), "ne n pas sans sauf si quand"),

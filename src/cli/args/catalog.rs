@@ -45,6 +45,9 @@ pub struct LiveArgs {
     #[cfg(feature = "mcp")]
     #[arg(skip)]
     pub called: Option<String>,
+    /// The file that `--servers` names, for commands in messages
+    #[arg(skip)]
+    pub typed: Option<PathBuf>,
     #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub pinning: PinArgs,
@@ -57,6 +60,7 @@ impl Configure for CatalogArgs {
         settings.put(&keys::AUTHOR_SIGNALS, &mut self.author_signals);
         #[cfg(feature = "mcp")]
         {
+            self.live.typed = self.live.servers.clone();
             settings.put_path(&keys::SERVERS, &mut self.live.servers);
             self.live.pinning.configure(settings);
         }

@@ -5,40 +5,28 @@ use crate::cli::exit;
 use crate::cli::settings::{Origin, keys};
 use toolroute_rank::engine::{EngineConfig, MinShares, Signal, SignalWeights, Strategy};
 
-fn texts(typed: &[&str]) -> Vec<OsString> {
-    typed.iter().map(OsString::from).collect()
+fn parse(typed: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<Cli> {
+    Cli::read(typed.iter().map(OsString::from).collect(), &|name| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+    })
+}
+
+/// Parses `toolroute …` with variables and a file.
+fn configured(file: &str, typed: &[&str], variables: &[(&str, &str)]) -> Cli {
+    let path = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+    std::fs::write(&path, file).unwrap();
+    let config = ["toolroute", "--config", path.path().to_str().unwrap()];
+    parse(&[&config, typed].concat(), variables).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Parses `toolroute …` with variables and without a file.
 fn read(typed: &[&str], variables: &[(&str, &str)]) -> Command {
-    let no_file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-    let config = ["toolroute", "--config", no_file.path().to_str().unwrap()];
-    let cli = Cli::read(texts(&[&config, typed].concat()), &|name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-    });
-    match cli {
-        Ok(cli) => cli.command,
-        Err(Refused::Typed(error)) => panic!("{error}"),
-        Err(Refused::Configured(failure)) => panic!("{failure}"),
-    }
+    configured("", typed, variables).command
 }
 
 /// Parses `toolroute route …` with a file and variables.
 fn route(file: &str, variables: &[(&str, &str)], typed: &[&str]) -> (RouteArgs, Settings) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("toolroute.toml");
-    std::fs::write(&path, file).unwrap();
-    let config = path.to_str().unwrap().to_owned();
-    let mut all = vec!["toolroute", "--config", &config, "route"];
-    all.extend(typed);
-    let parsed = Cli::read(texts(&all), &|name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-    });
-    let cli = match parsed {
-        Ok(cli) => cli,
-        Err(Refused::Typed(error)) => panic!("{error}"),
-        Err(Refused::Configured(failure)) => panic!("{failure}"),
-    };
+    let cli = configured(file, &[&["route"], typed].concat(), variables);
     let Command::Route(args) = cli.command else { panic!("route was typed") };
     (args, cli.global.settings)
 }
@@ -98,28 +86,17 @@ fn paths_of_a_file_start_at_it_and_what_was_typed_is_not_contradicted() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
-    let refused = |variables: &[(&str, &str)], typed: &[&str]| {
-        let refused = Cli::read(texts(typed), &|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
-        });
-        match refused.err() {
-            Some(Refused::Configured(failure)) => failure,
-            _ => panic!("nothing was refused"),
-        }
-    };
-    let route = ["toolroute", "route", "x"];
-    let failure = refused(&[("TOOLROUTE_LIMIT", "many")], &route);
-    assert!(failure.said.contains("TOOLROUTE_LIMIT: expected a number, `auto`"), "{failure}");
-    let failure = refused(&[("TOOLROUTE_CONFIG", "/no/such.toml")], &route);
-    assert_eq!(failure.code, exit::IO, "{failure}");
+    let refused = |variable| parse(&["toolroute", "route", "x"], &[variable]).err().unwrap();
+    let failure = refused(("TOOLROUTE_LIMIT", "many"));
+    let said = failure.to_string();
+    assert!(said.contains("TOOLROUTE_LIMIT: expected a number, `auto`"), "{said}");
+    let failure = refused(("TOOLROUTE_CONFIG", "/no/such.toml"));
+    assert_eq!(exit::code(&failure), exit::IO, "{failure}");
 }
 
 #[test]
 fn a_command_gets_only_what_it_has_flags_for() {
     let file = "tools = [\"somewhere\"]\nlimit = 3\nthreads = 1\n";
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("toolroute.toml");
-    std::fs::write(&path, file).unwrap();
     for typed in [
         &["config", "check"][..],
         &["doctor"],
@@ -130,10 +107,7 @@ fn a_command_gets_only_what_it_has_flags_for() {
         &["feedback", "stats"],
         &["completions", "bash"],
     ] {
-        let all = [&["toolroute", "--config", path.to_str().unwrap()], typed].concat();
-        let variables: Variables<'_> =
-            &|name| (name == "TOOLROUTE_STRATEGY").then(|| "keyword".into());
-        let Ok(cli) = Cli::read(texts(&all), variables) else { panic!("{typed:?}") };
+        let cli = configured(file, typed, &[("TOOLROUTE_STRATEGY", "keyword")]);
         assert_eq!(cli.global.threads, Some(1), "{typed:?}");
     }
 }
@@ -179,21 +153,6 @@ fn learn_reads_the_log_that_the_variable_names_only_where_a_log_was_asked_for() 
     assert_eq!(log(&["--log"]), (Some(Some("mine.db".into())), usage()));
     assert_eq!(log(&["--log", "other.db"]), (Some(Some("other.db".into())), usage()));
     assert_eq!(log(&["--output", "my"]), (None, "my".to_owned()));
-}
-
-#[test]
-fn several_catalogs_are_separated_as_in_path() {
-    let joined = std::env::join_paths(["a,b.jsonl", "c"]).unwrap();
-    let variables = [("TOOLROUTE_TOOLS", joined.to_str().unwrap())];
-    let paths = |typed: &[&str], variables: &[(&str, &str)]| {
-        let Command::Route(args) = read(&[&["route"], typed].concat(), variables) else {
-            panic!("route was typed")
-        };
-        args.catalog.tools
-    };
-    assert_eq!(paths(&[], &variables), [PathBuf::from("a,b.jsonl"), "c".into()]);
-    assert_eq!(paths(&["--tools", "x,y"], &variables), [PathBuf::from("x,y")]);
-    assert!(paths(&[], &[("TOOLROUTE_TOOLS", "")]).is_empty());
 }
 
 #[test]

@@ -66,7 +66,8 @@ pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
             Err(error) => Finding::error("feedback", error.to_string(), cure),
         });
     }
-    if let Some(path) = ledger(args).filter(|path| path.exists()) {
+    let ledger = paths::ledger_file(args.ledger.as_deref());
+    if let Some(path) = ledger.ok().filter(|path| path.exists()) {
         let cure = "end the conductor that works in it, or move it away to begin a new one";
         findings.push(match Ledger::look(&path) {
             Ok(_) => Finding::ok("ledger", format!("{} opens", path.display())),
@@ -74,10 +75,4 @@ pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
         });
     }
     findings
-}
-
-/// The path of the ledger; does not create its folder.
-fn ledger(args: &DoctorArgs) -> Option<std::path::PathBuf> {
-    let default = || Some(dirs::data_dir()?.join("toolroute").join("ledger.sqlite"));
-    args.ledger.clone().or_else(default)
 }

@@ -14,9 +14,6 @@ pub enum Client {
     Codex,
 }
 
-pub const ALL: [Client; 5] =
-    [Client::ClaudeDesktop, Client::ClaudeCode, Client::Cursor, Client::Vscode, Client::Codex];
-
 impl Client {
     /// Suffix for a server's name if two programs have different servers of that name.
     pub fn word(self) -> &'static str {
@@ -92,7 +89,8 @@ impl Home {
                 users.into_iter().filter_map(config).chain(own.into_iter().map(project)).collect()
             }
             Client::Codex => {
-                vec![user(self.codex_folder().join("config.toml")), project(".codex/config.toml")]
+                let folder = self.codex.clone().unwrap_or_else(|| self.home.join(".codex"));
+                vec![user(folder.join("config.toml")), project(".codex/config.toml")]
             }
         }
     }
@@ -103,9 +101,5 @@ impl Home {
             .into_iter()
             .find(|place| place.project.is_none())
             .map(|place| place.path)
-    }
-
-    fn codex_folder(&self) -> PathBuf {
-        self.codex.clone().unwrap_or_else(|| self.home.join(".codex"))
     }
 }

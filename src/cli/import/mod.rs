@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 
 use self::clients::{Client, Place};
 use self::installation::RemainingServer;
@@ -105,7 +105,7 @@ fn home(args: &ImportArgs) -> anyhow::Result<clients::Home> {
 fn places(args: &ImportArgs) -> anyhow::Result<(Vec<Place>, Vec<PathBuf>)> {
     let named = if args.into.is_some() { &[][..] } else { &args.file };
     let every = args.from.is_empty() && named.is_empty();
-    let clients = if every { clients::ALL.to_vec() } else { args.from.clone() };
+    let clients = if every { Client::value_variants().to_vec() } else { args.from.clone() };
     let (mut places, mut looked_in) = (Vec::new(), Vec::new());
     if !clients.is_empty() {
         let home = home(args)?;

@@ -20,9 +20,6 @@ pub struct File {
 
 /// Finds the files in order of precedence: the named one only, or that of the current folder and
 /// then the user's own.
-///
-/// # Errors
-/// If a file cannot be read or is not valid TOML.
 pub fn find(named: Option<&Path>) -> Result<Vec<File>, Failure> {
     if let Some(path) = named {
         return Ok(vec![read(path)?]);

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use serde::de::DeserializeOwned;
 use toml::Value;
 
 use super::profiles::{ProfileSettings, Profiles};
@@ -54,37 +55,47 @@ pub struct Key {
     pub fixed_by_plain: bool,
 }
 
-const fn key(
+const fn key(name: &'static str, flag: &'static str, kind: Kind, default: &'static str) -> Key {
+    Key {
+        name,
+        flag: Some(flag),
+        variable: "",
+        kind,
+        default,
+        in_file: true,
+        unless: &[],
+        fixed_by_plain: false,
+    }
+}
+
+/// An option whose value is a word of an enum.
+const fn word<T: DeserializeOwned>(
     name: &'static str,
     flag: &'static str,
-    variable: &'static str,
-    kind: Kind,
     default: &'static str,
 ) -> Key {
-    let flag = Some(flag);
-    Key { name, flag, variable, kind, default, in_file: true, unless: &[], fixed_by_plain: false }
+    key(name, flag, Kind::Word(words::<T>), default)
 }
 
 const fn table(
     name: &'static str,
-    variable: &'static str,
     check: fn(&Value) -> Result<(), String>,
     default: &'static str,
 ) -> Key {
-    Key { flag: None, ..key(name, "", variable, Kind::Table(check), default) }
+    Key { flag: None, ..key(name, "", Kind::Table(check), default) }
 }
 
 /// An option that files cannot set.
-const fn outside_files(
-    name: &'static str,
-    flag: &'static str,
-    variable: &'static str,
-    kind: Kind,
-) -> Key {
-    Key { in_file: false, ..key(name, flag, variable, kind, "none") }
+const fn outside_files(name: &'static str, flag: &'static str, kind: Kind) -> Key {
+    Key { in_file: false, ..key(name, flag, kind, "none") }
 }
 
 impl Key {
+    /// Sets the variable, unless another was set before.
+    const fn variable(self, variable: &'static str) -> Self {
+        if self.variable.is_empty() { Self { variable, ..self } } else { self }
+    }
+
     const fn unless(self, unless: &'static [&'static str]) -> Self {
         Self { unless, ..self }
     }
@@ -94,9 +105,11 @@ impl Key {
     }
 }
 
+/// Defines the keys. `NAME` has the variable `TOOLROUTE_NAME`, unless it says another one.
 macro_rules! keys {
     ($($constant:ident = $key:expr;)*) => {
-        $(pub const $constant: Key = $key;)*
+        $(pub const $constant: Key =
+            $key.variable(concat!("TOOLROUTE_", stringify!($constant)));)*
 
         /// Every key; those of files in the order of `config show`.
         pub const KEYS: &[Key] = &[$($constant),*];
@@ -106,112 +119,65 @@ macro_rules! keys {
 const SHARE: Kind = Kind::Number(0.0, 1.0);
 
 keys! {
-    TOOLS = key("tools", "tools", "TOOLROUTE_TOOLS", Kind::Paths, "none").unless(&["suite"]);
-    OVERLAY = key("overlay", "overlay", "TOOLROUTE_OVERLAY", Kind::Paths, "none");
-    AUTHOR_SIGNALS =
-        key("author_signals", "author-signals", "TOOLROUTE_AUTHOR_SIGNALS", Kind::Flag, "false");
-    MODEL = key("model", "model", "TOOLROUTE_MODEL", Kind::Text, "built in");
-    MODELS = key("models", "models", "TOOLROUTE_MODELS", Kind::Path, "the user's data folder");
-    INDEX = key("index", "index", "TOOLROUTE_INDEX", Kind::Path, "in the user's cache folder")
+    TOOLS = key("tools", "tools", Kind::Paths, "none").unless(&["suite"]);
+    OVERLAY = key("overlay", "overlay", Kind::Paths, "none");
+    AUTHOR_SIGNALS = key("author_signals", "author-signals", Kind::Flag, "false");
+    MODEL = key("model", "model", Kind::Text, "built in");
+    MODELS = key("models", "models", Kind::Path, "the user's data folder");
+    INDEX = key("index", "index", Kind::Path, "in the user's cache folder")
         .unless(&["no_save", "suite"]);
-    USAGE = key("usage", "usage", "TOOLROUTE_USAGE", Kind::Path, "none").unless(&["no_usage"]);
-    PRECISION =
-        key("precision", "precision", "TOOLROUTE_PRECISION", Kind::Word(words::<Precision>), "int8");
-    BACKEND = key(
+    USAGE = key("usage", "usage", Kind::Path, "none").unless(&["no_usage"]);
+    PRECISION = word::<Precision>("precision", "precision", "int8");
+    BACKEND = word::<BackendName>(
         "backend",
         "backend",
-        "TOOLROUTE_BACKEND",
-        Kind::Word(words::<BackendName>),
         "native, and candle on another device than cpu",
     );
-    DEVICE = key("device", "device", "TOOLROUTE_DEVICE", Kind::Device, "cpu");
-    SEARCH = key("search", "search", "TOOLROUTE_SEARCH", Kind::Word(words::<IndexKind>), "auto");
-    STRATEGY = key(
-        "tool_selection_strategy",
-        "strategy",
-        "TOOLROUTE_STRATEGY",
-        Kind::Word(words::<Strategy>),
-        "auto",
-    )
-    .unless(&["suite", "all"]);
-    BLEND = key("blend", "blend", "TOOLROUTE_BLEND", Kind::Word(words::<Blend>), "tuned");
-    SEMANTIC_WEIGHT =
-        key("semantic_weight", "semantic-weight", "TOOLROUTE_SEMANTIC_WEIGHT", SHARE, "0.7")
-            .fixed_by_plain();
-    WHOLE = key("whole", "whole", "TOOLROUTE_WHOLE", Kind::Flag, "false").fixed_by_plain();
-    COMPLETE = key("complete", "no-complete", "TOOLROUTE_COMPLETE", Kind::Flag, "true");
-    MIN_CONFIDENCE =
-        key("min_confidence", "min-confidence", "TOOLROUTE_MIN_CONFIDENCE", SHARE, "0.5");
-    LIMIT = key("limit", "limit", "TOOLROUTE_LIMIT", Kind::Limit, "5 (batch: 10)");
-    MIN_RELIABILITY = key(
-        "min_reliability",
-        "min-reliability",
-        "TOOLROUTE_MIN_RELIABILITY",
-        Kind::Word(words::<Reliability>),
-        "none",
-    );
-    MAX_COST = key("max_cost", "max-cost", "TOOLROUTE_MAX_COST", Kind::Word(words::<Cost>), "none");
-    MAX_LATENCY = key(
-        "max_latency",
-        "max-latency",
-        "TOOLROUTE_MAX_LATENCY",
-        Kind::Word(words::<LatencyTier>),
-        "none",
-    );
-    UNDECLARED = key(
-        "undeclared",
-        "undeclared",
-        "TOOLROUTE_UNDECLARED",
-        Kind::Word(words::<Undeclared>),
-        "medium",
-    );
-    MAX_PER_SERVER = key(
-        "max_per_server",
-        "max-per-server",
-        "TOOLROUTE_MAX_PER_SERVER",
-        Kind::Count(1, 65_535),
-        "none",
-    );
-    NEAR_BEST =
-        key("near_best", "near-best", "TOOLROUTE_NEAR_BEST", SHARE, "0.9 with servers, 0 without");
-    POLICY_BAND = key("policy_band", "policy-band", "TOOLROUTE_POLICY_BAND", SHARE, "0.02")
-        .fixed_by_plain();
-    LOG_FORMAT =
-        key("log_format", "log-format", "TOOLROUTE_LOG_FORMAT", Kind::Word(words::<LogFormat>), "text");
-    THREADS = key("threads", "threads", "TOOLROUTE_THREADS", Kind::Count(1, 1_024), "all cores");
-    SIGNALS =
-        table("signals", "TOOLROUTE_SIGNALS", is_a::<SignalWeights>, "see docs/context.md");
+    DEVICE = key("device", "device", Kind::Device, "cpu");
+    SEARCH = word::<IndexKind>("search", "search", "auto");
+    STRATEGY = word::<Strategy>("tool_selection_strategy", "strategy", "auto")
+        .unless(&["suite", "all"]);
+    BLEND = word::<Blend>("blend", "blend", "tuned");
+    SEMANTIC_WEIGHT = key("semantic_weight", "semantic-weight", SHARE, "0.7").fixed_by_plain();
+    WHOLE = key("whole", "whole", Kind::Flag, "false").fixed_by_plain();
+    COMPLETE = key("complete", "no-complete", Kind::Flag, "true");
+    MIN_CONFIDENCE = key("min_confidence", "min-confidence", SHARE, "0.5");
+    LIMIT = key("limit", "limit", Kind::Limit, "5 (batch: 10)");
+    MIN_RELIABILITY = word::<Reliability>("min_reliability", "min-reliability", "none");
+    MAX_COST = word::<Cost>("max_cost", "max-cost", "none");
+    MAX_LATENCY = word::<LatencyTier>("max_latency", "max-latency", "none");
+    UNDECLARED = word::<Undeclared>("undeclared", "undeclared", "medium");
+    MAX_PER_SERVER = key("max_per_server", "max-per-server", Kind::Count(1, 65_535), "none");
+    NEAR_BEST = key("near_best", "near-best", SHARE, "0.9 with servers, 0 without");
+    POLICY_BAND = key("policy_band", "policy-band", SHARE, "0.02").fixed_by_plain();
+    LOG_FORMAT = word::<LogFormat>("log_format", "log-format", "text");
+    THREADS = key("threads", "threads", Kind::Count(1, 1_024), "all cores");
+    SIGNALS = table("signals", is_a::<SignalWeights>, "see docs/context.md");
     CATEGORY_WORDS = table(
         "category_words",
-        "TOOLROUTE_CATEGORY_WORDS",
         is_a::<CategoryWords>,
         "English and Hebrew words for 19 categories",
     );
-    SMALL_MODELS = table(
-        "small_models",
-        "TOOLROUTE_SMALL_MODELS",
-        small_models,
-        "10 tools, up to 8 billion weights",
-    );
-    MIN_SHARES = table("min_shares", "TOOLROUTE_MIN_SHARES", is_a::<MinShares>, "none");
-    CACHE = table("cache", "TOOLROUTE_CACHE", is_a::<CacheSettings>, "30 s, 512 answers");
-    PROFILES = table("profiles", "TOOLROUTE_PROFILES", profiles, "none");
-    CONFIG = outside_files("config", "config", "TOOLROUTE_CONFIG", Kind::Path);
-    SERVERS = outside_files("servers", "servers", "TOOLROUTE_SERVERS", Kind::Path);
-    PINS = outside_files("pins", "pins", "TOOLROUTE_PINS", Kind::Path);
+    SMALL_MODELS = table("small_models", small_models, "10 tools, up to 8 billion weights");
+    MIN_SHARES = table("min_shares", is_a::<MinShares>, "none");
+    CACHE = table("cache", is_a::<CacheSettings>, "30 s, 512 answers");
+    PROFILES = table("profiles", profiles, "none");
+    CONFIG = outside_files("config", "config", Kind::Path);
+    SERVERS = outside_files("servers", "servers", Kind::Path);
+    PINS = outside_files("pins", "pins", Kind::Path);
     // Any text is accepted here; `PinArgs` handles invalid words.
-    PIN_MODE = outside_files("pin_mode", "pin-mode", "TOOLROUTE_PIN", Kind::Text);
-    FEEDBACK = outside_files("feedback", "feedback", "TOOLROUTE_FEEDBACK", Kind::Path);
-    LEDGER = outside_files("ledger", "ledger", "TOOLROUTE_LEDGER", Kind::Path);
-    ENDPOINT = outside_files("endpoint", "endpoint", "HF_ENDPOINT", Kind::Text);
-    TOKEN = outside_files("token", "token", "HF_TOKEN", Kind::Text);
+    PIN_MODE = outside_files("pin_mode", "pin-mode", Kind::Text).variable("TOOLROUTE_PIN");
+    FEEDBACK = outside_files("feedback", "feedback", Kind::Path);
+    LEDGER = outside_files("ledger", "ledger", Kind::Path);
+    ENDPOINT = outside_files("endpoint", "endpoint", Kind::Text).variable("HF_ENDPOINT");
+    TOKEN = outside_files("token", "token", Kind::Text).variable("HF_TOKEN");
 }
 
 /// A key of the systems that users migrate from, with its replacement.
 pub const RETIRED: &str = "use_semantic_tool_selection";
 pub const REPLACEMENT: &str = "tool_selection_strategy";
 
-fn is_a<T: serde::de::DeserializeOwned>(value: &Value) -> Result<(), String> {
+fn is_a<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
     value.clone().try_into::<T>().map(drop).map_err(|error| {
         let said = error.message().replace("expected f32", "expected a number");
         ["u64", "usize"].iter().fold(said, |said, kind| {

@@ -205,9 +205,6 @@ impl Typed {
 
 impl Settings {
     /// Looks up every key.
-    ///
-    /// # Errors
-    /// If a variable or a file is invalid.
     pub fn resolve(typed: Arc<Typed>, variables: Variables<'_>) -> Result<Self, Failure> {
         let named = typed.matches.get_one::<PathBuf>("config").cloned();
         let named = named.or_else(|| set(keys::CONFIG.variable, variables).map(PathBuf::from));
@@ -233,9 +230,6 @@ impl Settings {
 
     /// Resolves the options again, with the present files and variables and the same typed
     /// arguments.
-    ///
-    /// # Errors
-    /// The same as [`Self::resolve`].
     #[cfg(feature = "server")]
     pub fn read_again(&self) -> Result<Self, Failure> {
         Self::resolve(Arc::clone(&self.typed), &|name| std::env::var_os(name))

@@ -46,7 +46,9 @@ fn candidates_and_conduct_go_by_one_rule_and_one_order() {
         let others = found["alternatives"].as_array().unwrap();
         ids.extend(others.iter().map(|other| other["id"].as_str().unwrap()));
         assert_eq!(ids, wanted, "{asked}");
-        desk.ask(&one(asked, json!({})), &[]);
+        let answer = desk.ask(&one(asked, json!({})), &[]).to_string();
+        let is_told = |id: &&str| answer.contains(&format!("`{id}` (postcondition"));
+        assert!(asked.starts_with("VERIFY") || wanted.iter().all(is_told), "{answer}");
         let runs = rows(&desk.sandbox, "--runs");
         let run: Vec<&str> =
             runs[before..].iter().map(|run| run["tool"].as_str().unwrap()).collect();

@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Desk, one, setter};
-
-fn told(answer: &Value) -> &str {
-    answer["text"].as_str().unwrap()
-}
+use super::{Desk, one, setter, told};
 
 /// A request that says something and asks for nothing that is not there.
 fn saying(kind: &str, subject: Value, value: Value) -> Value {
@@ -87,7 +83,7 @@ fn what_a_source_says_now_replaces_what_it_said_before() {
     let desk = Desk::of_the_documents(&[]);
     let of_team = || desk.ask(&one("REPORT(query.people)", json!({"team": "mail"})), &[]);
     assert_eq!(of_team()["complete"], true);
-    let script = std::path::Path::new(&desk.fixed[3]).with_file_name("people.sql");
+    let script = desk.file("people.sql");
     let people = std::fs::read_to_string(&script).unwrap().replace("Lior", "Gal");
     std::fs::write(&script, people).unwrap();
     let now = of_team();

@@ -209,9 +209,8 @@ fn kills_after_an_answer_repeat_no_write() {
     let asked = desk.conduct(&plain);
     assert_eq!(asked["complete"], false);
     let answered = [&plain[..], &["--resume", "--answer", "go=yes"]].concat();
-    let program = desk.sandbox.toolroute().get_program().to_owned();
     for wait in 0..12_u64 {
-        let mut command = std::process::Command::new(&program);
+        let mut command = std::process::Command::new(crate::support::PROGRAM);
         command.args(desk.arguments(&answered)).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(20 + wait * 13 % 120));

@@ -2,12 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::{Desk, told};
 use crate::support::Sandbox;
-
-fn told(answer: &Value) -> &str {
-    answer["text"].as_str().unwrap()
-}
 
 #[test]
 fn arithmetic_needs_nothing_but_the_program() {

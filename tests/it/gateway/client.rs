@@ -1,12 +1,13 @@
 //! A client of the gateway that speaks JSON-RPC by hand: what it sees is what is on the wire.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::http::{Reply, post_with};
 
 /// Longer than anything here may take on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -160,35 +161,13 @@ pub fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {result}"))
 }
 
-/// One request over HTTP: the status, the headers, and the messages of the answer.
-pub fn post(
-    port: u16,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &Value,
-) -> (u16, String, Vec<Value>) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a server");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    let body = body.to_string();
-    let mut request = format!(
-        "POST {path} HTTP/1.1\r\nContent-Type: application/json\r\nConnection: close\r\n\
-         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
-        body.len()
-    );
-    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-        request.push_str(&format!("Host: 127.0.0.1:{port}\r\n"));
-    }
-    for (name, value) in headers {
-        request.push_str(&format!("{name}: {value}\r\n"));
-    }
-    stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("a request");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("an answer");
-    let answer = String::from_utf8_lossy(&answer).into_owned();
-    let (head, rest) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-    // Chunk sizes stand between, and are no JSON objects.
-    let lines = rest.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+/// One request over HTTP: the reply, and the messages in it.
+pub fn post(port: u16, path: &str, headers: &[(&str, &str)], body: &Value) -> (Reply, Vec<Value>) {
+    let accept = [("accept", "application/json, text/event-stream")];
+    let reply = post_with(port, path, &[headers, &accept].concat(), body);
+    let text = reply.text();
+    let lines = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    (status, head.to_owned(), messages.filter(Value::is_object).collect())
+    let messages = messages.filter(Value::is_object).collect();
+    (reply, messages)
 }

@@ -42,6 +42,7 @@ fn a_request_that_does_not_fit_is_told_what_is_wrong() {
     for (method, params, because) in [
         ("initialize", json!({}), "missing field `protocolVersion`"),
         ("tools/call", json!({"arguments": {}}), "missing field `name`"),
+        ("tools/call", Value::Null, "expected an object, found none"),
         ("tools/call", json!({"name": "find_tools", "arguments": "oven"}), "expected a map"),
         ("prompts/get", json!({}), "missing field `name`"),
     ] {

@@ -23,14 +23,10 @@ pub(super) fn is_text(of: &DataType) -> bool {
     }
 }
 
-pub(super) fn is_integer(of: &DataType) -> bool {
-    of.is_integer()
-}
-
 /// Whether an id of this type can be written to the output, in its own type or as text.
 pub(super) fn is_id(of: &DataType) -> bool {
     use DataType::{Boolean, Float32, Float64, Null};
-    is_text(of) || is_integer(of) || matches!(of, Float32 | Float64 | Boolean | Null)
+    is_text(of) || of.is_integer() || matches!(of, Float32 | Float64 | Boolean | Null)
 }
 
 /// Returns the type of the elements if a column of this type contains lists.

@@ -134,7 +134,7 @@ impl Iterator for ArrowBatches {
 
 fn damaged(path: &Path, format: Format, error: &dyn std::fmt::Display) -> Error {
     let format = if format == Format::Parquet { "Parquet" } else { "Arrow IPC" };
-    Error::Damaged { path: path.to_owned(), format: format.to_owned(), found: error.to_string() }
+    Error::Damaged { path: path.to_owned(), format, found: error.to_string() }
 }
 
 /// The path and the columns of a table.
@@ -209,7 +209,7 @@ impl Table {
             Some(of @ (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)) => {
                 IdType::Column(of.clone())
             }
-            Some(of) if cells::is_integer(of) => IdType::Column(of.clone()),
+            Some(of) if of.is_integer() => IdType::Column(of.clone()),
             Some(_) => IdType::Text,
         }
     }

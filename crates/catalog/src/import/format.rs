@@ -25,19 +25,8 @@ pub(super) enum Format {
 }
 
 /// Fields of an Anthropic tool definition, from its API reference.
-const ANTHROPIC_FIELDS: [&str; 11] = [
-    "name",
-    "description",
-    "input_schema",
-    "type",
-    "cache_control",
-    "defer_loading",
-    "allowed_callers",
-    "input_examples",
-    "eager_input_streaming",
-    "strict",
-    "max_uses",
-];
+const ANTHROPIC_FIELDS: &str = "name description input_schema type cache_control defer_loading \
+    allowed_callers input_examples eager_input_streaming strict max_uses";
 
 /// Returns the format of an object, or `None` if it is not a tool. `listed` is `true` inside a list
 /// of tools, where less evidence is enough, and `mcp` inside the result of an MCP response.
@@ -71,7 +60,7 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
         _ if has("inputSchema") => Format::Mcp,
         Some("function") => Format::OpenAiFlat,
         Some(_) => Format::Anthropic,
-        None if has("input_schema") && only(row, &ANTHROPIC_FIELDS) => Format::Anthropic,
+        None if has("input_schema") && is_only_anthropic(row) => Format::Anthropic,
         None if has("parameters") => Format::OpenAiFlat,
         None if row.contains_key("inputSchema") => Format::Mcp,
         None if listed || mostly_known(row) => Format::Own,
@@ -98,8 +87,8 @@ fn is_marked_as_ours(row: &Fields<'_>) -> bool {
     jsonl::distinguishing_fields().any(|mark| row.contains_key(mark))
 }
 
-fn only(row: &Fields<'_>, known: &[&str]) -> bool {
-    row.keys().all(|key| known.contains(&key.as_str()))
+fn is_only_anthropic(row: &Fields<'_>) -> bool {
+    row.keys().all(|key| ANTHROPIC_FIELDS.split(' ').any(|known| known == key))
 }
 
 /// Whether more than half of the fields are known. A name and a description are not enough, because

@@ -4,7 +4,7 @@ use crate::details::{self, Details};
 use crate::row::Row;
 use crate::{MCP_MEMBERS, Tool, ToolId};
 
-/// Fields that only our own rows have, besides those of [`details::FIELDS`].
+/// Fields that only our own rows have, besides those of [`details::fields`].
 const IDENTITY: [&str; 4] = ["id", "server", "operation", "mcp"];
 
 const PLAIN: [&str; 6] =
@@ -12,7 +12,7 @@ const PLAIN: [&str; 6] =
 
 /// Returns every field that distinguishes our rows from those of other formats.
 pub(super) fn distinguishing_fields() -> impl Iterator<Item = &'static str> {
-    IDENTITY.into_iter().chain(details::FIELDS)
+    IDENTITY.into_iter().chain(details::fields())
 }
 
 /// MCP's fields that our rows may have, because they are made by adding fields to MCP tools.
@@ -44,7 +44,7 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     tool.input_schema = schema_key.and_then(|key| row.schema(key));
     tool.operation = row.typed("operation", "an operation with method and path");
     Details::read(row).apply(&mut tool);
-    row.warn_unknown(&known().collect::<Vec<_>>());
+    row.warn_unknown(known());
     Some(tool)
 }
 

@@ -4,8 +4,6 @@
 //! (JSON, JSON lines, TOML, YAML) and returns one or more JSON documents; [`walk`] finds the tools
 //! in each document and calls the reader of each tool's format.
 
-#[cfg(test)]
-mod expansion_tests;
 mod format;
 mod jsonl;
 mod openapi;

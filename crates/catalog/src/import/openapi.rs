@@ -98,7 +98,7 @@ fn extension(value: &Value, source: &Source<'_>) -> (Details, Vec<Problem>) {
         return (Details::default(), vec![problem.field(EXTENSION)]);
     };
     let details = Details::read(&mut row);
-    row.warn_unknown(&details::FIELDS);
+    row.warn_unknown(details::fields());
     (if row.failed() { Details::default() } else { details }, row.problems)
 }
 

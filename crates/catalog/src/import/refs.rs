@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::expansion::DATA;
+
 /// The limit for the values of an operation's schemas. Schemas that refer to each other grow
 /// exponentially when references are resolved, and the parameters of no real tool need this many
 /// values.
@@ -16,9 +18,6 @@ const MAX_DEPTH: usize = 64;
 /// The limit for the text of an operation's schemas in bytes. More would fill a model's context by
 /// itself.
 const MAX_BYTES: usize = 256 << 10;
-
-/// Members whose content is data, in which `$ref` is a plain key.
-const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
 /// Members that hold schemas by name. Any name is allowed, including `default` and `enum`.
 const NAMED: [&str; 5] =

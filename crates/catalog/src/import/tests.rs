@@ -1,7 +1,11 @@
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::tests::{ids, load, load_clean};
-use crate::{Catalog, ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool};
+use super::Import;
+use crate::source::Source;
+use crate::tests::{ids, load_clean};
+use crate::{Catalog, ComplexityRange, Cost, Hints, LatencyTier, Problem, Reliability, Tool};
 
 fn tool<'c>(catalog: &'c Catalog, id: &str) -> &'c Tool {
     catalog.get(id).unwrap_or_else(|| panic!("no {id} in {:?}", ids(catalog)))
@@ -9,6 +13,20 @@ fn tool<'c>(catalog: &'c Catalog, id: &str) -> &'c Tool {
 
 fn schema(catalog: &Catalog, id: &str) -> Value {
     tool(catalog, id).input_schema.as_ref().unwrap().to_value().unwrap()
+}
+
+fn read(text: &str) -> Result<Import, Box<Problem>> {
+    super::read(&Source::new(Path::new("dir/any.json"), text))
+}
+
+pub(super) fn read_text(text: &str) -> Import {
+    read(text).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+fn read_ids(text: &str) -> Vec<String> {
+    let import = read_text(text);
+    assert_eq!(import.problems, [], "{text}");
+    import.tools.iter().map(|found| found.tool.id.to_string()).collect()
 }
 
 #[test]
@@ -31,9 +49,14 @@ fn mcp_page() {
 }
 
 #[test]
-fn mcp_session_of_several_pages() {
-    let catalog = load_clean("formats/mcp_session.jsonl");
-    assert_eq!(ids(&catalog), ["garden__water", "garden__mow"]);
+fn mcp_captures_of_several_pages_and_servers() {
+    for (file, expected) in [
+        ("mcp_session.jsonl", ["garden__water", "garden__mow"]),
+        // In the file's order.
+        ("mcp_servers.json", ["zoo__list", "aquarium__list"]),
+    ] {
+        assert_eq!(ids(&load_clean(&format!("formats/{file}"))), expected, "{file}");
+    }
 }
 
 #[test]
@@ -72,12 +95,6 @@ fn a_log_of_both_directions_gives_the_tools_of_its_answers() {
 }
 
 #[test]
-fn mcp_servers_with_equal_names() {
-    let catalog = load_clean("formats/mcp_servers.json");
-    assert_eq!(ids(&catalog), ["zoo__list", "aquarium__list"], "in the file's order");
-}
-
-#[test]
 fn mcp_in_its_other_shapes() {
     let tool = r#"{"name": "t", "inputSchema": {"type": "object"}}"#;
     for (text, id) in [
@@ -93,17 +110,6 @@ fn mcp_in_its_other_shapes() {
     ] {
         assert_eq!(read_ids(&text), [id], "{text}");
     }
-}
-
-fn read_text(text: &str) -> super::Import {
-    let source = super::Source::new(std::path::Path::new("dir/any.json"), text);
-    super::read(&source).unwrap_or_else(|problem| panic!("{problem}"))
-}
-
-fn read_ids(text: &str) -> Vec<String> {
-    let import = read_text(text);
-    assert_eq!(import.problems, [], "{text}");
-    import.tools.iter().map(|found| found.tool.id.to_string()).collect()
 }
 
 #[test]
@@ -229,23 +235,6 @@ fn an_api_without_a_title_that_names_it_has_no_server() {
 }
 
 #[test]
-fn a_web_of_references_stays_small() {
-    let schemas: Vec<String> = (0..40)
-        .map(|i| {
-            let next = format!("{{\"$ref\": \"#/s/{}\"}}", i + 1);
-            format!("\"{i}\": {{\"properties\": {{\"a\": {next}, \"b\": {next}}}}}")
-        })
-        .collect();
-    let body = r##"{"content": {"application/json": {"schema": {"$ref": "#/s/0"}}}}"##;
-    let text = format!(
-        "{{\"openapi\": \"3.0.0\", \"paths\": {{\"/\": {{\"post\": {{\"requestBody\": {body}}}}}}}, \"s\": {{{}}}}}",
-        schemas.join(",")
-    );
-    let import = read_text(&text);
-    assert!(import.tools[0].tool.input_schema.as_ref().unwrap().as_str().len() < 500_000);
-}
-
-#[test]
 fn a_misspelt_list_beside_the_tools_is_reported() {
     for text in [
         "[[tools]]\nname = \"x\"\n[[tool]]\nname = \"y\"\n",
@@ -301,17 +290,24 @@ fn a_row_made_by_adding_to_an_mcp_tool_keeps_what_was_added() {
 }
 
 #[test]
-fn broken_texts_say_where() {
+fn what_holds_no_tools_or_is_broken_says_so_and_where() {
     for (text, says) in [
         ("{\n  \"tools\": [\n    oops\n", "any.json:3: expected JSON"),
         ("[[tools]]\nname = \"a\"\nserver = = 1\n", "any.json:3: expected TOML"),
         ("a: [1\nb: {\n", "expected JSON, TOML or YAML"),
+        ("a: 1\n---\nb: 2\n", "one YAML document a file"),
+        ("---\ntools:\n - name: x\n---\ntools:\n - name: y\n", "one YAML document a file"),
+        ("openapi: 4.1\npaths: {}\n", "an object with openapi, paths"),
+        (r#"{"mcpServers": {}}"#, "tools/list"),
+        (r#"{"jsonrpc": "2.0", "error": {}}"#, "error response"),
+        ("[1, 2]", "the number 1"),
+        ("{}", "an object"),
     ] {
-        let source = super::Source::new(std::path::Path::new("any.json"), text);
-        let problem = super::read(&source).unwrap_err().to_string();
+        let problem = read(text).unwrap_err().to_string();
         assert!(problem.contains(says) && !problem.contains('\n'), "{problem}");
-        eprintln!("{problem}");
     }
+    assert_eq!(read_ids("[]"), [""; 0]);
+    assert_eq!(read_ids("---\ntools:\n - name: x\n"), ["x"], "one document");
 }
 
 #[test]
@@ -330,30 +326,17 @@ fn an_unknown_field_is_told_once_a_file() {
 }
 
 #[test]
-fn a_wrong_annotation_does_not_cost_the_tool() {
-    let import = read_text(
-        r#"[{"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": "yes"}}]"#,
-    );
-    assert_eq!(import.tools.len(), 1);
-    let problem = &import.problems[0];
-    assert!(!problem.is_error());
-    assert_eq!(problem.field.as_deref(), Some("annotations.readOnlyHint"));
-}
-
-#[test]
-fn what_holds_no_tools_says_what_it_holds() {
-    for (text, says) in [
-        (r#"{"mcpServers": {}}"#, "tools/list"),
-        (r#"{"jsonrpc": "2.0", "error": {}}"#, "error response"),
-        ("[1, 2]", "the number 1"),
-        ("{}", "an object"),
-    ] {
-        let source = super::Source::new(std::path::Path::new("any.json"), text);
-        let problem = super::read(&source).unwrap_err();
-        assert!(problem.to_string().contains(says), "{problem}");
+fn wrong_annotations_do_not_cost_the_tool() {
+    for (annotations, field) in
+        [(r#"{"readOnlyHint": "yes"}"#, "annotations.readOnlyHint"), (r#""oops""#, "annotations")]
+    {
+        let tool =
+            format!(r#"[{{"name": "t", "inputSchema": {{}}, "annotations": {annotations}}}]"#);
+        let import = read_text(&tool);
+        let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+        assert_eq!((import.tools.len(), problem.is_error()), (1, false), "{problem}");
+        assert_eq!(problem.field.as_deref(), Some(field));
     }
-    assert_eq!(load("formats/mcp_page.json").catalog.len(), 2);
-    assert_eq!(read_ids("[]"), [""; 0]);
 }
 
 #[test]
@@ -399,14 +382,4 @@ fn different_tools_without_names_do_not_vanish_silently() {
     let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
     assert!(problem.is_error() && problem.line == Some(3), "{problem}");
     assert!(problem.to_string().contains("of the same type"), "{problem}");
-}
-
-#[test]
-fn annotations_of_another_type_do_not_cost_the_tool() {
-    let import =
-        read_text(r#"[{"name": "t", "inputSchema": {"type": "object"}, "annotations": "oops"}]"#);
-    assert_eq!(import.tools.len(), 1);
-    let problem = &import.problems[0];
-    assert!(!problem.is_error());
-    assert_eq!(problem.field.as_deref(), Some("annotations"));
 }

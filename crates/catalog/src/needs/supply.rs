@@ -1,11 +1,15 @@
 //! The tools of one server that give ids of an entity.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::Supplier;
 use super::entity::{IdParameter, without_placeholders, words};
 use super::mentions::tokens;
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
 use crate::singular;
+use crate::text::head;
 
 /// A tool that may give ids.
 pub struct Giver<'a> {
@@ -32,34 +36,12 @@ impl Giver<'_> {
 const ABOUT_CHARS: usize = 200;
 
 /// Words at the end of a name that are not what is given: `user_list`, `account_info`, `resolve_library_id`.
-const FILLERS: [&str; 26] = [
-    "advanced",
-    "all",
-    "api",
-    "autocomplete",
-    "basic",
-    "data",
-    "detail",
-    "detailed",
-    "everything",
-    "guid",
-    "id",
-    "identifier",
-    "index",
-    "info",
-    "information",
-    "name",
-    "number",
-    "overview",
-    "result",
-    "suggestion",
-    "summary",
-    "tool",
-    "uid",
-    "uuid",
-    "v1",
-    "v2",
-];
+static FILLERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "advanced all api autocomplete basic data detail detailed everything guid id identifier index \
+     info information name number overview result suggestion summary tool uid uuid v1 v2"
+        .split(' ')
+        .collect()
+});
 
 const PREPOSITIONS: [&str; 15] = [
     "and", "at", "by", "for", "from", "in", "near", "of", "on", "or", "to", "using", "via", "with",
@@ -128,7 +110,7 @@ pub fn stated_suppliers(
 fn ordered(mut found: Vec<&Giver<'_>>, entity: &[String]) -> Vec<Supplier> {
     let words = |giver: &Giver<'_>| {
         let is_other = |word: &&String| {
-            !entity.contains(word) && !is_reading_verb(word) && !FILLERS.contains(&word.as_str())
+            !entity.contains(word) && !is_reading_verb(word) && !FILLERS.contains(word.as_str())
         };
         let missing = entity.iter().filter(|word| !giver.name.contains(word)).count();
         (missing, giver.name.iter().filter(is_other).count())
@@ -151,7 +133,7 @@ pub fn objects(name: &[String]) -> Vec<String> {
     let name: Vec<String> = name.iter().map(|word| singular(word).into_owned()).collect();
     let end = name.iter().position(|word| word == "by").unwrap_or(name.len());
     let is_verb = |word: &String| is_reading_verb(word) || word == "create";
-    let is_noun = |word: &&String| !is_verb(word) && !FILLERS.contains(&word.as_str());
+    let is_noun = |word: &&String| !is_verb(word) && !FILLERS.contains(word.as_str());
     let is_preposition = |word: &String| PREPOSITIONS.contains(&word.as_str());
     let mut parts = name[..end].split(is_preposition);
     let object = parts.find_map(|part| part.iter().rfind(is_noun));
@@ -164,8 +146,7 @@ pub fn objects(name: &[String]) -> Vec<String> {
 
 /// The words of a description's first sentence, in the singular.
 fn about(description: &str) -> Vec<String> {
-    let end = description.char_indices().nth(ABOUT_CHARS).map_or(description.len(), |(at, _)| at);
-    let text = description[..end].trim_start();
+    let text = head(description, ABOUT_CHARS).trim_start();
     let sentence = text.split(['.', '\n']).next().unwrap_or_default();
     words(sentence).iter().map(|word| singular(word).into_owned()).collect()
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
-use crate::import::{self, ImportedTool};
+use crate::import;
 use crate::source::Source;
 use crate::{
     CallHints, Catalog, ComplexityRange, Cost, Facets, Hints, IntentSignal, LatencyTier, Operation,
@@ -39,52 +39,13 @@ fn json() -> impl Strategy<Value = Value> {
 
 /// Generates mostly keys that the readers look for, so that random objects reach their code.
 fn key() -> impl Strategy<Value = String> {
-    let known = [
-        "tools",
-        "functions",
-        "servers",
-        "result",
-        "name",
-        "type",
-        "function",
-        "tool",
-        "id",
-        "inputSchema",
-        "input_schema",
-        "parameters",
-        "description",
-        "server",
-        "serverInfo",
-        "annotations",
-        "hints",
-        "facets",
-        "routing",
-        "signals",
-        "pattern",
-        "complexity",
-        "tags",
-        "cost",
-        "latency_ms",
-        "openapi",
-        "paths",
-        "get",
-        "post",
-        "$ref",
-        "requestBody",
-        "content",
-        "application/json",
-        "schema",
-        "properties",
-        "required",
-        "info",
-        "title",
-        "x-toolroute",
-        "in",
-        "nextCursor",
-        "overlay",
-    ];
+    let known = "tools functions servers result name type function tool id inputSchema \
+                 input_schema parameters description server serverInfo annotations hints facets \
+                 routing signals pattern complexity tags cost latency_ms openapi paths get post \
+                 $ref requestBody content application/json schema properties required info title \
+                 x-toolroute in nextCursor overlay";
     prop_oneof![
-        4 => prop::sample::select(known.to_vec()).prop_map(str::to_owned),
+        4 => prop::sample::select(known.split(' ').collect::<Vec<_>>()).prop_map(str::to_owned),
         1 => ".{0,6}",
     ]
 }
@@ -231,14 +192,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 fn read(text: &str) -> Option<Vec<Tool>> {
     let source = Source::new(Path::new("any.json"), text);
-    let import = import::read(&source).ok()?;
-    Some(
-        import
-            .tools
-            .into_iter()
-            .map(|ImportedTool { tool, .. }| Arc::unwrap_or_clone(tool))
-            .collect(),
-    )
+    let tools = import::read(&source).ok()?.tools.into_iter();
+    Some(tools.map(|found| Arc::unwrap_or_clone(found.tool)).collect())
 }
 
 proptest! {

@@ -33,6 +33,8 @@ fn a_named_stranger_is_an_error_that_says_what_it_is() {
     }
     let missing = Catalog::load(&[fixture("none.json")], &LoadOptions::default()).unwrap_err();
     assert!(matches!(missing, Error::Unreadable { .. }), "{missing}");
+    let cause = std::error::Error::source(&missing).unwrap().to_string();
+    assert!(!missing.to_string().contains(&cause), "its cause is said once: {missing}");
 }
 
 #[test]
@@ -98,30 +100,34 @@ fn two_files_with_other_tools_of_the_same_ids_are_one_problem() {
 }
 
 #[test]
-fn strict_mode_fails_with_all_problems() {
+fn strict_mode_fails_with_all_problems_and_counts_the_errors() {
     let options = LoadOptions { strict: true, ..LoadOptions::default() };
     let error = Catalog::load(&[fixture("bad/rows.jsonl")], &options).unwrap_err();
-    let Error::Strict { problems } = &error else { panic!("{error}") };
+    let text = error.to_string();
+    assert!(text.contains("found 8 errors;") && text.matches("warning: ").count() == 2, "{text}");
+    assert!(text.contains("did you mean"), "{text}");
+    let Error::Strict { problems } = error else { panic!("{text}") };
     assert_eq!(problems.len(), 10);
-    assert!(error.to_string().contains("did you mean"), "{error}");
+    assert_eq!(serde_json::to_value(problems).unwrap()[0]["severity"], "error");
     assert!(Catalog::load(&[fixture("formats/tools.toml")], &options).is_ok());
 }
 
 #[test]
-fn byte_order_marks_and_windows_line_ends_do_not_matter() {
-    let directory = tempfile::tempdir().unwrap();
-    let windows = |name: &str| {
+fn encodings_and_line_ends_of_windows_do_not_matter() {
+    for name in
+        ["formats/rows.jsonl", "formats/tools.toml", "formats/openapi.yaml", "bad/rows.jsonl"]
+    {
         let text = fs::read_to_string(fixture(name)).unwrap().replace('\n', "\r\n");
-        let path = directory.path().join(Path::new(name).file_name().unwrap());
-        fs::write(&path, format!("\u{feff}{text}")).unwrap();
-        let loaded = Catalog::load(&[path], &LoadOptions::default()).unwrap();
-        assert_eq!(ids(&loaded.catalog), ids(&load(name).catalog), "{name}");
-        assert_eq!(loaded.problems.len(), load(name).problems.len(), "{name}");
-    };
-    for name in ["formats/rows.jsonl", "formats/tools.toml", "formats/openapi.yaml"] {
-        windows(name);
+        let marked = format!("\u{feff}{text}");
+        // As PowerShell's `>` writes it.
+        let utf16 = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let expected = load(name);
+        for bytes in [marked.into_bytes(), utf16] {
+            let loaded = load_bytes(Path::new(name).file_name().unwrap(), &bytes).unwrap();
+            assert_eq!(ids(&loaded.catalog), ids(&expected.catalog), "{name}");
+            assert_eq!(loaded.problems.len(), expected.problems.len(), "{name}");
+        }
     }
-    windows("bad/rows.jsonl");
 }
 
 #[test]
@@ -173,20 +179,11 @@ fn only_regular_files_of_a_directory_are_read() {
     assert_eq!(problem.to_string().matches("readable").count(), 1, "{problem}");
 }
 
-fn load_bytes(name: &str, bytes: &[u8]) -> Result<LoadedCatalog, Error> {
+fn load_bytes(name: impl AsRef<Path>, bytes: &[u8]) -> Result<LoadedCatalog, Error> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
     fs::write(&path, bytes).unwrap();
     Catalog::load(&[path], &LoadOptions::default())
-}
-
-#[test]
-fn a_file_from_powershell_is_read() {
-    let text = fs::read_to_string(fixture("formats/openapi.yaml")).unwrap();
-    let marked = format!("\u{feff}{text}");
-    let utf16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let loaded = load_bytes("a.yaml", &utf16).unwrap();
-    assert_eq!(ids(&loaded.catalog), ids(&load("formats/openapi.yaml").catalog));
 }
 
 #[test]
@@ -200,23 +197,6 @@ fn a_bad_byte_costs_its_line_where_lines_stand_alone() {
     let error = load_bytes("a.json", b"{\n\"tools\": [{\"name\": \"caf\xe9\"}]\n}").unwrap_err();
     assert!(matches!(error, Error::Unrecognised { .. }), "not a matter of permissions: {error}");
     assert!(error.to_string().contains("a.json:2: expected text in UTF-8"), "{error}");
-}
-
-#[test]
-fn an_error_says_its_cause_once() {
-    let error = Catalog::load(&[fixture("none.json")], &LoadOptions::default()).unwrap_err();
-    let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(!error.to_string().contains(&cause), "{error}");
-}
-
-#[test]
-fn strict_mode_counts_errors_and_lists_all_problems() {
-    let options = LoadOptions { strict: true, ..LoadOptions::default() };
-    let error = Catalog::load(&[fixture("bad/rows.jsonl")], &options).unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("found 8 errors;") && text.matches("warning: ").count() == 2, "{text}");
-    let Error::Strict { problems } = error else { panic!() };
-    assert_eq!(serde_json::to_value(problems).unwrap()[0]["severity"], "error");
 }
 
 #[test]

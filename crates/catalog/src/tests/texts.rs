@@ -108,7 +108,13 @@ fn the_text_is_cut_after_1000_characters_not_bytes() {
 fn keyword_fields_keep_the_places_apart() {
     let mut tool = Tool::new(Some("gitHub"), "open_issue", "Opens an issue.");
     tool.title = Some("New ticket".to_owned());
-    tool.input_schema = schema(r#"{"properties": {"repoName": {"properties": {"deep": {}}}}}"#);
+    tool.input_schema = schema(
+        r#"{"properties": {
+            "unit": {"enum": ["celsius", "kelvin", 3], "description": "Which scale"},
+            "places": {"items": {"properties": {"zipCode": {"type": "string"}}}},
+            "when": {"anyOf": [{"enum": ["now"]}, {"type": "null"}]},
+            "repoName": {"properties": {"deep": {}}}}}"#,
+    );
     tool.tags = vec!["bug_tracker".to_owned()];
     tool.categories = vec!["dev".to_owned()];
     tool.capabilities = vec!["write".to_owned()];
@@ -118,8 +124,13 @@ fn keyword_fields_keep_the_places_apart() {
     assert_eq!(fields.name, "open_issue\nNew ticket");
     assert_eq!(fields.server, "gitHub");
     assert_eq!(fields.description, "Opens an issue.");
-    assert_eq!(fields.parameters, "repoName\ndeep");
+    assert_eq!(fields.parameters, "unit\nplaces\nzipCode\nwhen\nrepoName\ndeep");
+    assert_eq!(fields.parameter_descriptions, "Which scale");
+    assert_eq!(fields.parameter_values, "celsius\nkelvin\nnow");
     assert_eq!(fields.extra, "bug_tracker\ndev\nwrite\nreport\nfile v1.2 bug");
+    let nested = (0..40).fold("{}".to_owned(), |s, _| format!(r#"{{"properties": {{"p": {s}}}}}"#));
+    tool.input_schema = schema(&nested);
+    assert_eq!(keyword_fields(&tool).parameters.lines().count(), 7, "at most six levels below");
 }
 
 #[test]

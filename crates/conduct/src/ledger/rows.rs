@@ -1,15 +1,15 @@
 //! The rows of the ledger's tables.
 
 use rusqlite::Row;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSqlError, ToSql, ToSqlOutput, ValueRef};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::obligation::{Duty, ObligationType, Status};
+use crate::obligation::{ObligationType, Status};
 
 /// Enums are stored by their serde names, so that tables, JSON and files agree.
-macro_rules! in_sql {
+macro_rules! to_sql {
     ($($type:ty),+) => {$(
         impl ToSql for $type {
             fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -18,20 +18,31 @@ macro_rules! in_sql {
                 Ok(name.as_str().unwrap_or_default().to_owned().into())
             }
         }
-
-        impl FromSql for $type {
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                word(value)
-            }
-        }
     )+};
 }
 
-in_sql!(Status, RequestStatus, Purpose, RunStatus, Origin, Standing, ObligationType);
+to_sql!(Status, RequestStatus, Purpose, RunStatus, Origin, Standing);
 
-fn word<T: DeserializeOwned>(value: ValueRef<'_>) -> FromSqlResult<T> {
-    let word = Value::String(value.as_str()?.to_owned());
-    serde_json::from_value(word).map_err(|error| FromSqlError::Other(error.into()))
+/// The columns that contain JSON.
+const JSON: [&str; 7] = ["answer", "payload", "inputs", "outputs", "subject", "value", "detail"];
+
+/// Reads a row by the names of its columns. Columns without a member are ignored.
+pub(super) fn read<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T> {
+    let wrong = |error: serde_json::Error| FromSqlError::Other(error.into());
+    let mut members = Map::new();
+    for (place, name) in row.as_ref().column_names().enumerate() {
+        let value = match row.get_ref(place)? {
+            ValueRef::Integer(number) if name == "repeatable" => (number != 0).into(),
+            ValueRef::Integer(number) => number.into(),
+            text @ ValueRef::Text(_) if JSON.contains(&name) => {
+                serde_json::from_str(text.as_str()?).map_err(wrong)?
+            }
+            text @ ValueRef::Text(_) => text.as_str()?.into(),
+            _ => Value::Null,
+        };
+        members.insert(name.to_owned(), value);
+    }
+    Ok(serde_json::from_value(Value::Object(members)).map_err(wrong)?)
 }
 
 /// The progress of a request.
@@ -92,7 +103,7 @@ pub enum Standing {
 }
 
 /// A request: its document, its state and its answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequestRow {
     pub id: i64,
     pub document: String,
@@ -101,7 +112,7 @@ pub struct RequestRow {
     pub answer: Option<Value>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObligationRow {
     pub id: i64,
     pub request: i64,
@@ -116,13 +127,7 @@ pub struct ObligationRow {
     pub note: Option<String>,
 }
 
-impl ObligationRow {
-    pub fn is_report(&self) -> bool {
-        self.what.duty == Duty::Report
-    }
-}
-
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {
     pub id: i64,
     pub key: String,
@@ -141,7 +146,7 @@ pub struct RunRow {
 }
 
 /// An assertion with its source.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AssertionRow {
     pub id: i64,
     pub obligation: Option<i64>,
@@ -152,11 +157,12 @@ pub struct AssertionRow {
     pub because: Option<String>,
     pub origin: Origin,
     /// The id of the tool, or the person or program that made the assertion.
+    #[serde(rename(deserialize = "source_name"))]
     pub source: String,
     pub run: Option<i64>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventRow {
     pub id: i64,
     pub request: i64,
@@ -165,100 +171,4 @@ pub struct EventRow {
     pub kind: String,
     pub detail: Value,
     pub at_ms: i64,
-}
-
-fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    let wrong = |error| FromSqlError::Other(Box::new(error)).into();
-    serde_json::from_str(&text).map_err(wrong)
-}
-
-fn json_or_null(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Value>> {
-    let text: Option<String> = row.get(column)?;
-    text.map(|_| json(row, column)).transpose()
-}
-
-impl RequestRow {
-    pub(super) const COLUMNS: &str = "id, document, utterance, status, answer";
-
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            document: row.get("document")?,
-            utterance: row.get("utterance")?,
-            status: row.get("status")?,
-            answer: json_or_null(row, "answer")?,
-        })
-    }
-}
-
-impl ObligationRow {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            request: row.get("request")?,
-            parent: row.get("parent")?,
-            name: row.get("name")?,
-            what: row.get("type")?,
-            payload: json(row, "payload")?,
-            say: row.get("say")?,
-            status: row.get("status")?,
-            note: row.get("note")?,
-        })
-    }
-}
-
-impl RunRow {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            key: row.get("key")?,
-            obligation: row.get("obligation")?,
-            purpose: row.get("purpose")?,
-            tool: row.get("tool")?,
-            inputs: json(row, "inputs")?,
-            outputs: json_or_null(row, "outputs")?,
-            status: row.get("status")?,
-            repeatable: row.get("repeatable")?,
-            attempts: row.get("attempts")?,
-            said: row.get("said")?,
-            started_ms: row.get("started_ms")?,
-            duration_us: row.get("duration_us")?,
-        })
-    }
-}
-
-impl AssertionRow {
-    pub(super) const QUERY: &str = "SELECT assertions.*, sources.kind AS origin, \
-        sources.name AS source_name, sources.run AS run \
-        FROM assertions JOIN sources ON sources.id = assertions.source";
-
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            obligation: row.get("obligation")?,
-            kind: row.get("kind")?,
-            subject: json(row, "subject")?,
-            value: json(row, "value")?,
-            standing: row.get("standing")?,
-            because: row.get("because")?,
-            origin: row.get("origin")?,
-            source: row.get("source_name")?,
-            run: row.get("run")?,
-        })
-    }
-}
-
-impl EventRow {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get("id")?,
-            request: row.get("request")?,
-            obligation: row.get("obligation")?,
-            run: row.get("run")?,
-            kind: row.get("kind")?,
-            detail: json(row, "detail")?,
-            at_ms: row.get("at_ms")?,
-        })
-    }
 }

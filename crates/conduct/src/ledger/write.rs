@@ -28,7 +28,11 @@ pub struct NewRun<'a> {
 pub enum Change {
     Finish(RunEnd),
     Assert(NewAssertion),
-    Settle(ObligationEnd),
+    Settle {
+        obligation: i64,
+        status: Status,
+        note: Option<String>,
+    },
     Judge {
         assertion: i64,
         standing: Standing,
@@ -38,11 +42,6 @@ pub enum Change {
     Owe {
         parent: i64,
         obligation: NewObligation,
-    },
-    Log {
-        obligation: Option<i64>,
-        kind: &'static str,
-        detail: Value,
     },
 }
 
@@ -71,18 +70,9 @@ pub struct NewAssertion {
     pub because: Option<String>,
 }
 
-/// The end of an obligation.
-#[derive(Clone, Debug)]
-pub struct ObligationEnd {
-    pub obligation: i64,
-    pub status: Status,
-    pub note: Option<String>,
-}
-
 impl Ledger {
     /// Records a document before it is translated.
-    #[doc(hidden)] // For our own crates.
-    pub fn receive(&mut self, digest: &str, document: &str) -> Result<i64, Error> {
+    pub(crate) fn receive(&mut self, digest: &str, document: &str) -> Result<i64, Error> {
         self.write("take the request", |tx| {
             tx.execute(
                 "INSERT INTO requests (digest, document, status, created_ms) VALUES (?1, ?2, ?3, ?4)",
@@ -95,8 +85,7 @@ impl Ledger {
     }
 
     /// Records the facts and obligations of a request.
-    #[doc(hidden)] // For our own crates.
-    pub fn plan(&mut self, request: i64, wanted: &Request) -> Result<(), Error> {
+    pub(crate) fn plan(&mut self, request: i64, wanted: &Request) -> Result<(), Error> {
         self.write("take the obligations", |tx| {
             for fact in &wanted.facts {
                 assert(tx, request, &user_fact(fact))?;
@@ -114,8 +103,7 @@ impl Ledger {
         })
     }
 
-    #[doc(hidden)] // For our own crates.
-    pub fn refuse(&mut self, request: i64, said: &str) -> Result<(), Error> {
+    pub(crate) fn refuse(&mut self, request: i64, said: &str) -> Result<(), Error> {
         self.write("take the refusal", |tx| {
             let set = "UPDATE requests SET status = ?1 WHERE id = ?2";
             tx.execute(set, params![RequestStatus::Refused, request])?;
@@ -124,8 +112,7 @@ impl Ledger {
     }
 
     /// Records a run before the tool is called.
-    #[doc(hidden)] // For our own crates.
-    pub fn start(&mut self, start: &NewRun<'_>) -> Result<RunRow, Error> {
+    pub(crate) fn start(&mut self, start: &NewRun<'_>) -> Result<RunRow, Error> {
         let purpose = format!("{:?}", start.purpose);
         let obligation = start.obligation.to_string();
         let key = fingerprint(&[&self.id()?, &obligation, &purpose, start.tool]);
@@ -153,8 +140,7 @@ impl Ledger {
     }
 
     /// Records that a run with an unknown outcome is repeated.
-    #[doc(hidden)] // For our own crates.
-    pub fn repeat(&mut self, request: i64, run: &RunRow) -> Result<(), Error> {
+    pub(crate) fn repeat(&mut self, request: i64, run: &RunRow) -> Result<(), Error> {
         self.write("take the repetition of a run", |tx| {
             let set = "UPDATE runs SET attempts = attempts + 1, started_ms = ?1 WHERE id = ?2";
             tx.execute(set, params![now_ms(), run.id])?;
@@ -164,16 +150,14 @@ impl Ledger {
     }
 
     /// Applies all changes or none.
-    #[doc(hidden)] // For our own crates.
-    pub fn commit(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
+    pub(crate) fn commit(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take a step", |tx| {
             changes.iter().try_for_each(|change| apply(tx, request, change))
         })
     }
 
     /// Reopens an answered request with changes.
-    #[doc(hidden)] // For our own crates.
-    pub fn reopen(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
+    pub(crate) fn reopen(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take up the request again", |tx| {
             log(tx, request, None, None, "request_resumed", &json!({}))?;
             changes.iter().try_for_each(|change| apply(tx, request, change))?;
@@ -198,7 +182,12 @@ fn apply(tx: &Transaction<'_>, request: i64, change: &Change) -> rusqlite::Resul
     match change {
         Change::Finish(finish) => end_run(tx, request, finish),
         Change::Assert(made) => assert(tx, request, made),
-        Change::Settle(settle) => end_obligation(tx, request, settle),
+        Change::Settle { obligation, status, note } => {
+            let set = "UPDATE obligations SET status = ?1, note = ?2 WHERE id = ?3";
+            tx.execute(set, params![status, note, obligation])?;
+            let detail = json!({"status": status, "note": note});
+            log(tx, request, Some(*obligation), None, "obligation_settled", &detail)
+        }
         Change::Judge { assertion, standing, because } => {
             let set = "UPDATE assertions SET standing = ?1, because = ?2 WHERE id = ?3";
             tx.execute(set, params![standing, because, assertion])?;
@@ -206,9 +195,6 @@ fn apply(tx: &Transaction<'_>, request: i64, change: &Change) -> rusqlite::Resul
             log(tx, request, None, None, "assertion_judged", &detail)
         }
         Change::Owe { parent, obligation } => owe(tx, request, Some(*parent), obligation),
-        Change::Log { obligation, kind, detail } => {
-            log(tx, request, *obligation, None, kind, detail)
-        }
     }
 }
 
@@ -270,19 +256,6 @@ fn user_fact(fact: &crate::Fact) -> NewAssertion {
         standing: Standing::Held,
         because: None,
     }
-}
-
-fn end_obligation(
-    tx: &Transaction<'_>,
-    request: i64,
-    settle: &ObligationEnd,
-) -> rusqlite::Result<()> {
-    tx.execute(
-        "UPDATE obligations SET status = ?1, note = ?2 WHERE id = ?3",
-        params![settle.status, settle.note, settle.obligation],
-    )?;
-    let detail = json!({"status": settle.status, "note": settle.note});
-    log(tx, request, Some(settle.obligation), None, "obligation_settled", &detail)
 }
 
 fn owe(

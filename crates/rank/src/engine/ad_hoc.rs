@@ -35,21 +35,6 @@ impl Engine {
     /// Ranks tools that belong to no catalog. All of them are candidates, and no policy applies.
     /// `key` identifies the list of tools, for example by a hash: `tools` is only called if none of
     /// the 32 most recent lists had this key.
-    ///
-    /// ```
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::{Engine, SelectRequest};
-    ///
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let tools = || vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
-    /// let request = SelectRequest::new("send a mail").limit(1);
-    /// let selection = engine.select_among("my tools", tools, &request)?;
-    /// assert_eq!(selection.tools[0].tool.name, "send");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The same as [`Engine::select`].
     #[doc(hidden)] // For our own crates.
     pub fn select_among(
         &self,
@@ -73,18 +58,6 @@ impl Engine {
     /// configuration apply as if the tools were the catalog. `key` is used as in
     /// [`Engine::select_among`], but the keys of both methods are separate. An error of `tools` is
     /// returned, and the list is not cached.
-    ///
-    /// ```
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::{Engine, Error, SelectRequest};
-    ///
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let tools = || Ok::<_, Error>(vec![Tool::new(None, "send", "Sends a mail")]);
-    /// let requests = ["send a mail", ""].map(SelectRequest::new);
-    /// let answers = engine.select_many_among("my tools", tools, &requests)?;
-    /// assert!(answers[0].is_ok() && answers[1].is_err());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// The error of `tools`, and errors of the embedder that concern the tools.

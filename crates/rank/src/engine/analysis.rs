@@ -43,7 +43,7 @@ impl Engine {
         let guesses = self.guesses(prompt, context)?;
         let embed = start.elapsed();
         let mut analysis = query::analyze(prompt, context, guesses)?;
-        analysis.times.embed = embed;
+        analysis.times[0].1 = embed;
         Ok(analysis)
     }
 

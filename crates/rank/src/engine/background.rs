@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Error, fingerprint};
+use super::{Error, fingerprint, texts};
 use crate::embedding::{Embedder, Role};
 use crate::index::Vectors;
 use crate::selection::background_prompts;
@@ -19,9 +19,6 @@ const SHIPPED: &[u8] = &[];
 
 /// Length of the key at the start of a file of vectors.
 const KEY: usize = 64;
-
-/// Prompts that are embedded together.
-const CHUNK: usize = 64;
 
 /// The vectors of the background prompts, computed lazily.
 #[derive(Default)]
@@ -62,19 +59,12 @@ fn read(file: &[u8], key: &str, dimension: usize) -> Option<Vectors> {
 }
 
 fn embed(model: &dyn Embedder) -> Result<Vectors, Error> {
-    let mut rows = Vec::new();
-    for chunk in background_prompts().chunks(CHUNK) {
-        let embedded = model.embed(chunk, Role::Query)?.vectors;
-        rows.extend(embedded.rows().into_iter().map(|row| row.to_vec()));
-    }
-    Ok(Vectors::from_rows(&rows)?)
+    let embedded = texts::embed(model, &background_prompts(), Role::Query)?;
+    Ok(Vectors::from_rows(&embedded.vectors)?)
 }
 
 /// Returns the contents of a file with a model's vectors of the background prompts, such as
 /// `models/toolroute-l6-v1/background.int8`.
-///
-/// # Errors
-/// Errors of the embedder.
 pub fn background_file(model: &dyn Embedder) -> Result<Vec<u8>, Error> {
     let mut file = key(model).into_bytes();
     for row in embed(model)?.as_slice().chunks_exact(model.identity().dimension) {

@@ -17,6 +17,7 @@ use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
 
 /// Collects the parts of an engine; [`EngineBuilder::build`] embeds and indexes.
 #[must_use = "nothing is indexed before `build`"]
+#[derive(Default)]
 pub struct EngineBuilder {
     catalog: Catalog,
     config: EngineConfig,
@@ -29,15 +30,7 @@ pub struct EngineBuilder {
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
-        Self {
-            catalog,
-            config: EngineConfig::default(),
-            embedder: None,
-            snapshot: None,
-            usage: None,
-            log: None,
-            on_progress: None,
-        }
+        Self { catalog, ..Self::default() }
     }
 
     /// Sets the model. Without one, the engine ranks by keywords only.

@@ -9,7 +9,7 @@ use super::state::State;
 use crate::index::Rows;
 use crate::selection::{
     Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Retriever, SURE, Strategy,
-    confidence, evidence, judge_fit, missing_action,
+    confidence, evidence, judge_fit, missing_action, performs,
 };
 
 /// The minimum match of a pattern or category declared by a tool's author that makes the tool fit
@@ -29,9 +29,7 @@ pub(super) struct Certainty {
 
 /// Whether the tools of an answer fit, and how certain that is.
 pub(super) struct Verdict {
-    pub evidence: Option<f32>,
-    pub background: Option<f32>,
-    pub confidence: Option<f32>,
+    pub sure: Certainty,
     pub fit: (Fit, Option<FitReason>),
 }
 
@@ -84,10 +82,19 @@ impl State {
         (found, assessed): (Certainty, &Assessment<'_>),
         (ranking, may_abstain): (&Ranking, bool),
     ) -> Result<Verdict, Error> {
+        // The rules of wording may have raised a tool with the prompt's verb to the first place.
+        let first = ranking.chosen.first().map(|first| first.row);
+        let is_true = |objection: &FitReason| {
+            let is_performed =
+                || first.is_some_and(|row| performs(prompt.text(), self.tool_actions(), row));
+            !matches!(objection, FitReason::MissingAction { .. }) || !is_performed()
+        };
+        let checked =
+            |sure: Certainty| Certainty { objection: sure.objection.filter(is_true), ..sure };
         // Without evidence there is nothing to judge.
         let admitted = found.evidence.and_then(|_| scorer.admitted(&ranking.all));
         let Some(admitted) = admitted else {
-            return Ok(self.verdict(found, assessed, may_abstain));
+            return Ok(self.verdict(checked(found), assessed, may_abstain));
         };
         let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
         let mut left = retriever.retrieve(&prompt)?;
@@ -98,19 +105,23 @@ impl State {
             let best = by_filters.map(|(candidate, _)| candidate.score).fold(0.0, f32::max);
             sure.objection = (!fits(ranking.best(), best)).then_some(FitReason::BetterExcluded);
         }
-        Ok(self.verdict(sure, &assessed, may_abstain))
+        Ok(self.verdict(checked(sure), &assessed, may_abstain))
     }
 
     /// Combines the confidence with what the tools' authors declare, and returns the verdict.
-    fn verdict(&self, sure: Certainty, assessed: &Assessment<'_>, may_abstain: bool) -> Verdict {
+    fn verdict(
+        &self,
+        mut sure: Certainty,
+        assessed: &Assessment<'_>,
+        may_abstain: bool,
+    ) -> Verdict {
         // A matching pattern of a tool's author counts even if the model disagrees.
         let said = assessed.strongest_intent().max(assessed.sure_of_category());
-        let Certainty { evidence, background, confidence, objection } = sure;
-        let confidence = confidence.map(|sure| sure.max(said));
+        sure.confidence = sure.confidence.map(|sure| sure.max(said));
         let least = if may_abstain { self.config.min_confidence } else { 0.0 };
-        let objection = objection.filter(|_| said < SURE_BY_AUTHOR);
-        let fit = judge_fit(FitInputs { confidence, objection, least });
-        Verdict { evidence, background, confidence, fit }
+        let objection = sure.objection.take().filter(|_| said < SURE_BY_AUTHOR);
+        let fit = judge_fit(FitInputs { confidence: sure.confidence, objection, least });
+        Verdict { sure, fit }
     }
 
     /// Why nothing was chosen; `None` if something was.

@@ -1,31 +1,27 @@
-//! Applies a request's context: the number of tools, which tools, and the reading of the prompt.
+//! Applies a request's candidates and context: the number of tools, which tools, and the reading of
+//! the prompt.
 
+use super::state::State;
 use super::{Context, EngineConfig, Error, SelectRequest};
 use crate::query::{Lexicon, Reading, ReadingWords, Speaker, Turn};
 use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
     /// Returns the maximum number of tools in the answer to a request.
-    pub(super) fn limit_for(&self, request: &SelectRequest) -> Result<usize, Error> {
+    pub(super) fn limit_for(&self, request: &SelectRequest) -> usize {
         let limit = request.limit.unwrap_or(self.limit);
-        let Some(context) = &request.context else { return Ok(limit) };
+        let Some(context) = &request.context else { return limit };
         let limit = limit.min(context.max_tools.unwrap_or(usize::MAX));
-        match &context.model {
-            Some(model) if self.small_models.is_small(model) => {
-                Ok(limit.min(self.small_models.max_tools))
-            }
-            _ => Ok(limit),
-        }
+        context.model.as_ref().map_or(limit, |model| self.small_models.cap(model, limit))
     }
 
     /// Returns the width of a band of scores within which the policy orders, on the scale of a
     /// cosine.
     pub(super) fn band_for(&self, request: &SelectRequest) -> Result<f32, Error> {
         let band = request.policy_band.unwrap_or(self.policy_band);
-        if (0.0..=1.0).contains(&band) {
-            Ok(band)
-        } else {
-            Err(Error::BadPolicyBand { found: band })
+        match (0.0..=1.0).contains(&band) {
+            true => Ok(band),
+            false => Err(Error::BadPolicyBand { found: band }),
         }
     }
 
@@ -56,6 +52,40 @@ impl EngineConfig {
     }
 }
 
+impl State {
+    /// Returns the rows of the request's candidates, ascending, and the ids that are not in the
+    /// catalog.
+    pub fn candidate_rows(
+        &self,
+        request: &SelectRequest,
+    ) -> Result<(Option<Vec<u32>>, Vec<String>), Error> {
+        let Some(ids) = &request.candidates else { return Ok((None, Vec::new())) };
+        let (mut rows, unknown) = self.known_rows(ids)?;
+        rows.sort_unstable();
+        rows.dedup();
+        Ok((Some(rows), unknown))
+    }
+
+    pub fn check_candidates(&self, ids: &[String]) -> Result<(), Error> {
+        self.known_rows(ids).map(drop)
+    }
+
+    fn known_rows(&self, ids: &[String]) -> Result<(Vec<u32>, Vec<String>), Error> {
+        let (mut rows, mut unknown) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids {
+            match self.catalog.row(id) {
+                Some(row) => rows.push(row),
+                None => unknown.push(id.clone()),
+            }
+        }
+        if let (true, Some(first)) = (rows.is_empty(), unknown.first()) {
+            let near = self.catalog.near(first, 2).into_iter().map(|id| id.to_string()).collect();
+            return Err(Error::UnknownCandidates { count: ids.len(), first: first.clone(), near });
+        }
+        Ok((rows, unknown))
+    }
+}
+
 /// Reads the prompt of a request together with the user's latest turns.
 pub(super) fn read(request: &SelectRequest, words: &ReadingWords<'_, impl Lexicon>) -> Reading {
     let context = request.context.as_ref().filter(|context| context.depth > 0);
@@ -78,7 +108,7 @@ mod tests {
         let config = EngineConfig::default();
         let limit = |limit, context| {
             let request = SelectRequest { limit, context, ..SelectRequest::new("x") };
-            config.limit_for(&request).unwrap()
+            config.limit_for(&request)
         };
         let small = Context { model: Some("gemma:2b".into()), ..Context::default() };
         let few = Context { max_tools: Some(7), ..Context::default() };

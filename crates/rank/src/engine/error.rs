@@ -94,22 +94,3 @@ fn cut(id: &str) -> String {
         None => id.to_owned(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_candidate_is_told_in_a_line() {
-        let unknown = |first: String| Error::UnknownCandidates { count: 1, first, near: vec![] };
-        assert!(unknown("é".repeat(5_000)).to_string().chars().count() < 160);
-        assert!(unknown("é".repeat(80)).to_string().contains(&"é".repeat(80)));
-    }
-
-    #[test]
-    fn an_unknown_profile_is_told_with_those_that_there_are() {
-        let unknown = |known| Error::UnknownProfile { name: "x".to_owned(), known }.to_string();
-        assert!(unknown(vec![]).ends_with("the configuration, which has none"));
-        assert!(unknown(vec!["a".to_owned(), "b".to_owned()]).ends_with("configuration: a, b"));
-    }
-}

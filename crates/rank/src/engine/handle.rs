@@ -1,7 +1,8 @@
 //! The engine's public handle: holds the present state, and replaces it by the next.
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use super::ad_hoc::AdHocCatalogs;
@@ -149,18 +150,6 @@ impl Engine {
     /// A hash of the catalog's tools, the model, the learned usage, the observations of the log, the
     /// weights and the blocked tools, in hexadecimal. Engines with equal configurations and equal
     /// fingerprints that hold back no tools give equal answers.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::Engine;
-    /// let engine = |name| {
-    ///     let tools = vec![Tool::new(None, name, "Reads a file")];
-    ///     Engine::builder(Catalog::from_tools(tools).catalog).build()
-    /// };
-    /// assert_eq!(engine("read")?.fingerprint(), engine("read")?.fingerprint());
-    /// assert_ne!(engine("read")?.fingerprint(), engine("load")?.fingerprint());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn fingerprint(&self) -> String {
         self.state().fingerprint()
@@ -307,16 +296,6 @@ impl Engine {
     /// Excludes the tools that `blocked` returns from answers; an answer names them with this
     /// reason. `blocked` is called for each selection, so it must be fast. A later call of `watch`
     /// replaces it.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{OpenBreakers, Engine, SelectRequest};
-    /// # let tools = vec![Tool::new(Some("fs"), "read_file", "Reads a file from disk")];
-    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
-    /// engine.watch(|| OpenBreakers { servers: ["fs".to_owned()].into(), ..OpenBreakers::default() });
-    /// assert!(engine.select(&SelectRequest::new("read a file"))?.tools.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn watch(&self, blocked: impl Fn() -> OpenBreakers + Send + Sync + 'static) {
         let source: BlockedSource = Arc::new(blocked);
@@ -345,25 +324,15 @@ impl Engine {
 
     /// Replaces the live inputs, and returns the previous ones.
     fn replace_inputs(&self, next: impl FnOnce(&LiveInputs) -> LiveInputs) -> LiveInputs {
-        let _writer = self.lock_writer();
-        let before = self.state();
-        let after = before.with_inputs(next(&before.inputs));
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
-        before.inputs.clone()
+        let replaced = self.replace_state(|before| {
+            let inputs = before.inputs.clone();
+            Ok::<_, Infallible>((before.with_inputs(next(&inputs)), inputs))
+        });
+        let Ok(before) = replaced;
+        before
     }
 
     /// The counters since the engine was built.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{Engine, SelectRequest};
-    /// # let tools = vec![Tool::new(None, "read_file", "Reads a file from disk")];
-    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
-    /// engine.select(&SelectRequest::new("read a file"))?;
-    /// let text = engine.metrics().text();
-    /// assert!(text.contains("toolroute_selections_total{outcome=\"answered\"} 1"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
@@ -406,18 +375,14 @@ impl Engine {
     }
 
     /// Replaces the present state by the next, and returns the report about it.
-    pub(super) fn replace_state<T>(
+    pub(super) fn replace_state<T, E>(
         &self,
-        next: impl FnOnce(&State) -> Result<(State, T), Error>,
-    ) -> Result<T, Error> {
-        let _writer = self.lock_writer();
+        next: impl FnOnce(&State) -> Result<(State, T), E>,
+    ) -> Result<T, E> {
+        let _writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let (after, report) = next(&self.state())?;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(after);
         Ok(report)
-    }
-
-    fn lock_writer(&self) -> MutexGuard<'_, ()> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,19 +6,10 @@ use serde::Serialize;
 
 use super::Engine;
 
-type Check<'a> = Box<dyn Fn() -> Result<(), String> + Send + Sync + 'a>;
-
-/// Named checks. Servers add their own to the engine's.
-#[derive(Default)]
-pub struct Health<'a> {
-    checks: BTreeMap<String, Check<'a>>,
-}
-
-/// The results of all checks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The results of all checks. Servers add their own to the engine's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HealthReport {
     pub healthy: bool,
-    /// The result of each check, by name.
     pub checks: BTreeMap<String, CheckResult>,
 }
 
@@ -30,59 +21,39 @@ pub struct CheckResult {
     pub because: Option<String>,
 }
 
-impl<'a> Health<'a> {
-    /// Adds a check, or replaces the one with that name. Its error describes the failure.
+impl HealthReport {
+    /// Adds the result of a check, whose error describes the failure, or replaces the one with that
+    /// name.
     #[must_use]
-    pub fn with(
-        mut self,
-        name: &str,
-        check: impl Fn() -> Result<(), String> + Send + Sync + 'a,
-    ) -> Self {
-        self.checks.insert(name.to_owned(), Box::new(check));
+    pub fn with(mut self, name: &str, result: Result<(), String>) -> Self {
+        let because = result.err();
+        let result = CheckResult { healthy: because.is_none(), because };
+        self.checks.insert(name.to_owned(), result);
+        self.healthy = self.checks.values().all(|check| check.healthy);
         self
-    }
-
-    /// Runs every check, sorted by name.
-    pub fn report(&self) -> HealthReport {
-        let result = |check: &Check<'_>| {
-            let because = check().err();
-            CheckResult { healthy: because.is_none(), because }
-        };
-        let checks: BTreeMap<String, CheckResult> =
-            self.checks.iter().map(|(name, check)| (name.clone(), result(check))).collect();
-        HealthReport { healthy: checks.values().all(|check| check.healthy), checks }
     }
 }
 
 impl Engine {
     /// The engine's own checks: `catalog` and `model`. Vectors that could not be saved are no check: the engine works
     /// without them, and [`Engine::index_report`] says so.
-    ///
-    /// ```
-    /// # use toolroute_catalog::Catalog;
-    /// # use toolroute_rank::engine::Engine;
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let report = engine.health().with("disk", || Ok(())).report();
-    /// assert!(report.checks["disk"].healthy && !report.checks["catalog"].healthy);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
-    pub fn health(&self) -> Health<'_> {
-        Health::default()
-            .with("catalog", || match self.catalog().is_empty() {
-                true => Err("no tool is loaded".to_owned()),
-                false => Ok(()),
-            })
-            .with("model", || match &self.state().embedder {
-                None if self.config().strategy.needs_vector() => {
-                    Err(format!("the {} strategy has no model", self.config().strategy))
-                }
-                None => Ok(()),
-                Some(model) => {
-                    let embedded = model.embed(&["ping"], crate::embedding::Role::Query);
-                    embedded.map(drop).map_err(|error| error.to_string())
-                }
-            })
+    pub fn health(&self) -> HealthReport {
+        let catalog = match self.catalog().is_empty() {
+            true => Err("no tool is loaded".to_owned()),
+            false => Ok(()),
+        };
+        let model = match &self.state().embedder {
+            None if self.config().strategy.needs_vector() => {
+                Err(format!("the {} strategy has no model", self.config().strategy))
+            }
+            None => Ok(()),
+            Some(model) => {
+                let embedded = model.embed(&["ping"], crate::embedding::Role::Query);
+                embedded.map(drop).map_err(|error| error.to_string())
+            }
+        };
+        HealthReport::default().with("catalog", catalog).with("model", model)
     }
 }
 
@@ -95,11 +66,11 @@ mod tests {
     fn one_failed_check_fails_the_report() {
         let tools = vec![Tool::new(None, "a", "")];
         let engine = Engine::builder(Catalog::from_tools(tools).catalog).build().unwrap();
-        assert!(engine.health().report().healthy);
-        let report = engine.health().with("disk", || Err("full".to_owned())).report();
+        assert!(engine.health().healthy);
+        let report = engine.health().with("disk", Err("full".to_owned()));
         assert!(!report.healthy && report.checks["catalog"].healthy);
         assert_eq!(report.checks["disk"].because.as_deref(), Some("full"));
         let empty = Engine::builder(Catalog::default()).build().unwrap();
-        assert!(!empty.health().report().checks["catalog"].healthy);
+        assert!(!empty.health().checks["catalog"].healthy);
     }
 }

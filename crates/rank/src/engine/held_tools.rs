@@ -3,6 +3,7 @@
 //! tool disappears without explanation.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
@@ -78,20 +79,6 @@ impl HeldTools {
 impl Engine {
     /// Replaces the set of tools that are held back. They are in no answer, and an answer that
     /// would contain them names them ([`Selection::held_back`]). They must not be in the catalog.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::{Engine, HeldTool, SelectRequest};
-    ///
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let tool = Arc::new(Tool::new(None, "send", "Sends a mail"));
-    /// engine.hold_back(vec![HeldTool { tool, because: "it changed".to_owned() }]);
-    /// let selection = engine.select(&SelectRequest::new("send a mail"))?;
-    /// assert!(selection.tools.is_empty());
-    /// assert_eq!(selection.held_back[0].because, "it changed");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn hold_back(&self, mut tools: Vec<HeldTool>) {
         tools.sort_by(|a, b| a.tool.id.cmp(&b.tool.id));
@@ -99,23 +86,14 @@ impl Engine {
             return;
         }
         let held = Arc::new(HeldTools { tools, ..HeldTools::default() });
-        self.replace_state(|before| {
+        let Ok(()) = self.replace_state(|before| {
             // Invalidates cached answers.
             let version = before.version + 1;
-            Ok::<_, Error>((State { held, version, ..before.clone() }, ()))
-        })
-        .unwrap_or_else(|error| tracing::warn!("nothing is held back: {error}"));
+            Ok::<_, Infallible>((State { held, version, ..before.clone() }, ()))
+        });
     }
 
     /// Returns the tools that are held back, sorted by id.
-    ///
-    /// ```
-    /// # use toolroute_catalog::Catalog;
-    /// # use toolroute_rank::engine::Engine;
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// assert!(engine.held_back().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn held_back(&self) -> Vec<HeldTool> {
         self.state().held.tools.clone()

@@ -93,7 +93,7 @@ pub(super) fn index(
     // The texts are not kept: a snapshot usually has the vectors of all of them.
     let hashes: Vec<TextHash> =
         tools.par_iter().map(|tool| text_hash(&embedding_text(tool))).collect();
-    let model = key(embedder.identity());
+    let model = model_key(embedder.identity());
     let (old, mut state) = match place {
         Some(place) => open(place, &model)?,
         None => (None, SnapshotState::Unused),
@@ -114,16 +114,7 @@ pub(super) fn index(
             .with_graph(search.graph().cloned())?;
         state = save(&snapshot, path, state);
     }
-    let report = IndexReport {
-        tools: tools.len(),
-        embedded,
-        reused: tools.len() - embedded,
-        index: Some(kind.for_rows(tools.len())),
-        scanned: None,
-        usage: None,
-        path: written(&state, path),
-        snapshot: state,
-    };
+    let report = report((tools.len(), embedded), kind, path, state);
     Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
@@ -135,7 +126,8 @@ pub(super) fn keep(
     path: &Path,
 ) -> Result<SnapshotState, Error> {
     let hashes = tools.iter().map(|tool| text_hash(&embedding_text(tool))).collect();
-    let snapshot = Snapshot::new(key(identity), hashes, Arc::clone(vectors))?.with_graph(graph)?;
+    let snapshot =
+        Snapshot::new(model_key(identity), hashes, Arc::clone(vectors))?.with_graph(graph)?;
     Ok(save(&snapshot, path, SnapshotState::Updated))
 }
 
@@ -149,9 +141,22 @@ fn save(snapshot: &Snapshot, path: &Path, done: SnapshotState) -> SnapshotState 
     saved.map_or_else(|because| SnapshotState::NotSaved { because }, |()| done)
 }
 
-fn written(state: &SnapshotState, path: Option<&Path>) -> Option<PathBuf> {
-    let kept = !matches!(state, SnapshotState::NotSaved { .. });
-    path.filter(|_| kept).map(Path::to_owned)
+fn report(
+    (tools, embedded): (usize, usize),
+    kind: IndexKind,
+    path: Option<&Path>,
+    snapshot: SnapshotState,
+) -> IndexReport {
+    let is_kept = !matches!(snapshot, SnapshotState::NotSaved { .. });
+    IndexReport {
+        tools,
+        embedded,
+        reused: tools - embedded,
+        index: Some(kind.for_rows(tools)),
+        path: path.filter(|_| is_kept).map(Path::to_owned),
+        snapshot,
+        ..IndexReport::default()
+    }
 }
 
 /// Uses the vectors of a snapshot that contains exactly the catalog's texts, and adds a graph to it
@@ -170,20 +175,11 @@ fn reopen(
         let linked = snapshot.clone().with_graph(Some(graph.clone()))?;
         state = save(&linked, path, SnapshotState::Updated);
     }
-    let report = IndexReport {
-        tools: rows,
-        embedded: 0,
-        reused: rows,
-        index: Some(kind.for_rows(rows)),
-        scanned: None,
-        usage: None,
-        path: written(&state, path),
-        snapshot: state,
-    };
+    let report = report((rows, 0), kind, path, state);
     Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
-fn key(identity: &ModelIdentity) -> ModelKey {
+pub(super) fn model_key(identity: &ModelIdentity) -> ModelKey {
     ModelKey {
         name: identity.name.clone(),
         fingerprint: identity.fingerprint.clone(),
@@ -276,7 +272,7 @@ impl Work<'_> {
         let Some(path) = self.path else { return };
         let known = self.hashes.iter().filter_map(|hash| Some((*hash, self.known.get(hash)?)));
         let (hashes, rows): (Vec<TextHash>, Vec<&Vec<f32>>) = known.unzip();
-        let model = key(self.embedder.identity());
+        let model = model_key(self.embedder.identity());
         let saved = Vectors::from_rows(&rows)
             .map_err(SnapshotError::from)
             .and_then(|vectors| Snapshot::new(model, hashes, Arc::new(vectors)))
@@ -303,6 +299,3 @@ pub fn fingerprint(texts: &[&str]) -> String {
 pub(super) fn fingerprint_of_hashes(parts: &[TextHash]) -> String {
     durable::hex(&text_hash(&durable::hex(parts.as_flattened())))
 }
-
-#[cfg(test)]
-mod tests;

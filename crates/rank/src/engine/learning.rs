@@ -6,12 +6,13 @@ use std::sync::Arc;
 use ndarray::Array2;
 use serde::Serialize;
 
+use super::indexing::model_key;
 use super::state::{CatalogIndex, State};
 use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::embedding::{ModelIdentity, Role};
 use crate::feedback::{
-    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, UsageModel, UsageRows, UsageVectors,
+    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, UsageRows, UsageVectors,
 };
 use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
@@ -94,7 +95,7 @@ pub(super) fn apply(
     model: &ModelIdentity,
     (own, search): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Search, Error>),
 ) -> Result<CatalogIndex, Error> {
-    usage.matches(&usage_model(model))?;
+    usage.matches(&model_key(model))?;
     let moved = usage.learned_vectors(tools, |row| own_vector(&own, row));
     let shape = (own.len(), own.dimension());
     let mut vectors = Array2::from_shape_vec(shape, own.as_slice().to_vec())
@@ -118,14 +119,6 @@ fn own_vector(own: &Vectors, row: u32) -> &[f32] {
     own.get(row).expect("every tool has a vector. This is a bug.")
 }
 
-fn usage_model(identity: &ModelIdentity) -> UsageModel {
-    UsageModel {
-        name: identity.name.clone(),
-        fingerprint: identity.fingerprint.clone(),
-        dimension: identity.dimension,
-    }
-}
-
 /// Past prompts to learn from.
 #[derive(Clone, Copy)]
 pub enum History<'a> {
@@ -136,57 +129,31 @@ pub enum History<'a> {
     Log(&'a ExecutionStore),
 }
 
-/// A past prompt: its text, or its vector from the engine's model.
-#[derive(Clone, Copy)]
-enum Prompt<'a> {
-    Text(&'a str),
-    Vector(&'a [f32]),
-}
-
-impl<'a> Prompt<'a> {
-    fn text(self) -> Option<&'a str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Vector(_) => None,
-        }
-    }
-}
-
 /// A past prompt, with the ids of the tools that served it.
 struct PromptUse<'a> {
     hash: PromptHash,
-    prompt: Prompt<'a>,
+    text: &'a str,
+    /// The vector of the text from the engine's model, if it is known.
+    vector: Option<&'a [f32]>,
     tools: Vec<&'a str>,
 }
 
 impl<'a> PromptUse<'a> {
+    /// Returns `None` if neither the text nor the vector is in the log.
     fn from_log(past: &'a LoggedPrompt) -> Option<Self> {
-        let vector = past.vector.as_deref().map(Prompt::Vector);
-        let prompt = vector.or_else(|| past.text.as_deref().map(Prompt::Text))?;
+        let (text, vector) = (past.text.as_deref(), past.vector.as_deref());
         let tools = past.served.iter().map(|(tool, _)| tool.as_str()).collect();
-        Some(Self { hash: past.hash, prompt, tools })
+        (text.is_some() || vector.is_some()).then_some(Self {
+            hash: past.hash,
+            text: text.unwrap_or_default(),
+            vector,
+            tools,
+        })
     }
 }
 
 impl Engine {
     /// Replaces the usage that moves the engine's vectors, from the next selection on.
-    ///
-    /// ```
-    /// # #[cfg(feature = "built-in-model")] {
-    /// # use std::sync::Arc;
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{Engine, History, PastPrompt};
-    /// # use toolroute_vectors::embedding::StaticEmbedder;
-    /// # let tools = vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
-    /// # let model = Arc::new(StaticEmbedder::built_in()?);
-    /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).embedder(model).build()?;
-    /// let past = [PastPrompt { prompt: "write to Dana".into(), tools: vec!["send".into()] }];
-    /// let mut usage = engine.empty_usage()?;
-    /// engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
-    /// assert_eq!(engine.apply_usage(usage)?.applied, 1);
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     /// [`Error::NoModel`] without a model; an error if `usage` belongs to another model.
@@ -230,7 +197,7 @@ impl Engine {
     pub fn empty_usage(&self) -> Result<UsageVectors, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
-        Ok(UsageVectors::new(usage_model(embedder.identity())))
+        Ok(UsageVectors::new(model_key(embedder.identity())))
     }
 
     /// Adds past prompts to `usage`, which may contain others already. `progress` gets the number
@@ -267,7 +234,8 @@ impl Engine {
             History::Prompts(past) => {
                 let past = past.iter().map(|past| PromptUse {
                     hash: PromptHash::of(&past.prompt),
-                    prompt: Prompt::Text(&past.prompt),
+                    text: &past.prompt,
+                    vector: None,
                     tools: past.tools.iter().map(String::as_str).collect(),
                 });
                 self.learn_uses(usage, &past.collect::<Vec<_>>(), progress)
@@ -291,7 +259,7 @@ impl Engine {
     ) -> Result<LearnReport, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
-        usage.matches(&usage_model(embedder.identity()))?;
+        usage.matches(&model_key(embedder.identity()))?;
         let (mut report, mut learned, mut unknown) =
             (LearnReport::default(), BTreeSet::new(), BTreeSet::new());
         let mut done = 0;
@@ -301,19 +269,14 @@ impl Engine {
                 .map(|past| (past, known_ids(&state.catalog, &past.tools, &mut unknown)))
                 .filter(|(_, tools)| !tools.is_empty())
                 .collect();
-            let texts: Vec<&str> =
-                known.iter().filter_map(|(past, _)| past.prompt.text()).collect();
+            let unknown = known.iter().filter(|(past, _)| past.vector.is_none());
+            let texts: Vec<&str> = unknown.map(|(past, _)| past.text).collect();
             let embedded = embedder.embed(&texts, Role::Query)?;
             let mut embedded = embedded.vectors.outer_iter();
             for (past, tools) in &known {
-                match past.prompt {
-                    Prompt::Vector(vector) => usage.learn(past.hash, vector, tools)?,
-                    Prompt::Text(_) => {
-                        let vector = embedded.next();
-                        let vector = vector.expect("every text has a vector. This is a bug.");
-                        usage.learn(past.hash, &vector.to_vec(), tools)?;
-                    }
-                }
+                let mut new = || embedded.next().expect("every text has a vector. This is a bug.");
+                let vector = past.vector.map_or_else(|| new().to_vec(), <[f32]>::to_vec);
+                usage.learn(past.hash, &vector, tools)?;
                 learned.extend(tools.iter().cloned());
             }
             report.prompts_used += known.len();

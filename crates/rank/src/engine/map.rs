@@ -64,9 +64,6 @@ impl CatalogVectors {
 impl Map {
     /// Returns the position of a prompt on the map of this engine's catalog, both coordinates from
     /// -1 to 1.
-    ///
-    /// # Errors
-    /// The same as [`Engine::embed_texts`].
     pub fn place(&self, engine: &Engine, prompt: &str) -> Result<[f32; 2], Error> {
         let vectors = engine.embed_texts(&[prompt], Role::Query)?.vectors;
         let place = |vector: &Vec<f32>| self.plane.place(vector).map(|at| at.clamp(-1.0, 1.0));

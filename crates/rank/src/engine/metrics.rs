@@ -1,4 +1,4 @@
-//! The counters of an engine. This file has the name of every metric.
+//! The counters of an engine. [`Metrics::text`] has the name of every metric.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -12,19 +12,6 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::{Error, Selection};
 use crate::feedback::Execution;
-
-const SELECTIONS: &str = "toolroute_selections";
-const SELECTION_TIME: &str = "toolroute_selection_duration";
-const CACHE: &str = "toolroute_cache_lookups";
-const EXECUTIONS: &str = "toolroute_executions";
-const EXECUTION_TIME: &str = "toolroute_execution_duration";
-const REQUESTS: &str = "toolroute_http_requests";
-const REQUEST_TIME: &str = "toolroute_http_request_duration";
-const PROXIED: &str = "toolroute_proxy_requests";
-const RELOADS: &str = "toolroute_reloads";
-const WORKING: &str = "toolroute_http_working";
-const WAITING: &str = "toolroute_http_waiting";
-const QUEUE: &str = "toolroute_queue_waiting";
 
 /// Upper bounds in seconds, from a cached answer to a large model.
 const SELECTION_SECONDS: [f64; 10] = [2e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0];
@@ -73,23 +60,14 @@ impl Default for Metrics {
     }
 }
 
-const ANSWERED: Label = [("outcome", "answered")];
-const ABSTAINED: Label = [("outcome", "abstained")];
-const FAILED: Label = [("outcome", "failed")];
-const SUCCEEDED: Label = [("outcome", "succeeded")];
-const HAS_RELOADED: Label = [("result", "done")];
-const FAILED_RELOAD: Label = [("result", "failed")];
-const HIT: Label = [("result", "hit")];
-const MISS: Label = [("result", "miss")];
-
 impl Metrics {
     pub(super) fn count_selection(&self, answer: &Result<Selection, Error>, took: Duration) {
         let outcome = match answer {
-            Ok(answer) if answer.abstained => &ABSTAINED,
-            Ok(_) => &ANSWERED,
-            Err(_) => &FAILED,
+            Ok(answer) if answer.abstained => "abstained",
+            Ok(_) => "answered",
+            Err(_) => "failed",
         };
-        self.selections.get_or_create(outcome).inc();
+        self.selections.get_or_create(&[("outcome", outcome)]).inc();
         self.selection_time.observe(took.as_secs_f64());
         let micros = took.as_micros() as u64;
         match answer {
@@ -103,12 +81,14 @@ impl Metrics {
     }
 
     pub(super) fn count_cache_lookup(&self, hit: bool) {
-        self.cache.get_or_create(if hit { &HIT } else { &MISS }).inc();
+        let result = if hit { "hit" } else { "miss" };
+        self.cache.get_or_create(&[("result", result)]).inc();
     }
 
     /// Counts a run of a tool, and its duration if known.
     pub fn count_execution(&self, run: &Execution) {
-        self.executions.get_or_create(if run.success { &SUCCEEDED } else { &FAILED }).inc();
+        let outcome = if run.success { "succeeded" } else { "failed" };
+        self.executions.get_or_create(&[("outcome", outcome)]).inc();
         if let Some(ms) = run.duration_ms {
             self.execution_time.observe(ms as f64 / 1_000.0);
         }
@@ -132,8 +112,8 @@ impl Metrics {
 
     /// Counts a reload of the catalog and the configuration.
     pub fn count_reload(&self, has_succeeded: bool) {
-        let label = if has_succeeded { HAS_RELOADED } else { FAILED_RELOAD };
-        self.reloads.get_or_create(&label).inc();
+        let result = if has_succeeded { "done" } else { "failed" };
+        self.reloads.get_or_create(&[("result", result)]).inc();
     }
 
     /// Sets the number of requests that a server is processing, and of those that wait.
@@ -144,23 +124,27 @@ impl Metrics {
 
     /// The counters in the text format of Prometheus and OpenMetrics.
     pub fn text(&self) -> String {
-        let mut all = Registry::default();
-        all.register(SELECTIONS, "Selections by outcome", self.selections.clone());
-        let took = "Time from a request to its answer";
-        all.register_with_unit(SELECTION_TIME, took, Unit::Seconds, self.selection_time.clone());
-        all.register(CACHE, "Answers looked for among the latest ones", self.cache.clone());
-        all.register(EXECUTIONS, "Runs of tools that were told of", self.executions.clone());
-        let took = "Time that runs of tools took";
-        all.register_with_unit(EXECUTION_TIME, took, Unit::Seconds, self.execution_time.clone());
-        all.register(QUEUE, "Runs that wait to be written", self.queue.clone());
-        all.register(REQUESTS, "Requests over HTTP", self.requests.clone());
-        let took = "Time that requests over HTTP took";
-        all.register_with_unit(REQUEST_TIME, took, Unit::Seconds, self.request_time.clone());
+        let mut all = Registry::with_prefix("toolroute");
+        all.register("selections", "Selections by outcome", self.selections.clone());
+        let (name, took) = ("selection_duration", "Time from a request to its answer");
+        all.register_with_unit(name, took, Unit::Seconds, self.selection_time.clone());
+        all.register(
+            "cache_lookups",
+            "Answers looked for among the latest ones",
+            self.cache.clone(),
+        );
+        all.register("executions", "Runs of tools that were told of", self.executions.clone());
+        let (name, took) = ("execution_duration", "Time that runs of tools took");
+        all.register_with_unit(name, took, Unit::Seconds, self.execution_time.clone());
+        all.register("queue_waiting", "Runs that wait to be written", self.queue.clone());
+        all.register("http_requests", "Requests over HTTP", self.requests.clone());
+        let (name, took) = ("http_request_duration", "Time that requests over HTTP took");
+        all.register_with_unit(name, took, Unit::Seconds, self.request_time.clone());
         let passed = "Requests to a language model that were passed on, cut or for what reason not";
-        all.register(PROXIED, passed, self.proxied.clone());
-        all.register(RELOADS, "Reloads of catalog and configuration", self.reloads.clone());
-        all.register(WORKING, "Requests at work", self.working.clone());
-        all.register(WAITING, "Requests that wait for their turn", self.waiting.clone());
+        all.register("proxy_requests", passed, self.proxied.clone());
+        all.register("reloads", "Reloads of catalog and configuration", self.reloads.clone());
+        all.register("http_working", "Requests at work", self.working.clone());
+        all.register("http_waiting", "Requests that wait for their turn", self.waiting.clone());
         let mut text = String::new();
         encode(&mut text, &all).expect("a string takes any text. This is a bug.");
         text

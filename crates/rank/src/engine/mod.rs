@@ -25,7 +25,6 @@ mod analysis;
 mod background;
 mod builder;
 mod candidate_scorer;
-mod candidates;
 mod catalog_change;
 mod certainty;
 mod completion;
@@ -58,7 +57,7 @@ pub use catalog_change::ChangeReport;
 pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use handle::Engine;
-pub use health::{CheckResult, Health, HealthReport};
+pub use health::{CheckResult, HealthReport};
 pub use held_tools::{HeldMatch, HeldTool};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
 pub use learning::{History, LearnReport, PastPrompt, UsageReport};
@@ -79,8 +78,8 @@ pub use crate::embedding::Role;
 pub use crate::feedback::{Observations, RunCounts, RunStats};
 pub use crate::index::IndexKind;
 pub use crate::query::{
-    Analysis, CategoryWords, Context, ContextFeatures, MAX_CLAUSES, NoiseKind, Omission, Places,
-    SmallModels, SourceFile, Speaker, Stage, Turn, caveat, condition,
+    Analysis, CategoryWords, Context, ContextFeatures, Doer, MAX_CLAUSES, NoiseKind, Omission,
+    Places, SmallModels, SourceFile, Speaker, Stage, Turn, caveat, condition, no_order,
 };
 pub use crate::selection::{
     CacheSettings, Candidacies, Candidacy, Explanation, Fit, FitReason, Fusion, Level, NEAR_BEST,

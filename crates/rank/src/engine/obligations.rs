@@ -36,16 +36,6 @@ impl Engine {
     /// policy admits, in the order of [`Engine::candidates_for`]: higher reliability first, then
     /// lower cost, lower latency, and the name. Tools that are temporarily blocked, because they or
     /// their servers failed recently, are last.
-    ///
-    /// ```
-    /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::Engine;
-    /// # let mut adder = Tool::new(None, "Adder", "Adds two numbers");
-    /// # adder.satisfies = vec!["query.math".to_owned()];
-    /// # let engine = Engine::builder(Catalog::from_tools(vec![adder]).catalog).build()?;
-    /// assert_eq!(engine.satisfying("REPORT(query.math)")[0].name, "Adder");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[doc(hidden)] // For our own crates.
     pub fn satisfying(&self, obligation: &str) -> Vec<Arc<Tool>> {
         self.refresh_inputs();
@@ -58,45 +48,5 @@ impl Engine {
         let is_blocked = |tool: &Arc<Tool>| state.inputs.blocked.admit(tool).is_err();
         let (blocked, free): (Vec<_>, Vec<_>) = found.partition(is_blocked);
         free.into_iter().chain(blocked).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog::{Catalog, Cost, Reliability};
-    use crate::engine::{EngineConfig, Policy};
-
-    fn tool(name: &str, reliability: Reliability, cost: Cost, latency_ms: u64) -> Tool {
-        let mut tool = Tool::new(None, name, "Answers");
-        tool.satisfies = vec!["query.complex".to_owned()];
-        (tool.reliability, tool.cost) = (Some(reliability), Some(cost));
-        tool.latency_ms = Some(latency_ms);
-        tool
-    }
-
-    #[test]
-    fn reliability_then_cost_then_latency_then_name_decide() {
-        let (high, medium) = (Reliability::High, Reliability::Medium);
-        let mut other = Tool::new(None, "Other", "Does something else");
-        other.satisfies = vec!["query.other".to_owned()];
-        let tools = vec![
-            tool("Simple", medium, Cost::Tiny, 1),
-            tool("Slow", high, Cost::Low, 900),
-            tool("B", high, Cost::Low, 5),
-            tool("A", high, Cost::Low, 5),
-            tool("Dear", high, Cost::High, 1),
-            other,
-        ];
-        let found = |policy| {
-            let config = EngineConfig { policy, ..EngineConfig::default() };
-            let catalog = Catalog::from_tools(tools.clone()).catalog;
-            let engine = Engine::builder(catalog).config(config).build().unwrap();
-            let found = engine.satisfying("REPORT(query.complex)");
-            found.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(found(Policy::default()), ["A", "B", "Slow", "Dear", "Simple"]);
-        let cheap = Policy { max_cost: Some(Cost::Low), ..Policy::default() };
-        assert_eq!(found(cheap), ["A", "B", "Slow", "Simple"]);
     }
 }

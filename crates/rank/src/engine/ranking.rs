@@ -206,12 +206,7 @@ mod tests {
     use crate::feedback::Observations;
     use crate::selection::{OpenBreakers, Policy, Score, SignalInputs, SignalWeights, Signals};
 
-    /// The same as [`super::rank`] with a policy only.
-    fn rank(all: Vec<Candidate>, limit: usize, policy: Policy, tools: &[Arc<Tool>]) -> Ranking {
-        rank_in_bands(all, limit, (policy, 0.0), tools)
-    }
-
-    fn rank_in_bands(
+    fn rank(
         all: Vec<Candidate>,
         limit: usize,
         (policy, band): (Policy, f32),
@@ -254,28 +249,39 @@ mod tests {
     #[test]
     fn a_limit_beyond_all_tools_gives_all_of_them() {
         let tools = ["a", "b"].map(|name| Arc::new(Tool::new(None, name, "")));
-        let candidate = |row| Candidate { row, score: 1.0, ..Candidate::default() };
         let filtering = Policy { min_reliability: Some(Reliability::Low), ..Policy::default() };
         for policy in [Policy::default(), filtering] {
             for limit in [usize::MAX, usize::MAX / 2, 1 << 40] {
-                let both = vec![candidate(0), candidate(1)];
-                let ranked = rank(both, limit, policy, &tools);
+                let both = vec![candidate(0, 1.0), candidate(1, 1.0)];
+                let ranked = rank(both, limit, (policy, 0.0), &tools);
                 assert_eq!(ranked.chosen.len(), 2);
             }
         }
     }
 
+    /// The rows that are chosen and those that are excluded, of tools by server and score.
+    fn answer(tools: &[(&str, f32)], limit: usize, policy: Policy) -> (Vec<u32>, Vec<u32>) {
+        let all = (0u32..).zip(tools).map(|(row, (_, score))| candidate(row, *score));
+        let tool = |(at, (server, _)): (usize, &(&str, f32))| {
+            Arc::new(Tool::new(Some(server), &format!("t{at}"), ""))
+        };
+        let tools: Vec<Arc<Tool>> = tools.iter().enumerate().map(tool).collect();
+        let ranked = rank(all.collect(), limit, (policy, 0.0), &tools);
+        let rows = |all: &mut dyn Iterator<Item = &Candidate>| all.map(|c| c.row).collect();
+        let excluded = rows(&mut ranked.excluded.iter().map(|(candidate, _)| candidate));
+        (rows(&mut ranked.chosen.iter()), excluded)
+    }
+
+    fn candidate(row: u32, score: f32) -> Candidate {
+        let semantic = Some(Score { raw: score, normalized: score, weight: 1.0 });
+        Candidate { row, score, semantic, ..Candidate::default() }
+    }
+
     #[test]
     fn beyond_its_share_a_server_gives_way_to_what_comes_near() {
-        let of = |server: &str, name: &str| Arc::new(Tool::new(Some(server), name, ""));
-        let tools = [of("s", "a"), of("s", "b"), of("s", "c"), of("o", "x")];
         let policy = Policy { max_per_server: Some(1), ..Policy::default() };
         let chosen = |other: f32, limit| {
-            let scores = (0u32..).zip([1.0, 0.9, 0.8, other]);
-            let all = scores.map(|(row, score)| Candidate { row, score, ..Candidate::default() });
-            let ranked = rank(all.collect(), limit, policy, &tools);
-            let excluded: Vec<u32> = ranked.excluded.iter().map(|(c, _)| c.row).collect();
-            (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
+            answer(&[("s", 1.0), ("s", 0.9), ("s", 0.8), ("o", other)], limit, policy)
         };
         assert_eq!(chosen(0.7, 2), (vec![0, 3], vec![1, 2]));
         assert_eq!(chosen(0.3, 2), (vec![0, 1], vec![2]));
@@ -285,17 +291,9 @@ mod tests {
 
     #[test]
     fn beside_a_clear_best_tool_those_of_other_servers_come_near_it_or_stay_out() {
-        let of = |server: &str, name: &str| Arc::new(Tool::new(Some(server), name, ""));
-        let tools = [of("s", "a"), of("x", "evil"), of("s", "b"), of("y", "near")];
         let policy = Policy { near_best: Some(0.9), ..Policy::default() };
-        let chosen = |scores: [f32; 4], limit| {
-            let all = (0u32..).zip(scores).map(|(row, score)| {
-                let semantic = Some(Score { raw: score, normalized: score, weight: 1.0 });
-                Candidate { row, score, semantic, ..Candidate::default() }
-            });
-            let ranked = rank(all.collect(), limit, policy, &tools);
-            let excluded: Vec<u32> = ranked.excluded.iter().map(|(c, _)| c.row).collect();
-            (ranked.chosen.iter().map(|c| c.row).collect::<Vec<u32>>(), excluded)
+        let chosen = |[a, evil, b, near]: [f32; 4], limit| {
+            answer(&[("s", a), ("x", evil), ("s", b), ("y", near)], limit, policy)
         };
         assert_eq!(chosen([0.8, 0.6, 0.4, 0.75], 3), (vec![0, 3, 2], vec![1]));
         // If all scores are low, no tool is known to be better than another.
@@ -312,16 +310,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn in_bands_the_first_ones_are_those_of_the_whole_order(
+        fn the_first_ones_are_those_of_the_whole_order(
             tools in prop::collection::vec((0u8..40, 0usize..4, any::<bool>()), 0..200),
-            limit in 1usize..60,
+            limit in 0usize..60,
         ) {
             let cost = |at: usize| [None, Some(Cost::Tiny), Some(Cost::Low), Some(Cost::High)][at];
-            let all: Vec<Candidate> = (0u32..).zip(&tools).map(|(row, (score, ..))| {
-                let score = f32::from(*score) / 100.0;
-                let semantic = Some(Score { raw: score, normalized: score, weight: 1.0 });
-                Candidate { row, score, semantic, ..Candidate::default() }
-            }).collect();
+            let all: Vec<Candidate> = (0u32..).zip(&tools)
+                .map(|(row, (score, ..))| candidate(row, f32::from(*score) / 100.0)).collect();
             let tools: Vec<Arc<Tool>> = tools.iter().enumerate().map(|(at, (_, tier, good))| {
                 let mut tool = Tool::new(None, &format!("t{at}"), "");
                 tool.cost = cost(*tier);
@@ -329,42 +324,21 @@ mod tests {
                 Arc::new(tool)
             }).collect();
             let policy = Policy { min_reliability: Some(Reliability::High), ..Policy::default() };
-            for policy in [Policy::default(), policy] {
+            for (policy, band) in [Policy::default(), policy].map(|p| [(p, 0.0), (p, 0.02)]).concat() {
                 let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-                let order = Order { policy: &order, band: 0.02 };
+                let order = Order { policy: &order, band };
                 let admit = |row: u32| policy.admit(&tools[row as usize], None).is_ok();
                 let mut expected = all.clone();
                 expected.sort_by(|a, b| order.better(a, b));
-                order.policy.arrange(&mut expected, order.band, admit);
+                if band > 0.0 {
+                    order.policy.arrange(&mut expected, band, admit);
+                }
                 expected.retain(|candidate| admit(candidate.row));
                 expected.truncate(limit);
-                let ranked = rank_in_bands(all.clone(), limit, (policy, 0.02), &tools);
+                let ranked = rank(all.clone(), limit, (policy, band), &tools);
                 prop_assert_eq!(ranked.chosen, expected);
+                prop_assert!(ranked.excluded.len() <= MAX_EXCLUDED);
             }
-        }
-
-        #[test]
-        fn it_equals_sorting_everything_and_filtering(
-            scores in prop::collection::vec((0u8..5, any::<bool>()), 0..200), limit in 0usize..60
-        ) {
-            let tools: Vec<Arc<Tool>> = scores.iter().enumerate().map(|(at, (_, good))| {
-                let mut tool = Tool::new(None, &format!("t{at}"), "");
-                tool.reliability = Some(if *good { Reliability::High } else { Reliability::Low });
-                Arc::new(tool)
-            }).collect();
-            let order = PolicyOrder::new(tools.iter().map(AsRef::as_ref));
-            let policy = Policy { min_reliability: Some(Reliability::High), ..Policy::default() };
-            let candidates: Vec<Candidate> = (0u32..).zip(&scores).map(|(row, (score, _))| Candidate {
-                row, score: f32::from(*score), ..Candidate::default()
-            }).collect();
-            let mut expected: Vec<Candidate> = candidates.iter().copied()
-                .filter(|c| policy.admit(&tools[c.row as usize], None).is_ok()).collect();
-            expected.sort_by(|a, b| b.score.total_cmp(&a.score)
-                .then(order.place(a.row).cmp(&order.place(b.row))));
-            expected.truncate(limit);
-            let ranked = rank(candidates, limit, policy, &tools);
-            prop_assert_eq!(ranked.chosen, expected);
-            prop_assert!(ranked.excluded.len() <= MAX_EXCLUDED);
         }
     }
 }

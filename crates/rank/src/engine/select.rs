@@ -20,13 +20,11 @@ use super::request::{
 };
 use super::state::State;
 use crate::embedding::{Embedder, Role};
-use crate::feedback::RowUsage;
 use crate::index::{Rows, text_hash};
 use crate::query::{self, Reading, ReadingWords, rewrite, says_nothing};
 use crate::selection::{
     Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
     PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
-    resolve_strategy,
 };
 
 /// A request, and the reading of its prompt.
@@ -146,7 +144,7 @@ impl State {
             return Err(Error::EmptyPrompt);
         }
         let strategy = request.strategy.unwrap_or(self.config.strategy);
-        let settled = resolve_strategy(strategy, self.embedder.is_some());
+        let settled = strategy.resolved(self.embedder.is_some());
         match (strategy, &self.embedder) {
             (Strategy::Auto, Some(_)) => Ok((settled, StrategyReason::AutoWithModel, None)),
             (Strategy::Auto, None) => {
@@ -176,7 +174,7 @@ impl State {
         let retriever = self.retriever(strategy)?;
         let named = RequestRows::new(self, request.context.as_ref());
         // `limit` comes from outside and may be any number, so it is limited to the catalog.
-        let limit = self.config.limit_for(request)?.min(self.catalog.len());
+        let limit = self.config.limit_for(request).min(self.catalog.len());
         let (rows, unknown_candidates) = self.candidate_rows(request)?;
         let mut vectors = embedded.iter(self.dims());
         let vector = vectors.next();
@@ -201,8 +199,9 @@ impl State {
         let tools = self.selected_tools(retriever, reading, (&scorer, &answer));
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
         let AnswerParts { abstained, no_tools, verdict, .. } = answer;
-        let Verdict { evidence, background, confidence, fit: (fit, fit_reason) } = verdict;
-        let degraded = degraded.or(self.is_unread(reading).then_some(Degradation::UnreadLanguage));
+        let Verdict { sure, fit: (fit, fit_reason) } = verdict;
+        let unread = self.is_unread(reading).then_some(Degradation::UnreadLanguage);
+        let degraded = unread.or(degraded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
@@ -214,9 +213,9 @@ impl State {
             tools,
             fit,
             fit_reason,
-            evidence,
-            background,
-            confidence,
+            evidence: sure.evidence,
+            background: sure.background,
+            confidence: sure.confidence,
             abstained,
             no_tools,
             excluded: self.excluded(ranking.excluded),
@@ -235,21 +234,35 @@ impl State {
     ) -> Vec<SelectedTool> {
         let AnswerParts { ranking, assessed, verdict, .. } = answer;
         let best = ranking.best();
+        let tools = self.catalog.tools();
         let rows: Vec<u32> = ranking.chosen.iter().map(|found| found.row).collect();
         let matched = retriever.matched_terms(&reading.text, &rows);
-        let usage = |row| self.usage_of(row, retriever.strategy());
-        let tool = |(found, matched): (&Candidate, Vec<String>)| {
-            let (parts, intent) = (assessed.parts(found), assessed.intent(found.row));
-            let supply = self.supply_of(&ranking.supplied, found.row);
-            let confidence = verdict.confidence;
-            let beyond = ExplanationInputs { parts, intent, confidence, best, supply };
-            let selected = self.selected(found, (matched, usage(found.row)), beyond);
-            // A tool that the answer may not contain may not be named as a supplier either.
-            let is_admitted = |row| scorer.admit_alone(row).is_ok();
-            let needs = self.catalog.needs_from(&selected.tool, is_admitted);
-            SelectedTool { needs, ..selected }
+        // A tool that the answer may not contain may not be named as a supplier either.
+        let is_admitted = |row| scorer.is_admitted(row);
+        let selected = |(found, matched_terms): (&Candidate, Vec<String>)| {
+            let tool = tools[found.row as usize].clone();
+            let preferred = found.preferred.map(|Preference { over, by }| {
+                PreferenceReason::new(&tool, &tools[over as usize], by)
+            });
+            let inputs = ExplanationInputs {
+                matched_terms,
+                parts: assessed.parts(found),
+                intent: assessed.intent(found.row),
+                confidence: verdict.sure.confidence,
+                best,
+                usage: self.usage_of(found.row, retriever.strategy()).copied(),
+                preferred,
+                supply: self.supply_of(&ranking.supplied, found.row),
+            };
+            SelectedTool {
+                score: found.score,
+                explanation: Explanation::new(found, &tool, inputs),
+                needs: self.catalog.needs_from(&tool, is_admitted),
+                suspicions: self.suspicions[found.row as usize].clone(),
+                tool,
+            }
         };
-        ranking.chosen.iter().zip(matched).map(tool).collect()
+        ranking.chosen.iter().zip(matched).map(selected).collect()
     }
 
     fn size_rules<'a>(&self, request: &'a SelectRequest) -> SizeRules<'a> {
@@ -268,23 +281,6 @@ impl State {
             ExcludedTool { id, score: candidate.score, because }
         };
         excluded.into_iter().map(name).collect()
-    }
-
-    fn selected(
-        &self,
-        found: &Candidate,
-        (matched, usage): (Vec<String>, Option<&RowUsage>),
-        beyond: ExplanationInputs<'_>,
-    ) -> SelectedTool {
-        let tool = self.catalog.tools()[found.row as usize].clone();
-        let preferred = found.preferred.map(|Preference { over, by }| {
-            PreferenceReason::new(&tool, &self.catalog.tools()[over as usize], by)
-        });
-        let explanation = Explanation::new(found, matched, &tool, beyond)
-            .with_usage(usage)
-            .with_preferred(preferred);
-        let suspicions = self.suspicions[found.row as usize].clone();
-        SelectedTool { tool, score: found.score, explanation, needs: Vec::new(), suspicions }
     }
 
     /// The dimension of the vectors; 0 without a model.
@@ -316,10 +312,11 @@ impl State {
         self.embedder.as_ref().is_some_and(|embedder| !embedder.reads_latin_only())
     }
 
-    /// Whether the prompt is in a language or a script that the model does not read.
+    /// Whether the prompt is in a language or a script that the model does not read, or of which
+    /// there are only words without a model.
     fn is_unread(&self, reading: &Reading) -> bool {
         let is_unread = reading.latin_share < READABLE || reading.is_foreign;
-        is_unread && self.embedder.as_ref().is_some_and(|embedder| embedder.reads_latin_only())
+        is_unread && !self.reads_all_languages()
     }
 
     /// Returns the texts to embed for a prompt: the prompt, then its clauses. Identifiers are split

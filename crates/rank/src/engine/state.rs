@@ -98,7 +98,7 @@ impl State {
         if let Some(index) = index {
             let rows = index.learned.as_ref().map(|learned| learned.rows.clone());
             (vectors, learned) = (Some(index.vectors), index.learned);
-            semantic = Some(SemanticRetriever::with_usage(index.search.clone(), rows));
+            semantic = Some(SemanticRetriever::new(index.search.clone(), rows));
             search = Some(index.search);
         }
         let retrievers = retrievers(keyword.clone(), semantic, config.fusion);

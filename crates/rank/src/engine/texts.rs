@@ -52,20 +52,6 @@ pub struct TextScore {
 impl Engine {
     /// Returns the unit vectors of texts, in their order.
     ///
-    /// ```
-    /// # #[cfg(feature = "built-in-model")] {
-    /// # use std::sync::Arc;
-    /// # use toolroute_catalog::Catalog;
-    /// # use toolroute_rank::engine::{Engine, Role};
-    /// # use toolroute_vectors::embedding::StaticEmbedder;
-    /// # let model = Arc::new(StaticEmbedder::built_in()?);
-    /// # let engine = Engine::builder(Catalog::default()).embedder(model).build()?;
-    /// let found = engine.embed_texts(&["a train to Paris"], Role::Document)?;
-    /// assert_eq!(found.vectors.len(), 1);
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::NoModel`]; errors of the embedder.
     #[doc(hidden)] // For our own crates.
@@ -73,13 +59,7 @@ impl Engine {
         let state = self.state();
         let model = state.embedder.as_deref();
         let model = model.ok_or(Error::NoModel { strategy: Strategy::Semantic })?;
-        let mut found = TextVectors { vectors: Vec::with_capacity(texts.len()), tokens: 0 };
-        for chunk in texts.chunks(CHUNK) {
-            let embedded = model.embed(chunk, role)?;
-            found.tokens += embedded.tokens;
-            found.vectors.extend(embedded.vectors.rows().into_iter().map(|row| row.to_vec()));
-        }
-        Ok(found)
+        embed(model, texts, role)
     }
 
     /// Ranks texts by how well they answer a query, best first. They are scored like the tools of a
@@ -127,6 +107,21 @@ impl Engine {
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
         Ok(ranked)
     }
+}
+
+/// Embeds texts, some at a time.
+pub(super) fn embed(
+    model: &dyn Embedder,
+    texts: &[&str],
+    role: Role,
+) -> Result<TextVectors, Error> {
+    let mut found = TextVectors { vectors: Vec::with_capacity(texts.len()), tokens: 0 };
+    for chunk in texts.chunks(CHUNK) {
+        let embedded = model.embed(chunk, role)?;
+        found.tokens += embedded.tokens;
+        found.vectors.extend(embedded.vectors.rows().into_iter().map(|row| row.to_vec()));
+    }
+    Ok(found)
 }
 
 impl TextCache {

@@ -30,24 +30,6 @@ pub struct CatalogVectors {
 impl Engine {
     /// Returns the vectors of the present catalog.
     ///
-    /// ```
-    /// # #[cfg(feature = "built-in-model")] {
-    /// use std::sync::Arc;
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::Engine;
-    /// use toolroute_vectors::embedding::StaticEmbedder;
-    ///
-    /// let tools = [("read_file", "Reads a file"), ("load_file", "Loads a file"), ("play", "Plays music")];
-    /// let tools = tools.map(|(name, description)| Tool::new(None, name, description));
-    /// let engine = Engine::builder(Catalog::from_tools(tools.to_vec()).catalog)
-    ///     .embedder(Arc::new(StaticEmbedder::built_in()?))
-    ///     .build()?;
-    /// let near = engine.vectors()?.neighbors(&"read_file".into());
-    /// assert_eq!(near[0].0.name, "load_file");
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::NoModel`].
     #[doc(hidden)] // For our own crates.

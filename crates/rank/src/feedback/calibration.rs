@@ -100,7 +100,7 @@ fn probes<'a, 'v>(
     learned: &CatalogHistory<'_>,
     own: impl Fn(u32) -> &'v [f32] + Sync,
 ) -> Vec<Probe<'a>> {
-    let sampled: Vec<_> = usage.sample.prompts.values().collect();
+    let sampled: Vec<_> = usage.sample.values().collect();
     let probe = |sampled: &&'a SampledPrompt| {
         let served: Vec<(u32, u64)> = (0u32..)
             .zip(tools)

@@ -42,7 +42,6 @@ pub struct RowUsage {
 }
 
 impl RowUsage {
-    /// Returns the score of the tool from the cosine with its new vector.
     pub(super) fn score(&self, cosine: f32, handicap: f32) -> f32 {
         cosine * self.reach - handicap
     }
@@ -79,7 +78,6 @@ impl UsageRows {
         self.rows.get(row as usize)?.as_ref()
     }
 
-    /// Returns the score of a row from the cosine with its vector.
     pub fn score(&self, row: u32, cosine: f32) -> f32 {
         self.get(row).map_or(cosine, |usage| usage.score(cosine, self.handicap))
     }

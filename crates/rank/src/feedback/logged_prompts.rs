@@ -46,9 +46,6 @@ struct Prompt {
 impl ExecutionStore {
     /// Returns the prompts that tools served, ordered by hash, with vectors by `model`. A tool that
     /// failed for a prompt at least as often as it succeeded does not count.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn logged_prompts(&self, model: &str) -> Result<LoggedPrompts, StoreError> {
         let mut prompts: BTreeMap<PromptHash, Prompt> = BTreeMap::new();
         let mut sources = HashMap::new();

@@ -69,7 +69,7 @@ pub use store::{
     ExecutionStore, ForgetReport, ForgetScope, InsertReport, Retention, StoreOptions, WeightRecord,
 };
 pub use success::{EMPTY, SuccessMetrics};
-pub use usage_vectors::{UsageModel, UsageVectors};
+pub use usage_vectors::UsageVectors;
 pub use weights::{
     LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, ScoreWeights, UnchangedReason, WeightUpdate,
 };

@@ -59,9 +59,6 @@ impl From<RunCounts> for Observations {
 
 impl Observations {
     /// Reads a log. 50,000 executions with vectors take 0.6 s of CPU time.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn load(store: &ExecutionStore) -> Result<Self, StoreError> {
         let log = store.facts()?;
         let mut nearby = PastContexts::default();
@@ -76,13 +73,11 @@ impl Observations {
         })
     }
 
-    /// Creates observations for a test.
     #[cfg(test)]
     pub(super) fn of(tools: BTreeMap<ToolId, RunStats>, nearby: PastContexts) -> Self {
         Self { tools, nearby, ..Self::default() }
     }
 
-    /// Sets the version.
     #[must_use]
     pub fn numbered(mut self, version: u64) -> Self {
         self.version = version;
@@ -103,7 +98,6 @@ impl Observations {
         durable::hex(&hash.finalize())
     }
 
-    /// Returns the number of executions in the log.
     pub fn executions(&self) -> u64 {
         self.executions
     }
@@ -133,7 +127,7 @@ impl Observations {
     pub fn history(&self, id: &ToolId, now: &CurrentContext<'_>) -> f32 {
         let Some(seen) = self.tools.get(id) else { return 0.5 };
         let similar = self.nearby.rate(id, now, seen);
-        history(similar.map_or_else(|| seen.rate(), |similar| similar.rate))
+        history(similar.unwrap_or_else(|| seen.rate()))
     }
 
     /// Returns the learned weights, or `None` if those of the configuration apply.

@@ -36,16 +36,6 @@ pub struct CurrentContext<'a> {
     pub task_type: Option<&'a str>,
 }
 
-/// The success rate of a tool in contexts that are similar to the current one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ContextRate {
-    /// The number of similar past contexts.
-    pub contexts: usize,
-    /// The expected share of successful runs, from those contexts and the tool's overall rate.
-    pub rate: f64,
-}
-
-/// A past context and its outcome.
 struct PastContext {
     /// The unit vector, with the fingerprint of its model.
     vector: Option<(Arc<str>, Box<[f32]>)>,
@@ -93,7 +83,6 @@ impl PastContexts {
         self
     }
 
-    /// Hashes the contexts.
     pub fn add_to(&self, hash: &mut Sha256) {
         for (tool, contexts) in &self.tools {
             for PastContext { vector, phase, task_type, success } in contexts {
@@ -105,25 +94,19 @@ impl PastContexts {
         }
     }
 
-    /// Returns the expected success rate of a tool, or `None` if none of its past contexts is
-    /// similar to `now`.
-    pub fn rate(
-        &self,
-        tool: &ToolId,
-        now: &CurrentContext<'_>,
-        overall: &RunStats,
-    ) -> Option<ContextRate> {
-        let (mut contexts, mut weight, mut good) = (0, 0.0, 0.0);
+    /// Returns the expected share of successful runs of a tool, from those in similar contexts and
+    /// its overall rate, or `None` if none of its past contexts is similar to `now`.
+    pub fn rate(&self, tool: &ToolId, now: &CurrentContext<'_>, overall: &RunStats) -> Option<f64> {
+        let (mut weight, mut good) = (0.0, 0.0);
         for past in self.tools.get(tool)? {
             let alike = past.likeness(now);
             if alike >= SIMILAR {
-                contexts += 1;
                 weight += f64::from(alike);
                 good += if past.success { f64::from(alike) } else { 0.0 };
             }
         }
         let rate = (good + OVERALL_RUNS * overall.rate()) / (weight + OVERALL_RUNS);
-        (contexts > 0).then_some(ContextRate { contexts, rate })
+        (weight > 0.0).then_some(rate)
     }
 }
 
@@ -187,8 +170,7 @@ mod tests {
             nearby.rate(&"t".into(), &now, &overall)
         };
         let (well, badly) = (rate(&[1.0, 0.0]).unwrap(), rate(&[0.0, 1.0]).unwrap());
-        assert_eq!((well.contexts, badly.contexts), (10, 10));
-        assert!(well.rate > overall.rate() && badly.rate < overall.rate(), "{well:?} {badly:?}");
+        assert!(well > overall.rate() && badly < overall.rate(), "{well:?} {badly:?}");
         assert_eq!(rate(&[-1.0, 0.0]), None);
         let other =
             CurrentContext { vector: Some(("other", &[1.0, 0.0])), ..CurrentContext::default() };
@@ -202,9 +184,7 @@ mod tests {
         (0..100).for_each(|_| nearby.add(past(&[1.0, 0.0], None, true)));
         let honest = past(&[1.0, 0.0], None, false);
         nearby.add(Execution { session: Some("honest".into()), ..honest });
-        let now = CurrentContext { vector: Some(("m", &[1.0, 0.0])), ..CurrentContext::default() };
-        let similar = nearby.rate(&"t".into(), &now, &RunStats::default()).unwrap();
-        assert_eq!(similar.contexts, 6);
+        assert_eq!(nearby.tools["t"].len(), 6);
     }
 
     #[test]

@@ -94,14 +94,8 @@ pub fn recommend(log: &[Execution], near: &[NearDuplicate]) -> Vec<Recommendatio
     all.extend(first_places(log).iter().filter_map(|(tool, places)| wrong(tool, places)));
     all.extend(never_chosen(log, &observed));
     all.extend(near.iter().filter_map(|pair| duplicate(pair, &observed)));
-    all.sort_by(|a, b| {
-        (a.priority, a.fault, &a.tool, &a.evidence).cmp(&(
-            b.priority,
-            b.fault,
-            &b.tool,
-            &b.evidence,
-        ))
-    });
+    let key = |r: &Recommendation| (r.priority, r.fault, r.tool.clone(), r.evidence.clone());
+    all.sort_by_cached_key(key);
     all
 }
 
@@ -294,8 +288,7 @@ mod tests {
         assert_eq!((told.tool.as_str(), told.priority), ("b", Priority::Medium));
         assert_eq!(told.evidence, "cosine 0.970; 1 runs against 2");
         assert_eq!(recommend(&[], &pair(0.97))[0].priority, Priority::Low);
-        assert!(
-            recommend(&log, &pair(0.9)).is_empty() && recommend(&log, &pair(f32::NAN)).is_empty()
-        );
+        let none = [0.9, f32::NAN].map(|cosine| recommend(&log, &pair(cosine)));
+        assert!(none.iter().all(Vec::is_empty));
     }
 }

@@ -166,7 +166,8 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
         seen.last = seen.last.max(execution.at.unwrap_or_default());
         if execution.success && timed.admits(execution) {
             if let Some(ms) = execution.duration_ms {
-                seen.time(ms as f64);
+                seen.latency_ms = Some(running_mean(seen.latency_ms, ms as f64));
+                seen.timed += 1;
             }
             if let Some(chars) = execution.called.as_ref().and_then(|called| called.chars) {
                 seen.chars = Some(running_mean(seen.chars, chars as f64));
@@ -177,13 +178,6 @@ pub(super) fn rates(log: &[Execution]) -> BTreeMap<ToolId, RunStats> {
         seen.lower_bound = wilson_lower(seen.good, seen.weight);
     }
     tools
-}
-
-impl RunStats {
-    fn time(&mut self, ms: f64) {
-        self.latency_ms = Some(running_mean(self.latency_ms, ms));
-        self.timed += 1;
-    }
 }
 
 /// Returns a running mean after one more value.

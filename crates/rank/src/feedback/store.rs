@@ -91,7 +91,7 @@ pub struct ExecutionStore {
 }
 
 impl ExecutionStore {
-    /// Opens the log at `path`, or creates it. Migrates a log of an older version.
+    /// Opens the log at `path`, or creates it.
     ///
     /// # Errors
     /// [`StoreError::Foreign`] for a file of another program, which is left unchanged;
@@ -107,9 +107,6 @@ impl ExecutionStore {
     }
 
     /// Returns the number of executions.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn count(&self) -> Result<u64, StoreError> {
         self.checked(count(&self.connection))
     }
@@ -120,23 +117,17 @@ impl ExecutionStore {
     /// [`StoreError::Invalid`] if an execution is invalid; an error if the file cannot be written.
     pub fn insert(&mut self, executions: &[Execution]) -> Result<InsertReport, StoreError> {
         executions.iter().try_for_each(Execution::check)?;
-        let written = insert(&mut self.connection, executions, &self.options);
+        let written = insert_at(&mut self.connection, executions, &self.options, now());
         self.checked(written)
     }
 
     /// Calls `see` with every execution, in order of time.
-    ///
-    /// # Errors
-    /// If the file cannot be read or is damaged.
     pub fn for_each(&self, see: impl FnMut(Execution)) -> Result<(), StoreError> {
         self.read(Columns::All, Order::Forward, see)
     }
 
     /// Returns every execution in order of time, without texts and vectors, which most of the
     /// learning does not need.
-    ///
-    /// # Errors
-    /// As for [`ExecutionStore::for_each`].
     pub fn facts(&self) -> Result<Vec<Execution>, StoreError> {
         let mut all = Vec::new();
         self.read(Columns::Facts, Order::Forward, |execution| all.push(execution))?;
@@ -144,17 +135,11 @@ impl ExecutionStore {
     }
 
     /// Calls `see` with the latest executions, at most `most`, newest first.
-    ///
-    /// # Errors
-    /// As for [`ExecutionStore::for_each`].
     pub fn latest(&self, most: u32, see: impl FnMut(Execution)) -> Result<(), StoreError> {
         self.read(Columns::All, Order::Newest(most), see)
     }
 
     /// Forgets all executions in the scope or none, and overwrites their bytes.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn forget(&mut self, what: &ForgetScope) -> Result<ForgetReport, StoreError> {
         let deleted = delete(&mut self.connection, what);
         let executions = self.checked(deleted)?;
@@ -177,9 +162,6 @@ impl ExecutionStore {
     }
 
     /// Formats a time for people, in UTC: `2026-01-31 14:05`.
-    ///
-    /// # Errors
-    /// If the file is no longer usable.
     pub fn time(&self, at: i64) -> Result<String, StoreError> {
         let sql = "SELECT strftime('%Y-%m-%d %H:%M', ?1 / 1000, 'unixepoch')";
         let found = self.connection.query_row(sql, [at], |row| row.get::<_, Option<String>>(0));
@@ -211,10 +193,9 @@ impl ExecutionStore {
             let all = "SELECT count(*) FROM executions NOT INDEXED";
             let is_whole = order != Order::Forward
                 || seen == reading.query_row(all, [], |row| row.get::<_, i64>(0))?;
-            if is_whole {
-                Ok(())
-            } else {
-                Err(checksums::damage("its index by time lacks executions"))
+            match is_whole {
+                true => Ok(()),
+                false => Err(checksums::damage("its index by time lacks executions")),
             }
         };
         self.checked(read())
@@ -258,14 +239,6 @@ fn count(connection: &Connection) -> rusqlite::Result<u64> {
     let count: i64 =
         connection.query_row("SELECT count(*) FROM executions", [], |row| row.get(0))?;
     Ok(u64::try_from(count).unwrap_or(0))
-}
-
-fn insert(
-    connection: &mut Connection,
-    executions: &[Execution],
-    options: &StoreOptions,
-) -> rusqlite::Result<InsertReport> {
-    insert_at(connection, executions, options, now())
 }
 
 fn insert_at(
@@ -355,7 +328,6 @@ fn scrub(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(busy == 0)
 }
 
-/// Converts an error of SQLite to [`StoreError`].
 fn store_error(path: &Path, error: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     let what = error.to_string();

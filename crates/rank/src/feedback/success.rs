@@ -41,27 +41,21 @@ pub struct SuccessMetrics {
     pub truncated_share: Option<f64>,
 }
 
-/// The outcome of one request.
-#[derive(Default)]
-struct Request {
-    answered: bool,
-    answered_first: bool,
-}
-
 impl SuccessMetrics {
     /// Computes the metrics of the calls that toolroute made. Reports of others contain neither
     /// positions nor estimates.
     pub fn of(log: &[Execution]) -> Self {
         let mut found = Self::default();
-        let mut requests: BTreeMap<&str, Request> = BTreeMap::new();
+        // Whether each request was answered, and by the requested tool.
+        let mut requests: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
         for execution in log {
             let Some(called) = &execution.called else { continue };
             let is_empty = execution.error_kind.as_deref() == Some(EMPTY);
             found.calls += 1;
             found.failed += u64::from(!execution.success && !is_empty);
             let request = requests.entry(&called.request).or_default();
-            request.answered |= execution.success;
-            request.answered_first |= execution.success && called.place == 0;
+            request.0 |= execution.success;
+            request.1 |= execution.success && called.place == 0;
             if execution.success {
                 found.answers += 1;
                 found.truncated += u64::from(called.truncated);
@@ -69,9 +63,9 @@ impl SuccessMetrics {
             }
         }
         found.requests = requests.len() as u64;
-        for request in requests.values().filter(|request| !request.answered_first) {
+        for (is_answered, _) in requests.values().filter(|(_, by_first)| !by_first) {
             found.first_failed += 1;
-            found.recovered += u64::from(request.answered);
+            found.recovered += u64::from(*is_answered);
         }
         found.error_rate = share(found.failed, found.calls);
         found.fallback_recovery = share(found.recovered, found.first_failed);

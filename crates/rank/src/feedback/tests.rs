@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tempfile::tempdir;
 use toolroute_catalog::{Tool, ToolId};
 
 use super::usage_file::{decode, encode};
 use super::*;
-use crate::index::dot;
+use crate::index::{ModelKey, dot};
 
 mod false_reports;
 
 const DIMENSION: usize = 8;
 
-fn model() -> UsageModel {
-    UsageModel { name: "m".into(), fingerprint: "m-1".into(), dimension: DIMENSION }
+fn model() -> ModelKey {
+    ModelKey { name: "m".into(), fingerprint: "m-1".into(), dimension: DIMENSION }
 }
 
 fn tools(count: usize) -> Vec<Arc<Tool>> {
@@ -42,6 +41,14 @@ fn own(count: usize) -> Vec<Vec<f32>> {
     (0..count as u64).map(|at| vector(1_000 + at)).collect()
 }
 
+fn calibrate(usage: &mut UsageVectors, own: &[Vec<f32>]) {
+    usage.calibrate(&tools(own.len()), |row| &own[row as usize]);
+}
+
+fn moves(usage: &UsageVectors, own: &[Vec<f32>]) -> Vec<LearnedVector> {
+    usage.learned_vectors(&tools(own.len()), |row| &own[row as usize])
+}
+
 /// Learns prompts, given as (number of the prompt, tools that served it).
 fn learned(prompts: &[(u64, Vec<usize>)]) -> UsageVectors {
     let mut usage = UsageVectors::new(model());
@@ -49,8 +56,7 @@ fn learned(prompts: &[(u64, Vec<usize>)]) -> UsageVectors {
         let ids: Vec<ToolId> = served.iter().map(|at| format!("t{at}").as_str().into()).collect();
         usage.learn(PromptHash::of(&format!("prompt {prompt}")), &vector(*prompt), &ids).unwrap();
     }
-    let own = own(9);
-    usage.calibrate(&tools(9), |row| &own[row as usize]);
+    calibrate(&mut usage, &own(9));
     usage
 }
 
@@ -64,11 +70,11 @@ proptest! {
 
     #[test]
     fn a_move_keeps_its_bounds(past in pasts()) {
-        let (usage, own, tools) = (learned(&past), own(9), tools(9));
+        let usage = learned(&past);
         prop_assert!((0.0..=1.0).contains(&usage.handicap()));
         let strength = usage.strength();
         prop_assert!((0.0..=1.0).contains(&strength));
-        for moved in usage.learned_vectors(&tools, |row| &own[row as usize]) {
+        for moved in moves(&usage, &own(9)) {
             let RowUsage { prompts, share, moved: far, reach } = moved.usage;
             prop_assert!(prompts >= 1 && (0.45 * strength..=0.9).contains(&share), "{share}");
             prop_assert!((1.0..=1.75).contains(&reach), "{reach}");
@@ -97,37 +103,20 @@ proptest! {
         let without: Vec<_> = past.iter()
             .map(|(prompt, served)| (*prompt, served.iter().copied().filter(|at| *at != gone).collect()))
             .collect();
-        let (own, tools) = (own(9), tools(9));
         // The samples of many prompts differ, and so does the fitted strength.
         let moves = |mut usage: UsageVectors| {
             usage.strength = 1.0;
-            usage.learned_vectors(&tools, |row| &own[row as usize])
+            moves(&usage, &own(9))
         };
         prop_assert_eq!(moves(usage), moves(learned(&without)));
     }
 }
 
 #[test]
-fn learning_in_two_runs_is_learning_at_once() {
-    let past: Vec<(u64, Vec<usize>)> = (0..500).map(|at| (at, vec![at as usize % 9])).collect();
-    let folder = tempdir().unwrap();
-    let path = folder.path().join("usage");
-    learned(&past[..200]).save(&path).unwrap();
-    let mut usage = UsageVectors::load(&path).unwrap();
-    for (prompt, served) in &past[200..] {
-        let id = format!("t{}", served[0]).as_str().into();
-        usage.learn(PromptHash::of(&format!("prompt {prompt}")), &vector(*prompt), &[id]).unwrap();
-    }
-    let own = own(9);
-    usage.calibrate(&tools(9), |row| &own[row as usize]);
-    assert_eq!(encode(&usage), encode(&learned(&past)));
-}
-
-#[test]
 fn a_tool_comes_nearer_to_what_it_served_and_others_stay() {
     let usage = learned(&[(1, vec![0]), (2, vec![0])]);
-    let (own, tools) = (own(9), tools(9));
-    let moved = usage.learned_vectors(&tools, |row| &own[row as usize]);
+    let own = own(9);
+    let moved = moves(&usage, &own);
     assert_eq!(moved.len(), 1);
     for prompt in [1, 2] {
         assert!(dot(&vector(prompt), &moved[0].vector) > dot(&vector(prompt), &own[0]) + 0.1);
@@ -152,8 +141,8 @@ fn learned_tools_rise_for_others_prompts_no_more_than_they_are_set_back() {
         let id = tools[seed as usize % 5].id.clone();
         usage.learn(PromptHash::of(&seed.to_string()), &prompt(seed), &[id]).unwrap();
     }
-    usage.calibrate(&tools, |row| &own[row as usize]);
-    let moved = usage.learned_vectors(&tools, |row| &own[row as usize]);
+    calibrate(&mut usage, &own);
+    let moved = moves(&usage, &own);
     let rows = UsageRows::new(9, &moved, usage.handicap());
     let (mut before, mut after) = (0.0, 0.0);
     for seed in 1_000..1_400 {
@@ -187,8 +176,8 @@ fn history_is_followed_as_far_as_it_helps() {
                     usage.learn(hash, &prompt, &[tools[tool].id.clone()]).unwrap();
                 }
             }
-            usage.calibrate(&tools, |row| &own[row as usize]);
-            (usage.strength(), usage.learned_vectors(&tools, |row| &own[row as usize]).len())
+            calibrate(&mut usage, &own);
+            (usage.strength(), moves(&usage, &own).len())
         };
     for times in [1, 9] {
         let (strength, _) = learned_times(times, 4, 4, &|_, nth| nth);
@@ -205,7 +194,7 @@ fn history_is_followed_as_far_as_it_helps() {
     let own = own(9);
     let mut shares = |strength| {
         usage.strength = strength;
-        let moved = usage.learned_vectors(&self::tools(9), |row| &own[row as usize]);
+        let moved = moves(&usage, &own);
         moved.iter().map(|moved| moved.usage.share).collect::<Vec<_>>()
     };
     assert_eq!((shares(1.0), shares(0.5), shares(0.0)), (vec![0.45], vec![0.225], vec![]));
@@ -257,7 +246,7 @@ fn forged_contents_are_refused() {
             usage.tools.insert("t9".into(), tool);
         }),
         forged(&|usage| {
-            usage.sample.prompts.values_mut().for_each(|prompt| prompt.vector[0] = f32::NAN);
+            usage.sample.values_mut().for_each(|prompt| prompt.vector[0] = f32::NAN);
         }),
     ] {
         assert!(matches!(error, Error::Malformed { .. }), "{error}");
@@ -265,28 +254,11 @@ fn forged_contents_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_used_says_why_and_what_to_do() {
-    let usage = learned(&[(1, vec![0])]);
-    let other = UsageModel { name: "large".into(), fingerprint: "l-1".into(), ..model() };
-    let error = usage.matches(&other).unwrap_err().to_string();
-    assert!(error.contains("of the model m (m-1), expected large (l-1)"), "{error}");
-    assert!(error.contains("--fresh") && error.contains("without --usage"), "{error}");
-    usage.matches(&model()).unwrap();
-
+fn vectors_that_are_not_of_the_model_are_not_learned() {
     let mut usage = UsageVectors::new(model());
     for bad in [vec![1.0; 3], vec![0.0; DIMENSION], vec![f32::NAN; DIMENSION]] {
         let error = usage.learn(PromptHash::of("x"), &bad, &["t".into()]).unwrap_err();
         assert!(matches!(error, Error::NotUnit { expected: DIMENSION, .. }), "{error}");
     }
     assert!(usage.is_empty());
-
-    let folder = tempdir().unwrap();
-    let missing = UsageVectors::load(&folder.path().join("none")).unwrap_err();
-    assert!(matches!(missing, Error::Missing { .. }), "{missing}");
-    let directory = UsageVectors::load(folder.path()).unwrap_err();
-    assert!(matches!(directory, Error::Io { .. }), "{directory}");
-    let path = folder.path().join("past.jsonl");
-    std::fs::write(&path, "{\"query\": \"x\"}").unwrap();
-    let foreign = UsageVectors::load(&path).unwrap_err();
-    assert!(matches!(foreign, Error::Foreign { .. }), "{foreign}");
 }

@@ -18,7 +18,8 @@ use toolroute_vectors::durable::{Flaw, HASH, Sealed};
 use super::Error;
 use super::calibration::MOST_HANDICAP;
 use super::execution::PromptHash;
-use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageModel, UsageVectors};
+use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageVectors};
+use crate::index::ModelKey;
 
 /// Increment the version with every change of the layout, and add a file of the old version as a
 /// test.
@@ -27,7 +28,7 @@ const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    model: UsageModel,
+    model: ModelKey,
     strength: f32,
     handicap: f32,
     tools: Vec<HeaderTool>,
@@ -51,13 +52,13 @@ pub(super) fn encode(usage: &UsageVectors) -> Vec<u8> {
         strength: usage.strength,
         handicap: usage.handicap,
         tools: usage.tools.iter().map(tool).collect(),
-        sample: usage.sample.prompts.values().map(|prompt| prompt.tools.clone()).collect(),
+        sample: usage.sample.values().map(|prompt| prompt.tools.clone()).collect(),
     };
     KIND.seal(&header, |bytes| {
         for history in usage.tools.values() {
             bytes.extend(history.sum.iter().flat_map(|number| number.to_le_bytes()));
         }
-        for (hash, prompt) in &usage.sample.prompts {
+        for (hash, prompt) in &usage.sample {
             bytes.extend_from_slice(&hash.0);
             bytes.extend(prompt.vector.iter().flat_map(|number| number.to_le_bytes()));
         }
@@ -114,7 +115,7 @@ fn sample(
         let numbers = vector.as_chunks::<4>().0.iter();
         let vector: Vec<f32> = numbers.map(|number| f32::from_le_bytes(*number)).collect();
         let usable = vector.iter().all(|number| number.abs() <= 1.001);
-        let known = sample.prompts.insert(PromptHash(*hash), SampledPrompt { vector, tools });
+        let known = sample.insert(PromptHash(*hash), SampledPrompt { vector, tools });
         if !usable || known.is_some() {
             return None;
         }

@@ -5,24 +5,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_vectors::durable::{self, Readers};
 
 use super::execution::PromptHash;
 use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::{Error, calibration, usage_file};
-
-/// The model that made the prompts' vectors. Vectors of different models are not comparable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UsageModel {
-    /// The name, for display.
-    pub name: String,
-    /// The fingerprint of everything that determines a vector.
-    pub fingerprint: String,
-    /// The length of a vector.
-    pub dimension: usize,
-}
+use crate::index::ModelKey;
 
 /// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of
 /// addition. There is room for 2^31 prompts.
@@ -72,10 +61,7 @@ const SAMPLE_SIZE: usize = 256;
 
 /// A sample of past prompts for the calibration. It contains the prompts with the lowest hashes,
 /// which is as good as a random sample and does not depend on the order in which they came.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct PromptSample {
-    pub prompts: BTreeMap<PromptHash, SampledPrompt>,
-}
+pub(super) type PromptSample = BTreeMap<PromptHash, SampledPrompt>;
 
 /// One past prompt and the tools that served it, each with how often this was learned.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,29 +70,10 @@ pub(super) struct SampledPrompt {
     pub tools: BTreeMap<ToolId, u64>,
 }
 
-impl PromptSample {
-    pub fn add(&mut self, hash: PromptHash, vector: &[f32], tools: &BTreeSet<ToolId>) {
-        let new = || SampledPrompt { vector: vector.to_vec(), tools: BTreeMap::new() };
-        let sampled = self.prompts.entry(hash).or_insert_with(new);
-        for id in tools {
-            *sampled.tools.entry(id.clone()).or_default() += 1;
-        }
-        if self.prompts.len() > SAMPLE_SIZE {
-            self.prompts.pop_last();
-        }
-    }
-
-    /// Removes a tool, and the prompts that only it served.
-    pub fn forget(&mut self, id: &ToolId) {
-        self.prompts
-            .retain(|_, prompt| !(prompt.tools.remove(id).is_some() && prompt.tools.is_empty()));
-    }
-}
-
 /// What was learned from past prompts, independent of their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageVectors {
-    pub(super) model: UsageModel,
+    pub(super) model: ModelKey,
     pub(super) tools: BTreeMap<ToolId, History>,
     pub(super) sample: PromptSample,
     /// See [`UsageVectors::strength`].
@@ -116,12 +83,12 @@ pub struct UsageVectors {
 }
 
 impl UsageVectors {
-    pub fn new(model: UsageModel) -> Self {
-        let (tools, sample) = (BTreeMap::new(), PromptSample::default());
+    pub fn new(model: ModelKey) -> Self {
+        let (tools, sample) = (BTreeMap::new(), BTreeMap::new());
         Self { model, tools, sample, strength: 1.0, handicap: 0.0 }
     }
 
-    pub fn model(&self) -> &UsageModel {
+    pub fn model(&self) -> &ModelKey {
         &self.model
     }
 
@@ -131,7 +98,6 @@ impl UsageVectors {
         self.tools.iter().map(|(id, history)| (id, history.prompts))
     }
 
-    /// Returns the number of tools with history.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
@@ -159,7 +125,7 @@ impl UsageVectors {
     /// # Errors
     /// [`Error::OtherModel`] if another model made them.
     #[doc(hidden)] // For our own crates.
-    pub fn matches(&self, model: &UsageModel) -> Result<(), Error> {
+    pub fn matches(&self, model: &ModelKey) -> Result<(), Error> {
         if self.model == *model {
             return Ok(());
         }
@@ -193,8 +159,16 @@ impl UsageVectors {
             let history = self.tools.entry(id.clone()).or_insert_with(empty);
             history.add(vector);
         }
-        if !tools.is_empty() {
-            self.sample.add(prompt, vector, &tools);
+        if tools.is_empty() {
+            return Ok(());
+        }
+        let new = || SampledPrompt { vector: vector.to_vec(), tools: BTreeMap::new() };
+        let sampled = self.sample.entry(prompt).or_insert_with(new);
+        for id in tools {
+            *sampled.tools.entry(id).or_default() += 1;
+        }
+        if self.sample.len() > SAMPLE_SIZE {
+            self.sample.pop_last();
         }
         Ok(())
     }
@@ -202,7 +176,9 @@ impl UsageVectors {
     /// Forgets everything that was learned about a tool. Returns false if there was nothing.
     #[doc(hidden)] // For our own crates.
     pub fn forget(&mut self, id: &ToolId) -> bool {
-        self.sample.forget(id);
+        // Prompts that only this tool served are removed.
+        self.sample
+            .retain(|_, prompt| !(prompt.tools.remove(id).is_some() && prompt.tools.is_empty()));
         self.tools.remove(id).is_some()
     }
 

@@ -173,9 +173,6 @@ impl WeightUpdate {
 
     /// Writes the new weights to the log. Does nothing for an [unchanged](WeightUpdate::unchanged)
     /// update.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn apply(&self, store: &mut ExecutionStore) -> Result<(), StoreError> {
         if self.unchanged.is_some() {
             return Ok(());

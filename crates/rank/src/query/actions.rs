@@ -7,9 +7,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern;
+use super::Pattern;
 
 /// A set of actions: one bit per line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,12 +39,10 @@ const GENERAL: &str = "get show list find search check view display see read fet
 const DETERMINERS: &str = "a an the my our your his her their this that these those it all me us him \
     them every both some any each another one two three four five six seven eight nine ten to from";
 
-static OPENER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
-    )
-});
-static BORDER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)[.!?:;,]\s+|\s+(?:and|then)\s+"));
+static OPENER: Pattern = Pattern::new(
+    r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
+);
+static BORDER: Pattern = Pattern::new(r"(?i)[.!?:;,]\s+|\s+(?:and|then)\s+");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("data/verbs.txt")));
 
@@ -79,7 +75,7 @@ impl Table {
 }
 
 /// The forms of a regular verb, including some that do not exist.
-fn inflections(verb: &str) -> Vec<String> {
+pub(super) fn inflections(verb: &str) -> Vec<String> {
     let mut forms = vec![verb.to_owned()];
     forms.extend(["s", "es", "d", "ed", "ing"].map(|ending| format!("{verb}{ending}")));
     if let Some(stem) = verb.strip_suffix('e') {
@@ -115,6 +111,17 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
         found.actions.0 |= action;
     }
     order
+}
+
+/// Returns the actions that a verb of the table orders, and whether it is often a noun.
+pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
+    let &(actions, is_often_noun) = TABLE.ordering.get(verb)?;
+    Some((Actions(actions), is_often_noun))
+}
+
+/// Whether a lower-case word is a verb that requests an action.
+pub(super) fn is_ordering(word: &str) -> bool {
+    TABLE.ordering.contains_key(word)
 }
 
 /// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".

@@ -65,37 +65,10 @@ pub struct Analysis {
     pub found: FeatureEvidence,
     /// How much of the files was read.
     pub depth: Depth,
-    /// Not serialised, so that equal contexts give equal bytes.
+    /// How long each stage took, in the order in which they run; embedding includes, the first
+    /// time, the examples. Not serialised, so that equal contexts give equal bytes.
     #[serde(skip)]
-    pub times: AnalysisTimes,
-}
-
-/// How long each stage of an analysis took.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AnalysisTimes {
-    /// Embedding the prompt and, the first time, the examples.
-    pub embed: Duration,
-    pub phase: Duration,
-    pub task_type: Duration,
-    pub languages: Duration,
-    pub complexity: Duration,
-    pub structure: Duration,
-    pub testing: Duration,
-}
-
-impl AnalysisTimes {
-    /// Every stage by name, in the order in which they run.
-    pub fn stages(&self) -> [(&'static str, Duration); 7] {
-        [
-            ("embed", self.embed),
-            ("phase", self.phase),
-            ("task_type", self.task_type),
-            ("languages", self.languages),
-            ("complexity", self.complexity),
-            ("structure", self.structure),
-            ("testing", self.testing),
-        ]
-    }
+    pub times: Vec<(&'static str, Duration)>,
 }
 
 /// Finds the features of a prompt and its context. Features that the context states are kept;
@@ -119,40 +92,39 @@ pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Anal
     let given = context.given();
     let depth = Depth::of(&context.files, context.project_files);
     let files: &[SourceFile] = &depth.read(&context.files);
-    let mut times = AnalysisTimes::default();
-    let mut clock = Instant::now();
-    let mut lap = |time: &mut Duration| {
-        *time = clock.elapsed();
+    let (mut times, mut clock) = (vec![("embed", Duration::ZERO)], Instant::now());
+    let mut lap = |stage| {
+        times.push((stage, clock.elapsed()));
         clock = Instant::now();
     };
     let text = routing_text(prompt, &context.conversation);
     let (phase, by_phase) = given_or(given.phase, || phase(&text, guesses.phase, files));
-    lap(&mut times.phase);
+    lap("phase");
     let (task_type, by_task) =
         given_or(given.task_type, || by_prompt(guesses.task_type, || task_by_keywords(&text)));
-    lap(&mut times.task_type);
+    lap("task_type");
     let known = Some(given.languages).filter(|languages| !languages.is_empty());
     let (languages, by_languages) = given_or(known, || match languages(files) {
         none if none.is_empty() => (None, Evidence::Unknown),
         found => (Some(found), Evidence::Files),
     });
-    lap(&mut times.languages);
+    lap("languages");
     let (complexity, by_complexity) =
         given_or(given.complexity, || match (needs_complexity(phase), depth) {
             (false, _) => (None, Evidence::NotNeeded),
             (true, Depth::Shallow) => (None, Evidence::NotRead),
             (true, _) => with_evidence(complexity(files), Evidence::Files),
         });
-    lap(&mut times.complexity);
+    lap("complexity");
     let (structure, by_structure) =
         given_or(given.structure, || match (needs_structure(phase), files.is_empty()) {
             (_, true) => (None, Evidence::Unknown),
             (true, false) => (Some(structure(files)), Evidence::Files),
             (false, false) => (None, Evidence::NotNeeded),
         });
-    lap(&mut times.structure);
+    lap("structure");
     let (testing, by_testing) = given_or(given.testing, || testing(context, files));
-    lap(&mut times.testing);
+    lap("testing");
     let found = FeatureEvidence {
         phase: by_phase,
         task_type: by_task,

@@ -1,20 +1,36 @@
-//! Finds words with which a prompt forbids, postpones, questions or restricts an action.
+//! Finds words with which a prompt forbids, postpones or restricts an action.
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use regex::Regex;
+
+use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
+use super::requests::{command_verbs, is_verb};
+use super::{is_listed, pattern};
 use toolroute_translation::restriction;
-
-use super::is_listed;
-use super::requests::command_verbs;
-
-/// Words that count at the beginning: questions.
-const QUESTIONS: &str = "how why what who where which should did does is are was were would";
 
 /// Words that forbid or restrict, wherever they are.
 const FORBIDDING: &str =
-    "dont never nobody nothing neither nor except without avoid refrain forbidden prohibited";
+    "never neither nor except without avoid refrain forbid forbidden prohibited";
 
-/// Phrases that forbid, restrict or ask, wherever they are.
+/// Subjects that forbid: "nobody should stop it", "make sure nobody stops it".
+const NOBODY: &str = "nobody nothing noone none";
+
+/// Words after which a reason begins.
+const JOINING: &str = "because as since though and so but";
+
+/// Verbs after which such a subject at the beginning forbids: "nobody wants it" is a reason.
+const MODALS: &str = "should must shall may ought is are";
+
+/// Verbs of a state, whose negation is a reason: "I don't need it any more".
+const STATES: &str = "need know have care remember understand see hear get";
+
+/// Words that make an order doubtful.
+const DOUBTING: &str = "maybe perhaps possibly might presumably imagine suppose";
+
+/// Phrases that forbid, restrict or doubt, wherever they are.
 const PHRASES: &[&str] = &[
     "no one",
     "no need",
@@ -22,40 +38,54 @@ const PHRASES: &[&str] = &[
     "no more",
     "no circumstances",
     "hold off",
-    "instead of",
-    "rather than",
     "but keep",
-    "do i",
-    "do you",
+    "i guess",
+    "i suppose",
 ];
 
-/// Words after which a "not" tells how things are: "it does not work".
-const STATING: &str = "is are was were am does did has have had can could will";
-
-/// Contracted forms of these.
-const STATED: &str = "isn aren wasn weren doesn didn hasn haven hadn can couldn won ain";
+/// Words after which a "not" tells how things are: "it does not work". The last three are those of
+/// "can't", "won't" and "ain't".
+const STATING: &str = "is are was were am does did has have had can could will ca wo ai";
 
 /// Words that begin a condition.
 const CONDITIONS: &str =
-    "if whether unless once when whenever while until till providing assuming supposing";
+    "if whether unless once when whenever while until till upon providing assuming supposing";
 
 /// Phrases that begin a condition.
 const CONDITION_PHRASES: &[&str] = &[
     "in case",
-    "provided that",
-    "provided the",
     "as soon as",
     "as long as",
     "on condition",
     "in the event",
     "depending on",
-    "the moment",
+    "subject to",
     "by the time",
+    "every time",
+    "each time",
+    "any time",
 ];
+
+/// Words that begin a clause after "provided", "should", "the moment" and the like.
+const SUBJECTS: &str = "that the a an this these those my our your his her its their it he she they we i you there all no nobody";
 
 /// Words of a later time, beside those that the arguments of a tool may take.
 const LATER: &str =
     "later tonight tomorrow noon midnight soon eventually afterwards someday sometime shortly";
+
+/// Phrases of a later time.
+const LATER_PHRASES: &[&str] = &[
+    "in a bit",
+    "in a while",
+    "in a moment",
+    "in a sec",
+    "first thing",
+    "next time",
+    "another time",
+    "at some point",
+    "one day",
+    "some day",
+];
 
 /// Parts of the day or the week, which are a later time after "this", "in the" and the like.
 const PARTS: &str = "morning afternoon evening night weekend";
@@ -63,6 +93,9 @@ const PARTS: &str = "morning afternoon evening night weekend";
 /// Units of a future time: "in one hour".
 const UNITS: &str =
     "second seconds minute minutes hour hours day days week weeks month months year years";
+
+/// Words between "in" and such a unit.
+const COUNTS: &str = "a an the next one two three four five six seven eight nine ten couple of few some several half another";
 
 /// Verbs after which "if" and "when" begin an indirect question: "check if", "tell me when".
 const ASKING: &str = "check see tell show explain find determine verify";
@@ -73,39 +106,31 @@ const BETWEEN: &str = "me us out";
 /// Verbs of a request that only looks; "before" and "after" filter what it shows.
 const LOOKING: &str = "list show find search count display view";
 
-/// Stands for a value of the prompt that an argument took.
-const TAKEN: &str = "§";
+/// Words that seem to forbid, to restrict or to postpone, and only make an order polite or urgent.
+static ASIDES: LazyLock<Regex> = LazyLock::new(|| {
+    let chance = r"(?:get|have) (?:(?:a|the|some) )?(?:chance|minute|moment|second|time)";
+    pattern(&format!(
+        r"\b(?:if (?:at all )?possible|as soon as possible|if need be|at once|once (?:and for all|more|again)|(?:do not|don't|do n't) (?:forget to|worry|hesitate|panic)|(?:wondering|appreciate it|glad|grateful|happy|nice|great) if|(?:(?:if|when|whenever|once|as soon as) you (?:can|could|please|like|wish|want|would|will|don't mind|do not mind|would be so kind|{chance})|(?:as|like) (?:before|usual))(?P<end>\s*(?:$|[.,;:!?])))"
+    ))
+});
 
-/// Stands for a moment or a duration that no argument took.
-const MOMENT: &str = "¤";
-
-/// The places of a prompt's values, as byte ranges.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Places<'a> {
-    /// Values that arguments of the tool took. They are no part of the order.
-    pub taken: &'a [Range<usize>],
-    /// Moments and durations that no argument took.
-    pub moments: &'a [Range<usize>],
-}
-
-/// Returns the word or phrase by which a prompt is not a plain order: it forbids, restricts,
-/// postpones or asks about an action. Returns `None` for a plain order. Quoted text is ignored.
+/// Returns the word or phrase with which a prompt forbids, restricts, postpones or doubts an action;
+/// `None` if there is none. Quoted text is ignored.
 ///
-/// Reads English, and the words of other languages that forbid or restrict. A tool that changes something must not run on such a prompt without asking.
+/// Reads English, and the words of other languages that forbid or restrict. A tool that changes
+/// something must not run on such a prompt without asking.
 pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     let plain = unquoted(prompt, places);
+    let plain = without_asides(&plain);
     let words = words(&plain);
     let words = words.as_slice();
-    let found = || (0..words.len()).find_map(|at| forbids(words, at));
-    let question = words.first().filter(|first| is_listed(QUESTIONS, first));
-    let question = question.map(|first| (*first).to_owned());
     let moment = || {
         let is_late = |at: &Range<usize>| !is_past_or_attribute(prompt, at);
         let moment = places.moments.iter().find(|at| is_late(at))?;
         (!only_looks(&plain)).then(|| prompt[moment.clone()].to_owned())
     };
-    question
-        .or_else(found)
+    (0..words.len())
+        .find_map(|at| forbids(words, at))
         .or_else(|| condition_in(words, &plain))
         .or_else(|| (0..words.len()).find_map(|at| postpones(words, at, &plain)))
         .or_else(moment)
@@ -116,77 +141,65 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
 /// `None` if there is none.
 pub fn condition(prompt: &str) -> Option<String> {
     let plain = unquoted(prompt, Places::default());
+    let plain = without_asides(&plain);
     let words = words(&plain);
     // "Check if it is warm" is a condition of what is ordered beside it.
-    let asked = || {
-        let begins = |at: &usize| {
-            matches!(words[*at], "if" | "whether") && word(&words, *at, 1) != "possible"
-        };
-        (0..words.len()).find(begins).map(|at| words[at].to_owned())
-    };
-    condition_in(&words, &plain).or_else(asked)
+    let asked = || words.iter().find(|word| matches!(**word, "if" | "whether"));
+    condition_in(&words, &plain).or_else(|| asked().map(|word| (*word).to_owned()))
 }
 
-/// Returns the text in lower case, without quotes, and with signs for the values in it.
-fn unquoted(prompt: &str, places: Places<'_>) -> String {
-    let mut plain = String::new();
-    let mut is_quoted = false;
-    for (at, c) in prompt.char_indices() {
-        let place = |places: &[Range<usize>]| {
-            places.iter().find(|place| place.contains(&at)).map(|place| place.start == at)
-        };
-        let (taken, moment) = (place(places.taken), place(places.moments));
-        match c {
-            '"' => is_quoted = !is_quoted,
-            '“' | '«' => is_quoted = true,
-            '”' | '»' => is_quoted = false,
-            _ if is_quoted => {}
-            _ if taken.is_some() || moment.is_some() => {
-                let sign = if taken.is_some() { TAKEN } else { MOMENT };
-                if taken.or(moment) == Some(true) {
-                    plain.extend([" ", sign, " "]);
-                }
-            }
-            '’' => plain.push('\''),
-            c => plain.extend(c.to_lowercase()),
-        }
-    }
-    plain
+pub(super) fn without_asides(plain: &str) -> Cow<'_, str> {
+    ASIDES.replace_all(plain, "$end")
 }
 
-fn words(plain: &str) -> Vec<&str> {
-    let joins = |c: char| c.is_alphanumeric() || c == '\'';
-    let words = plain.split(|c: char| !joins(c) && c != '§' && c != '¤');
-    words.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()).collect()
-}
-
-/// The word `ahead` places after a word; empty if there is none.
+/// The word `ahead` places after a word; empty at the end of a clause.
 fn word<'a>(words: &[&'a str], at: usize, ahead: usize) -> &'a str {
-    words.get(at + ahead).copied().unwrap_or_default()
+    let between = words.get(at + 1..=at + ahead).unwrap_or_default();
+    let is_within = between.iter().all(|word| *word != ",");
+    between.last().copied().filter(|_| is_within).unwrap_or_default()
 }
 
+/// The word before a word; empty at the beginning of a clause.
 fn before<'a>(words: &[&'a str], at: usize) -> &'a str {
-    at.checked_sub(1).map_or("", |at| words[at])
+    at.checked_sub(1).map_or("", |at| words[at]).trim_start_matches(',')
 }
 
 fn phrase(words: &[&str], at: usize, phrases: &[&str]) -> Option<String> {
     let begins = |phrase: &&&str| {
         let mut parts = phrase.split(' ').enumerate();
-        parts.all(|(ahead, part)| word(words, at, ahead) == part)
+        parts.all(|(ahead, part)| words[at] == part && ahead == 0 || word(words, at, ahead) == part)
     };
     phrases.iter().find(begins).map(|phrase| (*phrase).to_owned())
 }
 
-/// Whether the word at a place forbids something.
+/// Whether the word at a place forbids something, or makes it doubtful.
 fn forbids(words: &[&str], at: usize) -> Option<String> {
     let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
     let is_number = next.starts_with(|c: char| c.is_numeric()) || next == TAKEN;
+    // "I don't need it", but "I don't need you to stop it".
+    let is_state = || {
+        let is_subject = |word| matches!(word, "i" | "we" | "you" | "they");
+        let object = word(words, at, 2);
+        let subject = if this == "not" { before(words, at - 1) } else { last };
+        is_subject(subject) && is_listed(STATES, next) && !matches!(object, "to" | "you")
+    };
     let forbids = match this {
-        "not" => !is_listed(STATING, last) || next == "to",
+        "not" => (!states(last) || next == "to") && !(last == "do" && is_state()),
         // "Order no 5" is a number.
-        "no" => !is_number && (at == 0 || at + 1 == words.len()),
-        _ if this.ends_with("n't") => !is_listed(STATED, &this[..this.len() - 2]),
-        _ => is_listed(FORBIDDING, this),
+        "no" => !is_number && (last.is_empty() || next.is_empty()),
+        "don't" | "dont" => !is_state(),
+        _ if this.ends_with("n't") => {
+            !is_listed(STATING, this.trim_end_matches("n't")) || next == "to"
+        }
+        _ if is_listed(NOBODY, this) => {
+            let is_subject = last.is_empty() || is_listed(JOINING, last);
+            !is_subject || is_listed(MODALS, next)
+        }
+        "or" => chooses(words, at),
+        "instead" | "rather" => {
+            matches!(next, "of" | "than") && word(words, at, 2).ends_with("ing")
+        }
+        _ => is_listed(FORBIDDING, this) || is_listed(DOUBTING, this),
     };
     if forbids && this == "not" && matches!(last, "do" | "must" | "should") {
         return Some(format!("{last} not"));
@@ -194,13 +207,25 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
     forbids.then(|| this.to_owned()).or_else(|| phrase(words, at, PHRASES))
 }
 
+/// Whether a "not" after a word tells how things are: "it is not warm".
+fn states(last: &str) -> bool {
+    is_listed(STATING, last) || ["'s", "'m", "'re"].iter().any(|ending| last.ends_with(ending))
+}
+
+/// Whether an "or" is between two orders: "stop the mixer or start it".
+fn chooses(words: &[&str], at: usize) -> bool {
+    let is_object =
+        |word| is_listed(SUBJECTS, word) || matches!(word, "them" | "him" | "me" | "us");
+    is_verb(word(words, at, 1)) && (is_verb(before(words, at)) || is_object(word(words, at, 2)))
+}
+
 fn condition_in(words: &[&str], plain: &str) -> Option<String> {
     (0..words.len()).find_map(|at| {
-        let (this, next) = (words[at], word(words, at, 1));
+        let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
+        let is_clause = |ahead| is_listed(SUBJECTS, word(words, at, ahead));
         let is_once_only = || {
             let is_rate = matches!(next, "a" | "an") && is_listed(UNITS, word(words, at, 2));
-            let is_count = matches!(next, "" | "more" | "again" | "per" | "every" | "daily");
-            before(words, at) == "at" || is_rate || is_count
+            is_rate || matches!(next, "" | "per" | "every" | "daily")
         };
         let is_plain = match this {
             "once" => is_once_only(),
@@ -209,12 +234,19 @@ fn condition_in(words: &[&str], plain: &str) -> Option<String> {
             _ => false,
         };
         if is_listed(CONDITIONS, this) {
-            let is_polite = next == "possible";
             let asks = || asks_indirectly(words, at) && only_looks(plain);
-            return (!is_plain && !is_polite && !asks()).then(|| this.to_owned());
+            return (!is_plain && !asks()).then(|| this.to_owned());
         }
-        let is_now = word(words, at, 3) == "possible" || before(words, at) == "at";
-        phrase(words, at, CONDITION_PHRASES).filter(|_| !is_now)
+        let is_inverted = this == "should" && !last.is_empty() || this == "provided";
+        let is_moment = this == "the"
+            && !matches!(last, "at" | "of" | "for")
+            && matches!(next, "moment" | "minute" | "second" | "instant" | "day")
+            && is_clause(2);
+        match this {
+            _ if is_moment => Some(format!("the {next}")),
+            _ if is_inverted && is_clause(1) => Some(this.to_owned()),
+            _ => phrase(words, at, CONDITION_PHRASES),
+        }
     })
 }
 
@@ -231,33 +263,37 @@ fn only_looks(plain: &str) -> bool {
     !verbs.is_empty() && verbs.iter().all(looks)
 }
 
-/// Whether the word at a place puts the order off.
+/// Whether the word at a place puts the order off, or repeats it.
 fn postpones(words: &[&str], at: usize, plain: &str) -> Option<String> {
-    let (this, next) = (words[at], word(words, at, 1));
-    match this {
+    let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
+    let is_late = match this {
         "before" | "after" => {
             let filters = || {
                 let verb = command_verbs(plain).into_iter().next().unwrap_or_default();
                 is_listed(LOOKING, &verb) && only_looks(plain)
             };
-            let is_value = matches!(next, TAKEN | MOMENT);
-            let is_as_usual = next.is_empty() && matches!(before(words, at), "as" | "like");
-            (!is_value && !is_as_usual && !filters()).then(|| this.to_owned())
+            !matches!(next, TAKEN | MOMENT | "all") && !filters()
         }
         "in" | "within" => {
-            let is_unit = |ahead: &usize| is_listed(UNITS, word(words, at, *ahead));
-            let is_past = this == "in" && matches!(next, "the" | "this");
-            let end = (2..=5).find(is_unit).filter(|_| !is_past && next != TAKEN)?;
-            Some(words[at..=at + end].join(" "))
+            let counted = (1..5).take_while(|ahead| is_listed(COUNTS, word(words, at, *ahead)));
+            let end = counted.last().unwrap_or_default() + 1;
+            // "In the week of 5 May" names a week, "in the next week" postpones.
+            let is_named = this == "in" && next == "the" && end == 2;
+            let is_far = end > 1 && is_listed(UNITS, word(words, at, end)) && !is_named;
+            if is_far {
+                return Some(words[at..=at + end].join(" "));
+            }
+            false
         }
-        "soon" if before(words, at) == "as" => None,
+        "every" | "each" => is_listed(UNITS, next) || next == MOMENT,
+        "wait" => at == 0 || matches!(last, "please" | "first"),
         _ if is_listed(PARTS, this) => {
             let mut leads = words[at.saturating_sub(2)..at].iter();
-            let is_late = leads.any(|lead| is_listed("this in at on over next", lead));
-            is_late.then(|| this.to_owned())
+            leads.any(|lead| is_listed("this in at on over next every", lead))
         }
-        _ => is_listed(LATER, this).then(|| this.to_owned()),
-    }
+        _ => is_listed(LATER, this),
+    };
+    is_late.then(|| this.to_owned()).or_else(|| phrase(words, at, LATER_PHRASES))
 }
 
 /// Whether a moment is over, or belongs to a thing: "yesterday", "the report of 5 May".
@@ -279,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_orders_are_told_from_what_is_forbidden_conditional_put_off_or_asked() {
+    fn plain_orders_are_told_from_what_is_forbidden_conditional_or_put_off() {
         for order in [
             "send an email to dana@example.org with subject \"If only\"",
             "Set the thermostat to 20 °C",
@@ -300,6 +336,16 @@ mod tests {
             "list what was changed before May",
             "delete tomorrow's meeting",
             "send the morning report to dana@example.org",
+            "stop the mixer, I don't need it any more",
+            "cancel order 12 because nobody wants it",
+            "I can't hear you, stop the mixer",
+            "stop the mixer, if you don't mind",
+            "cancel order 12 as soon as you can",
+            "don't forget to stop the mixer",
+            "stop the mixer once and for all",
+            "make it 3 buns instead of 1",
+            "write 'do not touch' on the door",
+            "Cancel order no. 12",
         ] {
             assert_eq!(caveat(order), None, "{order}");
         }
@@ -313,8 +359,6 @@ mod tests {
             "Once the build is green, set 20 °C",
             "set 20 °C unless the window is open",
             "in one hour set the thermostat to 20 °C",
-            "how do I set the thermostat to 25 °C?",
-            "why did you email a@b.org?",
             "Set the thermostat to 20 °C after you read /tmp/a.txt",
         ] {
             assert!(caveat(other).is_some(), "{other}");
@@ -331,6 +375,14 @@ mod tests {
             ("stop the mixer only if it is warm", "if"),
             ("cancel order 12 once it is baked", "once"),
             ("cancel order 12 in case it is not baked yet", "in case"),
+            ("cancel order 12, provided that it is not baked", "provided"),
+            ("stop the mixer should the dough get too warm", "should"),
+            ("stop the mixer the moment it is warm", "the moment"),
+            ("stop the mixer or start it", "or"),
+            ("stop the mixer in a bit", "in a bit"),
+            ("wait for Dana, then stop the mixer", "wait"),
+            ("lock the door every night", "night"),
+            ("maybe stop the mixer", "maybe"),
             ("stop the mixer when the dough is warm", "when"),
             ("stop the mixer after the dough rests", "after"),
             ("stop the mixer before Dana comes", "before"),

@@ -1,10 +1,6 @@
 //! Splits a prompt that asks for several things into its requests.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::pattern;
+use super::Pattern;
 use super::requests::{content_words, is_polite_filler, is_relative, is_request, without_opener};
 
 /// Maximum number of clauses of a prompt, because each costs an embedding.
@@ -15,14 +11,12 @@ pub const MAX_CLAUSES: usize = 8;
 const MIN_CONTENT_WORDS: usize = 2;
 
 /// Where a sentence ends.
-static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[.!?;]\s+|\n+"));
+static SENTENCE: Pattern = Pattern::new(r"[.!?;]\s+|\n+");
 
 /// Where another request may begin within a sentence.
-pub(super) static JOINT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\s*,\s*(?:and then|and also|and|then|also|plus|finally|lastly)?\s+|\s+(?:and then|and also|and|then|as well as|after that|followed by)\s+",
-    )
-});
+pub(super) static JOINT: Pattern = Pattern::new(
+    r"(?i)\s*,\s*(?:and then|and also|and|then|also|plus|finally|lastly)?\s+|\s+(?:and then|and also|and|then|as well as|after that|followed by)\s+",
+);
 
 /// Splits a prompt into its requests, at most [`MAX_CLAUSES`]. A prompt with one request comes back as
 /// one clause, nearly unchanged.

@@ -24,26 +24,6 @@ const BRANCHES: &[&str] = &[
 
 const COMMENTS: &[&str] = &["//", "#", "--", "*", "/*", ";", "%", "'''", "\"\"\""];
 
-/// For each count, the value that scores 1, and its weight.
-///
-/// Code sizes span powers of ten, so each count is taken by its logarithm. A count scores 1 for a
-/// project that is too large for one person to know: 50,000 lines, 5,000 branches, 500 files. Reviewed
-/// code rarely nests deeper than eleven blocks. Branches weigh most: they are McCabe's measure.
-const MOST: Weights = Weights {
-    branches: (5_000.0, 0.35),
-    lines: (50_000.0, 0.30),
-    depth: (11.0, 0.20),
-    files: (500.0, 0.15),
-};
-
-/// For each count, the value that scores 1, and its weight.
-struct Weights {
-    branches: (f32, f32),
-    lines: (f32, f32),
-    depth: (f32, f32),
-    files: (f32, f32),
-}
-
 /// The complexity of the code among `files`, from 0 (none at all) to 1; `None` without code.
 ///
 /// The weighted mean of branches, lines, depth of blocks and files, each as
@@ -57,14 +37,19 @@ pub fn complexity(files: &[SourceFile]) -> Option<f32> {
         branches: a.branches + b.branches,
         depth: a.depth.max(b.depth),
     })?;
-    let share = |count: usize, (most, weight): (f32, f32)| {
-        weight * (libm::log1pf(count as f32) / libm::log1pf(most)).min(1.0)
-    };
-    let sum = share(all.branches, MOST.branches)
-        + share(all.lines, MOST.lines)
-        + share(all.depth, MOST.depth)
-        + share(all.files, MOST.files);
-    Some(sum.clamp(0.0, 1.0))
+    // Code sizes span powers of ten, so each count is taken by its logarithm. A count scores 1 for
+    // a project that is too large for one person to know: 50,000 lines, 5,000 branches, 500 files.
+    // Reviewed code rarely nests deeper than eleven blocks. Branches weigh most: they are McCabe's
+    // measure.
+    let shares: [(usize, f32, f32); 4] = [
+        (all.branches, 5_000.0, 0.35),
+        (all.lines, 50_000.0, 0.30),
+        (all.depth, 11.0, 0.20),
+        (all.files, 500.0, 0.15),
+    ];
+    let share =
+        |(count, most, weight)| weight * (libm::log1pf(count as f32) / libm::log1pf(most)).min(1.0);
+    Some(shares.map(share).iter().sum::<f32>().clamp(0.0, 1.0))
 }
 
 /// Thirds of the scale: a file of 100 lines is low, a service of 5,000 medium or high.
@@ -115,10 +100,6 @@ mod tests {
 
     use super::*;
 
-    fn file(path: &str, content: impl Into<String>) -> SourceFile {
-        SourceFile { path: path.to_owned(), content: content.into() }
-    }
-
     #[test]
     fn branches_and_blocks_are_counted_and_comments_are_not() {
         let code =
@@ -130,16 +111,17 @@ mod tests {
 
     #[test]
     fn small_code_is_low_and_much_code_is_high() {
-        let hello = complexity(&[file("a.py", "print('hello')")]).unwrap();
+        let hello = complexity(&[SourceFile::new("a.py", "print('hello')")]).unwrap();
         assert_eq!(grade(hello), Grade::Low);
         let branchy = "    if a { while b { match c { } } }\n".repeat(300);
-        let module = complexity(&[file("a.rs", branchy.as_str())]).unwrap();
+        let module = complexity(&[SourceFile::new("a.rs", &branchy)]).unwrap();
         assert_eq!(grade(module), Grade::Medium);
-        let all: Vec<_> = (0..60).map(|at| file(&format!("{at}.rs"), branchy.as_str())).collect();
+        let all: Vec<_> =
+            (0..60).map(|at| SourceFile::new(&format!("{at}.rs"), &branchy)).collect();
         let project = complexity(&all).unwrap();
         assert_eq!(grade(project), Grade::High);
         assert!(hello < module && module < project && project <= 1.0);
-        assert_eq!(complexity(&[file("a.json", "{}")]), None);
+        assert_eq!(complexity(&[SourceFile::new("a.json", "{}")]), None);
     }
 
     proptest! {
@@ -149,7 +131,7 @@ mod tests {
             more in "[ \t]{0,9}(while |[{}]|[a-z]|\n){0,20}",
         ) {
             let files: Vec<_> =
-                texts.iter().enumerate().map(|(at, text)| file(&format!("{at}.rs"), text.as_str())).collect();
+                texts.iter().enumerate().map(|(at, text)| SourceFile::new(&format!("{at}.rs"), text)).collect();
             let all = complexity(&files).unwrap();
             prop_assert!((0.0..=1.0).contains(&all));
             prop_assert!(complexity(&files[..files.len() - 1]).unwrap_or(0.0) <= all);

@@ -1,12 +1,11 @@
 //! The context of a prompt: files, conversation and the caller's requirements.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextFeatures, Error, Phase, TaskType};
+use super::{ContextFeatures, Error, Phase, TaskType, words};
 
 /// The context of a prompt: conversation, files, stage of work and the caller's requirements. All
 /// members are optional, and are the same for library, command line, HTTP and MCP.
@@ -113,6 +112,13 @@ pub struct SourceFile {
     pub content: String,
 }
 
+#[cfg(test)]
+impl SourceFile {
+    pub(super) fn new(path: &str, content: &str) -> Self {
+        Self { path: path.to_owned(), content: content.to_owned() }
+    }
+}
+
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,51 +139,23 @@ pub enum Speaker {
     Tool,
 }
 
-/// The stage of an agent's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    Initial,
-    Planning,
-    Reading,
-    Analysis,
-    Execution,
-    Verification,
-    Completion,
+words! {
+    /// The stage of an agent's work.
+    Stage {
+        Initial => "initial",
+        Planning => "planning",
+        Reading => "reading",
+        Analysis => "analysis",
+        Execution => "execution",
+        Verification => "verification",
+        Completion => "completion",
+    }
 }
 
 impl Stage {
-    pub const ALL: [Self; 7] = [
-        Self::Initial,
-        Self::Planning,
-        Self::Reading,
-        Self::Analysis,
-        Self::Execution,
-        Self::Verification,
-        Self::Completion,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initial => "initial",
-            Self::Planning => "planning",
-            Self::Reading => "reading",
-            Self::Analysis => "analysis",
-            Self::Execution => "execution",
-            Self::Verification => "verification",
-            Self::Completion => "completion",
-        }
-    }
-
     /// Whether work at this stage changes nothing, so that read-only tools are enough.
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Planning | Self::Reading | Self::Analysis)
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -185,8 +163,7 @@ impl FromStr for Stage {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let known = Self::ALL.into_iter().find(|stage| stage.as_str() == name);
-        known.ok_or_else(|| Error::UnknownStage {
+        Self::from_word(name).ok_or_else(|| Error::UnknownStage {
             name: name.to_owned(),
             known: Self::ALL.map(Self::as_str).join(", "),
         })
@@ -374,15 +351,6 @@ mod tests {
         };
         let given = context.given();
         assert_eq!((given.phase, given.languages.len()), (Some(Phase::Refinement), 1));
-    }
-
-    #[test]
-    fn a_stage_for_looking_is_told_from_one_for_doing() {
-        use Stage::{Analysis, Completion, Execution, Initial, Planning, Reading, Verification};
-        assert!([Planning, Reading, Analysis].into_iter().all(Stage::is_read_only));
-        assert!(
-            ![Initial, Execution, Verification, Completion].into_iter().any(Stage::is_read_only)
-        );
     }
 
     #[test]

@@ -18,32 +18,25 @@ pub enum Depth {
     Deep,
 }
 
-/// The largest project that is read completely.
-const DEEP: Size = Size { files: 200, bytes: 2_000_000 };
+/// The largest project that is read completely, in files and bytes.
+const DEEP: (usize, usize) = (200, 2_000_000);
 /// The largest project of which the beginning of each file is read: at most 32 MB of 2,000 files.
-const MEDIUM: Size = Size { files: 2_000, bytes: 40_000_000 };
+const MEDIUM: (usize, usize) = (2_000, 40_000_000);
 /// Bytes of a file that [`Depth::Medium`] reads.
 const BEGINNING: usize = 16 * 1_024;
-
-/// How large a project is.
-#[derive(Clone, Copy)]
-struct Size {
-    files: usize,
-    bytes: usize,
-}
 
 impl Depth {
     /// Returns the depth for a project: deep up to 200 files and 2 MB, medium up to 2,000 files and
     /// 40 MB, else shallow. `project_files` is the number of files in the project if `files` has
     /// only some of them.
     pub fn of(files: &[SourceFile], project_files: Option<usize>) -> Self {
-        let bytes = files.iter().map(|file| file.content.len()).sum();
-        let size = Size { files: files.len().max(project_files.unwrap_or(0)), bytes };
-        let within = |most: Size| size.files <= most.files && size.bytes <= most.bytes;
-        match () {
-            () if within(DEEP) => Self::Deep,
-            () if within(MEDIUM) => Self::Medium,
-            () => Self::Shallow,
+        let bytes: usize = files.iter().map(|file| file.content.len()).sum();
+        let count = files.len().max(project_files.unwrap_or(0));
+        let within = |most: (usize, usize)| count <= most.0 && bytes <= most.1;
+        match (within(DEEP), within(MEDIUM)) {
+            (true, _) => Self::Deep,
+            (_, true) => Self::Medium,
+            _ => Self::Shallow,
         }
     }
 
@@ -78,9 +71,7 @@ mod tests {
     #[test]
     fn larger_projects_are_read_less() {
         let files = |count: usize, bytes: usize| -> Vec<SourceFile> {
-            (0..count)
-                .map(|_| SourceFile { path: "a".into(), content: "é".repeat(bytes / 2) })
-                .collect()
+            vec![SourceFile::new("a", &"é".repeat(bytes / 2)); count]
         };
         assert_eq!(Depth::of(&[], None), Depth::Deep);
         assert_eq!(Depth::of(&files(200, 10_000), None), Depth::Deep);
@@ -92,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_not_there() {
-        let files = [SourceFile { path: "a".into(), content: "é".repeat(20_000) }];
+        let files = [SourceFile::new("a", &"é".repeat(20_000))];
         let read = |depth: Depth| depth.read(&files)[0].content.len();
         assert_eq!(
             [read(Depth::Shallow), read(Depth::Medium), read(Depth::Deep)],

@@ -1,23 +1,24 @@
 //! The features of a prompt and its context, in the words that tools' facets use.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-/// Defines an enum whose variants each have a word in catalogs and JSON.
+/// Defines an enum whose variants each have a word in catalogs, configurations and JSON.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident => $word:literal),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+        )]
         #[serde(rename_all = "snake_case")]
         pub enum $name { $($(#[$variant_doc])* $variant),+ }
 
         impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
             /// The variant with this word.
+            #[doc(hidden)] // For our own crates.
             pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|known| known.as_str() == word)
+                Self::ALL.into_iter().find(|known| known.as_str() == word)
             }
 
             /// The word in catalogs and JSON.
@@ -26,13 +27,14 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
         }
     };
 }
+pub(crate) use words;
 
 words! {
     /// A phase of work of the SPARC method.

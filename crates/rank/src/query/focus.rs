@@ -4,14 +4,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::Serialize;
 
+use super::Pattern;
 use super::clauses::sentences;
 use super::noise::{NoiseKind, Part, is_plain, parts};
-use super::pattern;
 use super::requests::{content_words, is_request};
 
 /// A part of a prompt that is ignored in ranking.
@@ -53,24 +51,21 @@ const HEAD_WORDS: usize = 20;
 const ENOUGH_WORDS: usize = 2;
 
 /// A label before the question in a prompt that was generated from a template.
-static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)(?:^|\s)(?:user )?(?:query|question|task|request|instructions?)\s*:\s*")
-});
+static QUESTION: Pattern =
+    Pattern::new(r"(?i)(?:^|\s)(?:user )?(?:query|question|task|request|instructions?)\s*:\s*");
 /// A label before the text that the question is about.
-static CONTEXT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)(?:^|\n)\W*(?:message|context|background|history|document|e-?mail|text|input|log|passage|conversation|data)\s*:",
-    )
-});
+static CONTEXT: Pattern = Pattern::new(
+    r"(?i)(?:^|\n)\W*(?:message|context|background|history|document|e-?mail|text|input|log|passage|conversation|data)\s*:",
+);
 /// Words that refer to pasted material.
-static REFERS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:this|that|these|those|it|above|below|following)\b"));
+static REFERS: Pattern =
+    Pattern::new(r"(?i)\b(?:this|that|these|those|it|above|below|following)\b");
 /// A step of a numbered list.
-pub(super) static STEP: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?im)^\s*(?:\d{1,2}(?:\.\d+)*[.)]|step \d+[.:)]?)\s+\S"));
-static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)\bplease\b|\b(?:can|could|would|will) you\b|\bi (?:need|want) (?:you )?to\b")
-});
+pub(super) static STEP: Pattern =
+    Pattern::new(r"(?im)^\s*(?:\d{1,2}(?:\.\d+)*[.)]|step \d+[.:)]?)\s+\S");
+static ASKS: Pattern = Pattern::new(
+    r"(?i)\bplease\b|\b(?:can|could|would|will) you\b|\bi (?:need|want) (?:you )?to\b",
+);
 
 /// Finds the request in a prompt. A short prompt of one line is returned unchanged.
 pub(super) fn focus(prompt: &str) -> Focus<'_> {

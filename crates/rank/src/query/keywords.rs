@@ -3,20 +3,15 @@
 
 /// Keywords with their labels, in the order of the file.
 pub(super) struct Keywords<L> {
-    rules: Vec<(Keyword, L)>,
-}
-
-/// A word or phrase in lower case. An open one (`gre*` in the file) also matches longer words.
-struct Keyword {
-    text: &'static str,
-    open: bool,
+    /// Each a word or phrase in lower case, and whether it is open: such a one (`gre*` in the file)
+    /// also matches longer words.
+    rules: Vec<(&'static str, bool, L)>,
 }
 
 impl<L: Copy + PartialEq> Keywords<L> {
     pub fn parse(file: &'static str, label: impl Fn(&str) -> Option<L>) -> Self {
         let rule = |(text, label): (&'static str, Option<L>)| {
-            let open = text.ends_with('*');
-            Some((Keyword { text: text.trim_end_matches('*'), open }, label?))
+            Some((text.trim_end_matches('*'), text.ends_with('*'), label?))
         };
         Self { rules: lines_by_label(file, label).into_iter().filter_map(rule).collect() }
     }
@@ -33,20 +28,15 @@ impl<L: Copy + PartialEq> Keywords<L> {
     pub fn all(&self, text: &str) -> Vec<(L, Vec<String>)> {
         let text = text.to_lowercase();
         let mut found: Vec<(L, Vec<String>)> = Vec::new();
-        for (keyword, label) in self.rules.iter().filter(|(keyword, _)| keyword.stands_in(&text)) {
-            let word = keyword.text.to_owned();
+        let rules = self.rules.iter().filter(|(word, open, _)| word_at(&text, word, *open));
+        for (word, _, label) in rules {
+            let word = (*word).to_owned();
             match found.iter_mut().find(|(known, _)| known == label) {
                 Some((_, words)) => words.push(word),
                 None => found.push((*label, vec![word])),
             }
         }
         found
-    }
-}
-
-impl Keyword {
-    fn stands_in(&self, text: &str) -> bool {
-        word_at(text, self.text, self.open)
     }
 }
 

@@ -1,12 +1,9 @@
 //! Classifies the lines of pasted text: logs, stack traces, tables, code, mails or chats.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::Pattern;
 use super::noise::NoiseKind;
-use super::pattern;
 
 /// Maximum average number of words in a table's cells. Text between commas has more.
 const CELL_WORDS: usize = 4;
@@ -16,78 +13,64 @@ const RUN: usize = 3;
 
 /// Lines with a time stamp or a level before the message: ISO, syslog, klog, web servers, `[ERROR]`, and
 /// the prefixes of compose.
-static LOG: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^(?:\S{1,40}\s+\|\s+)?\W{0,2}(?:",
-        r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?\S*\s+\S",
-        r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d",
-        r"|\d\d:\d\d:\d\d[.,\]) ]",
-        r"|\d\d-\d\d \d\d:\d\d:\d\d",
-        r"|[IWEF]\d{4} \d\d:\d\d",
-        r"|(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)(?:\]|:|\s{2,}| [\[(a-z])",
-        r"|\d{1,3}(?:\.\d{1,3}){3} .{0,40}\[\d",
-        r")"
-    ))
-});
+static LOG: Pattern = Pattern::new(concat!(
+    r"^(?:\S{1,40}\s+\|\s+)?\W{0,2}(?:",
+    r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?\S*\s+\S",
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d",
+    r"|\d\d:\d\d:\d\d[.,\]) ]",
+    r"|\d\d-\d\d \d\d:\d\d:\d\d",
+    r"|[IWEF]\d{4} \d\d:\d\d",
+    r"|(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)(?:\]|:|\s{2,}| [\[(a-z])",
+    r"|\d{1,3}(?:\.\d{1,3}){3} .{0,40}\[\d",
+    r")"
+));
 
 /// Lines that only a stack trace has: Python, Java, JavaScript, Rust, Go, Ruby, PHP.
-static TRACE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r#"^(?:\s*at \S+[\s(]?.*[:)]\S*$|\s*at \S+:\d+|\s*File "[^"]+", line \d+|Traceback \(most|Caused by: "#,
-        r"|\s*\d+: +[\w:<>{}]+$|\s*\.{3} \d+ more|thread '[^']*' .*panicked at|stack backtrace:|goroutine \d+ \[",
-        r"|\s*from \S+:\d+:in |#\d+ +\S+\(|\s*[\w./-]+\.go:\d+|(?:Exception in thread|Uncaught |Unhandled ).*(?:Error|Exception))",
-    ))
-});
+static TRACE: Pattern = Pattern::new(concat!(
+    r#"^(?:\s*at \S+[\s(]?.*[:)]\S*$|\s*at \S+:\d+|\s*File "[^"]+", line \d+|Traceback \(most|Caused by: "#,
+    r"|\s*\d+: +[\w:<>{}]+$|\s*\.{3} \d+ more|thread '[^']*' .*panicked at|stack backtrace:|goroutine \d+ \[",
+    r"|\s*from \S+:\d+:in |#\d+ +\S+\(|\s*[\w./-]+\.go:\d+|(?:Exception in thread|Uncaught |Unhandled ).*(?:Error|Exception))",
+));
 
 /// The line that names the error. It belongs to a stack trace if it is next to one.
-static ERROR: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[\w.$:]*(?:Error|Exception|Panic|Failure)\b(?::|$)"));
+static ERROR: Pattern = Pattern::new(r"^[\w.$:]*(?:Error|Exception|Panic|Failure)\b(?::|$)");
 
 /// Lines of Markdown tables and of the tables that databases print.
-static ROW: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*(?:\|.*\||[-+=|:\s]*[-=]{3,}[-+=|:\s]*|\(\d+ rows?\))\s*$"));
+static ROW: Pattern =
+    Pattern::new(r"^\s*(?:\|.*\||[-+=|:\s]*[-=]{3,}[-+=|:\s]*|\(\d+ rows?\))\s*$");
 
 /// Lines of source code, markup and differences.
-static CODE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^\s*(?:[\]\[}{()]+[,;]?$|</?[a-zA-Z!?][^>]*>|@@ |diff --git |index [0-9a-f]{6,}|\+\+\+ |--- \S+/|#include|#!/|//|/\*|\*/",
-        r"|(?:def|fn|func|function|class|struct|enum|impl|interface|public|private|protected|static|export|const|let|var|import|package|namespace|use|async|pub)\s[^.?!]*[;{}(=]|class \w+:$",
-        r"|(?:if|for|while|match|switch|elif|else|try|catch|except|with|return|raise|throw|await|yield)\b.*[;:{}()]$",
-        r"|(?:CREATE|ALTER|DROP|INSERT|UPDATE|GRANT) (?:TABLE|INDEX|INTO|VIEW|UNIQUE|ON)\b",
-        r#"|["'][\w .$-]+["']\s*:\s|[\w.\[\]"']+(?::\s*\w+)?\s*(?:=|\+=|-=|:=)\s*\S.*|[\w.:]+\(.*\)[;,]?$)"#,
-        r"|.*[;{]\s*$|^\s{2,}[\w.]+ [A-Z]{3,}.*,$|^\s{2,}.*(?:=>|\),?)$",
-    ))
-});
+static CODE: Pattern = Pattern::new(concat!(
+    r"^\s*(?:[\]\[}{()]+[,;]?$|</?[a-zA-Z!?][^>]*>|@@ |diff --git |index [0-9a-f]{6,}|\+\+\+ |--- \S+/|#include|#!/|//|/\*|\*/",
+    r"|(?:def|fn|func|function|class|struct|enum|impl|interface|public|private|protected|static|export|const|let|var|import|package|namespace|use|async|pub)\s[^.?!]*[;{}(=]|class \w+:$",
+    r"|(?:if|for|while|match|switch|elif|else|try|catch|except|with|return|raise|throw|await|yield)\b.*[;:{}()]$",
+    r"|(?:CREATE|ALTER|DROP|INSERT|UPDATE|GRANT) (?:TABLE|INDEX|INTO|VIEW|UNIQUE|ON)\b",
+    r#"|["'][\w .$-]+["']\s*:\s|[\w.\[\]"']+(?::\s*\w+)?\s*(?:=|\+=|-=|:=)\s*\S.*|[\w.:]+\(.*\)[;,]?$)"#,
+    r"|.*[;{]\s*$|^\s{2,}[\w.]+ [A-Z]{3,}.*,$|^\s{2,}.*(?:=>|\),?)$",
+));
 
 /// Header lines of a mail, and lines that introduce one.
-static MAIL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"(?i)^\W*(?:(?:from|to|sent|date|subject|cc|bcc|reply-to|von|an|gesendet|betreff|de|para|asunto|objet|à)\s?:\s+\S",
-        r"|on .{8,80} wrote:$|-{3,} ?(?:original|forwarded|weitergeleitete).*|begin forwarded message:?$|am .{8,60} schrieb .{1,60}:$|le .{8,60} a écrit\s?:$)",
-    ))
-});
+static MAIL: Pattern = Pattern::new(concat!(
+    r"(?i)^\W*(?:(?:from|to|sent|date|subject|cc|bcc|reply-to|von|an|gesendet|betreff|de|para|asunto|objet|à)\s?:\s+\S",
+    r"|on .{8,80} wrote:$|-{3,} ?(?:original|forwarded|weitergeleitete).*|begin forwarded message:?$|am .{8,60} schrieb .{1,60}:$|le .{8,60} a écrit\s?:$)",
+));
 
 /// A chat message with its time, and the header of a message whose text is on the next line.
-static CHAT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
-        r"^(?:\[?\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: ",
-        r"|\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: |<[\w-]{1,20}> \S)",
-    ))
-});
-static CHAT_HEAD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^[\w.-]{1,20}(?: [\w.-]{1,20})?(?: APP)?\s+\[?\d{1,2}:\d\d(?: ?[AaPp][Mm])?\]?$")
-});
+static CHAT: Pattern = Pattern::new(concat!(
+    r"^(?:\[?\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: ",
+    r"|\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: |<[\w-]{1,20}> \S)",
+));
+static CHAT_HEAD: Pattern = Pattern::new(
+    r"^[\w.-]{1,20}(?: [\w.-]{1,20})?(?: APP)?\s+\[?\d{1,2}:\d\d(?: ?[AaPp][Mm])?\]?$",
+);
 /// `Dana: hello`.
-static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\W*([\p{L}][\p{L}\d_.-]{0,19}(?: [\p{L}][\p{L}\d_.-]{0,19})?)\W{0,3}: \S")
-});
+static SPEAKER: Pattern =
+    Pattern::new(r"^\W*([\p{L}][\p{L}\d_.-]{0,19}(?: [\p{L}][\p{L}\d_.-]{0,19})?)\W{0,3}: \S");
 
 /// Bytes in hexadecimal, and sums of files.
-static BYTES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:[0-9a-fA-F]{6,}[: ]+(?:[0-9a-fA-F]{2,4} +){6}|[0-9a-fA-F]{32,}(?:\s+\S+)?$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$|-{3,}(?:BEGIN|END) [A-Z ]+-{3,}$|[A-Za-z0-9+/_-]{60,}={0,2}$)",
-    )
-});
+static BYTES: Pattern = Pattern::new(
+    r"^(?:[0-9a-fA-F]{6,}[: ]+(?:[0-9a-fA-F]{2,4} +){6}|[0-9a-fA-F]{32,}(?:\s+\S+)?$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$|-{3,}(?:BEGIN|END) [A-Z ]+-{3,}$|[A-Za-z0-9+/_-]{60,}={0,2}$)",
+);
 
 /// The kind of each line; `None` for prose and blank lines.
 pub(super) fn line_kinds(lines: &[&str]) -> Vec<Option<NoiseKind>> {

@@ -1,31 +1,21 @@
 //! Finds mails, letters, signatures and legal text among the paragraphs of a prompt.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::Pattern;
 use super::noise::{NoiseKind, Part};
-use super::pattern;
 use super::requests::is_request;
 
 /// Minimum number of words, and of legal words, in a legal text.
 const LEGAL: (usize, usize) = (30, 4);
 
-static LEGAL_WORD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:shall|herein|hereby|hereof|thereof|hereunder|liab\w+|confidential\w*|intended recipient|addressee|disclos\w+|pursuant|licens(?:or|ee)|indemni\w+|notwithstanding|governed by|governing law|jurisdiction|part(?:y|ies)|warrant(?:y|ies)|unsubscribe|all rights reserved|third part\w+|agreement|provisions|prohibited|unauthori[sz]ed)\b",
-    )
-});
-static GREETING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?:(?i:dear|good (?:morning|afternoon|evening)|hi|hello|hey|hallo|liebe[r]?|sehr geehrte[r]?|bonjour|estimad[oa]|hola)\b[^.?!\n]{0,40}[,:!](?:\s|$))",
-    )
-});
-static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*\W{0,2})$",
-    )
-});
+static LEGAL_WORD: Pattern = Pattern::new(
+    r"(?i)\b(?:shall|herein|hereby|hereof|thereof|hereunder|liab\w+|confidential\w*|intended recipient|addressee|disclos\w+|pursuant|licens(?:or|ee)|indemni\w+|notwithstanding|governed by|governing law|jurisdiction|part(?:y|ies)|warrant(?:y|ies)|unsubscribe|all rights reserved|third part\w+|agreement|provisions|prohibited|unauthori[sz]ed)\b",
+);
+static GREETING: Pattern = Pattern::new(
+    r"^(?:(?i:dear|good (?:morning|afternoon|evening)|hi|hello|hey|hallo|liebe[r]?|sehr geehrte[r]?|bonjour|estimad[oa]|hola)\b[^.?!\n]{0,40}[,:!](?:\s|$))",
+);
+static CLOSING: Pattern = Pattern::new(
+    r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*\W{0,2})$",
+);
 
 /// Marks mails, letters, signatures and legal text.
 pub(super) fn mark_letters(parts: &mut [Part]) {

@@ -6,7 +6,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::keywords::{Keywords, lines_by_label};
-use super::pattern;
+use super::{Pattern, pattern};
 
 static WEB: LazyLock<Keywords<()>> =
     LazyLock::new(|| Keywords::parse(include_str!("data/web.txt"), |_| Some(())));
@@ -18,7 +18,7 @@ static URGENCY: LazyLock<Keywords<u8>> = LazyLock::new(|| {
 });
 /// The patterns of [`SmallModels::default`].
 static SMALL: LazyLock<Vec<Regex>> = LazyLock::new(|| small().into_iter().map(pattern).collect());
-static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\bhttps?://|\bwww\.[a-z0-9]"));
+static ADDRESS: Pattern = Pattern::new(r"(?i)\bhttps?://|\bwww\.[a-z0-9]");
 
 fn small() -> Vec<&'static str> {
     let texts = lines_by_label(include_str!("data/small_models.txt"), |_| Some(()));
@@ -72,10 +72,8 @@ impl SmallModels {
     /// Returns the first invalid pattern and the error. Shipped patterns are not checked.
     pub fn bad_pattern(&self) -> Option<(&str, String)> {
         let ours = small();
-        let others = self.patterns.iter().filter(|text| !ours.contains(&text.as_str()));
-        others
-            .into_iter()
-            .find_map(|text| Some((text.as_str(), Regex::new(text).err()?.to_string())))
+        let mut others = self.patterns.iter().filter(|text| !ours.contains(&text.as_str()));
+        others.find_map(|text| Some((text.as_str(), Regex::new(text).err()?.to_string())))
     }
 }
 
@@ -102,41 +100,15 @@ mod tests {
     fn small_models_are_told_by_their_names() {
         let rule = SmallModels::default();
         assert_eq!(rule.bad_pattern(), None);
-        for small in [
-            "llama3.2:1b",
-            "qwen2.5-coder:7b",
-            "mistral-7b-instruct",
-            "gemma-2b-it",
-            "phi3",
-            "phi-4-mini",
-            "gpt-4o-mini",
-            "gpt-4.1-nano",
-            "claude-3-haiku",
-            "SmolLM2-1.7B",
-            "qwen2.5:0.5b",
-            "tinyllama",
-            "ministral-8b-2410",
-            "claude-haiku-4-5",
-            "mistral-small",
-        ] {
-            assert!(rule.is_small(small), "{small}");
-        }
-        for large in [
-            "gpt-4",
-            "gpt-5",
-            "claude-opus-4",
-            "llama3.1:70b",
-            "qwen2.5:72b",
-            "mixtral-8x22b",
-            "deepseek-v3",
-            "llama-3.1-405b",
-            "gemma-27b",
-            "command-r-plus",
-            "gemini-2.5-pro",
-            "minimax-m1",
-            "codestral-22b",
-        ] {
-            assert!(!rule.is_small(large), "{large}");
+        let small = "llama3.2:1b qwen2.5-coder:7b mistral-7b-instruct gemma-2b-it phi3 phi-4-mini \
+            gpt-4o-mini gpt-4.1-nano claude-3-haiku SmolLM2-1.7B qwen2.5:0.5b tinyllama \
+            ministral-8b-2410 claude-haiku-4-5 mistral-small";
+        let large = "gpt-4 gpt-5 claude-opus-4 llama3.1:70b qwen2.5:72b mixtral-8x22b deepseek-v3 \
+            llama-3.1-405b gemma-27b command-r-plus gemini-2.5-pro minimax-m1 codestral-22b";
+        for (names, is_small) in [(small, true), (large, false)] {
+            for name in names.split_whitespace() {
+                assert_eq!(rule.is_small(name), is_small, "{name}");
+            }
         }
         let own = SmallModels { patterns: vec!["^house-".into(), "(".into()], max_tools: 3 };
         assert_eq!(

@@ -38,10 +38,13 @@ mod line_kinds;
 mod mails;
 mod mentions;
 mod message;
+mod mood;
 mod natural_language;
 mod negation;
 mod noise;
 mod phase;
+mod plain_order;
+mod plain_text;
 mod plural;
 mod reading;
 mod reference;
@@ -53,11 +56,14 @@ mod task;
 mod testing_status;
 mod wishes;
 
+use std::ops::Deref;
+use std::sync::OnceLock;
+
 use regex::Regex;
 
-pub use analysis::{Analysis, AnalysisTimes, Evidence, FeatureEvidence, Guesses, analyze};
+pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
-pub use caveat::{Places, caveat, condition};
+pub use caveat::{caveat, condition};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};
@@ -69,8 +75,11 @@ pub use features::{
 pub use focus::Omission;
 pub use follow_up::{is_follow_up, routing_text};
 pub use message::SmallModels;
+pub use mood::{Doer, no_order};
 pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
+pub use plain_order::{VerbMismatch, verb_mismatch};
+pub use plain_text::Places;
 pub use reading::Reading;
 pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
@@ -79,6 +88,7 @@ pub use wishes::doubtful_parts;
 pub(crate) use actions::{Actions, actions_in, order, third_person};
 pub(crate) use camel_case::split_camel_case;
 pub(crate) use categories::Categories;
+pub(crate) use features::words;
 pub(crate) use ids::has_id_of;
 pub(crate) use mentions::without_mentions;
 pub(crate) use natural_language::{latin_part, latin_share};
@@ -87,6 +97,26 @@ pub(crate) use reading::{ReadingWords, rewrite};
 pub(crate) use requests::{first_word, is_verb};
 pub(crate) use spelling::Lexicon;
 pub(crate) use wishes::wishes;
+
+/// A constant regular expression of this crate, compiled when it is first used.
+struct Pattern {
+    text: &'static str,
+    regex: OnceLock<Regex>,
+}
+
+impl Pattern {
+    const fn new(text: &'static str) -> Self {
+        Self { text, regex: OnceLock::new() }
+    }
+}
+
+impl Deref for Pattern {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        self.regex.get_or_init(|| pattern(self.text))
+    }
+}
 
 /// Compiles a constant regular expression of this crate.
 fn pattern(text: &str) -> Regex {

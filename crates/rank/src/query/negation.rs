@@ -16,7 +16,8 @@ static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
         r"\b(?:do not|don['’]?t|never|(?P<ban>",
         r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
-        r"(?:nobody|no[ -]?one)\s+(?:should|must|shall|may|can)(?:\s+ever)?|",
+        r"(?:nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
+        r"(?:(?:make|be)\s+sure|ensure)\s+(?:that\s+)?(?:nobody|no[ -]?one)|",
         r"(?:avoid|refrain\s+from|hold\s+off(?:\s+on)?|no\s+(?:need|reason)\s+(?:to|for))|",
         r"(?:rather|better|prefer)\s+not(?:\s+to)?|",
         r"under\s+no\s+circumstances?(?:\s+(?:should|must|may)\s+(?:you|we|i|anyone|anybody))?",
@@ -89,8 +90,8 @@ fn kept(found: &Captures<'_>, rest: &str) -> String {
     format!("{second}{name}")
 }
 
-/// Whether a word is a request verb in any of its forms: "stop", "stopped", "stopping".
-fn is_form_of_verb(word: &str) -> bool {
+/// Whether a word is a request verb in any of its forms: "stop", "stops", "stopped", "stopping".
+pub(super) fn is_form_of_verb(word: &str) -> bool {
     let is_stem = |stem: &str| {
         let mut ends = stem.chars().rev();
         let is_double = ends.next() == ends.next();
@@ -101,7 +102,7 @@ fn is_form_of_verb(word: &str) -> bool {
             || single.is_some_and(is_verb)
             || y.is_some_and(|stem| is_verb(&stem))
     };
-    let stem = word.strip_suffix("ing").or_else(|| word.strip_suffix("ed"));
+    let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending));
     is_verb(word) || is_listed(PARTICIPLES, word) || stem.is_some_and(is_stem)
 }
 
@@ -182,6 +183,9 @@ mod tests {
             ("the mixer must not be stopped, start it", "the mixer, start it"),
             ("you shouldn’t stop the mixer", "the mixer"),
             ("nobody should stop the mixer", "the mixer"),
+            ("nobody is to stop the mixer", "the mixer"),
+            ("nobody should be stopping the mixer", "the mixer"),
+            ("make sure that nobody stops the mixer", "the mixer"),
             ("avoid stopping the mixer", "the mixer"),
             ("there is no need to stop the mixer", "there is the mixer"),
             ("don't turn off the light", "the light"),
@@ -202,6 +206,10 @@ mod tests {
             ("the mixer mustn't be stopped", true),
             ("you shouldn't stop the mixer", true),
             ("nobody should stop the mixer", true),
+            ("nobody is to stop the mixer", true),
+            ("no one ought to cancel order 12", true),
+            ("make sure nobody stops the mixer", true),
+            ("nobody must touch the oven, lock the door", false),
             ("avoid stopping the mixer", true),
             ("no need to stop the mixer", true),
             ("rather not stop the mixer", true),

@@ -6,15 +6,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::Serialize;
 
+use super::Pattern;
 use super::focus::STEP;
 use super::line_kinds::line_kinds;
 use super::mails::{is_closing, is_dashes, mark_letters};
-use super::pattern;
 use super::requests::is_request;
 
 /// A kind of text that is ignored in ranking.
@@ -103,13 +102,11 @@ const QUOTED_WORDS: usize = 25;
 const LONG: usize = 30;
 const ORDER: usize = 20;
 
-static DATA_URI: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r#"!?(?:\[[^\]\n]*\]\()?data:[a-z]+/[\w.+-]+(?:;[\w=.-]+)*,[^\s)"'<>]*\)?"#)
-});
-static RUN: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+/=_.-]{60,}"));
-static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)```.*?(?:```|$)"));
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#));
+static DATA_URI: Pattern =
+    Pattern::new(r#"!?(?:\[[^\]\n]*\]\()?data:[a-z]+/[\w.+-]+(?:;[\w=.-]+)*,[^\s)"'<>]*\)?"#);
+static RUN: Pattern = Pattern::new(r"[A-Za-z0-9+/=_.-]{60,}");
+static FENCE: Pattern = Pattern::new(r"(?s)```.*?(?:```|$)");
+static QUOTED: Pattern = Pattern::new(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#);
 
 /// Splits a prompt into noise and prose. Paragraphs keep their order; parts that were cut out of
 /// lines come first.

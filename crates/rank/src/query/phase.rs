@@ -48,21 +48,12 @@ fn is_document(path: &str) -> bool {
 pub(super) fn is_deployment(path: &str) -> bool {
     let path = path.to_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let names = [
-        "dockerfile",
-        "jenkinsfile",
-        "procfile",
-        ".gitlab-ci",
-        "docker-compose",
-        "compose.y",
-        "chart.yaml",
-    ];
-    let folders =
-        [".github/workflows/", "k8s/", "kubernetes/", "helm/", "terraform/", "ansible/", "deploy/"];
-    names.iter().any(|start| name.starts_with(start))
-        || folders
-            .iter()
-            .any(|folder| path.starts_with(folder) || path.contains(&format!("/{folder}")))
+    let mut names =
+        "dockerfile jenkinsfile procfile .gitlab-ci docker-compose compose.y chart.yaml".split(' ');
+    let mut folders =
+        ".github/workflows/ k8s/ kubernetes/ helm/ terraform/ ansible/ deploy/".split(' ');
+    names.any(|start| name.starts_with(start))
+        || folders.any(|folder| path.starts_with(folder) || path.contains(&format!("/{folder}")))
         || name.ends_with(".tf")
 }
 
@@ -71,7 +62,7 @@ mod tests {
     use super::*;
 
     fn by_files(paths: &[&str]) -> Option<Phase> {
-        let file = |path: &&str| SourceFile { path: (*path).to_owned(), content: String::new() };
+        let file = |path: &&str| SourceFile::new(path, "");
         phase_by_files(&paths.iter().map(file).collect::<Vec<_>>())
     }
 

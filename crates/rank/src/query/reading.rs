@@ -125,40 +125,22 @@ pub(crate) fn rewrite<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::Speaker;
 
     #[test]
-    fn a_prompt_is_read_once_with_what_it_hangs_on() {
-        let said = [Turn { role: Speaker::User, text: "the weather in Paris".to_owned() }];
-        let words = |translates, is_tool_word| ReadingWords {
-            lexicon: None::<&NoWords>,
-            is_tool_word,
-            translates,
+    fn a_prompt_is_translated_unless_the_model_reads_its_language() {
+        let spanish = "borra el archivo notas.txt";
+        let read = |translates| {
+            let lexicon = None::<&NoWords>;
+            let words = ReadingWords { lexicon, is_tool_word: &|_| false, translates };
+            Reading::new(spanish, &[], &words)
         };
-        let no_tools: &dyn Fn(&str) -> bool = &|_| false;
-        let reading = Reading::new("and in London?", &said, &words(true, no_tools));
-        assert!(reading.text.contains("Paris") && reading.text.contains("London"), "{reading:?}");
-        let reading =
-            Reading::new("list the issues, don't close them", &[], &words(true, no_tools));
-        assert!(!reading.text.contains("close"), "{reading:?}");
+        let reading = read(true);
+        assert_eq!(reading.text, "delete file notas.txt");
+        assert_eq!(reading.keyword_text(), "delete file notas.txt borra el archivo notas.txt");
+        assert_eq!(read(false).text, spanish);
         let reading = Reading::verbatim("Get the latest news urgently. Then convert the speech.");
         assert_eq!(reading.clauses.len(), 2, "{reading:?}");
         assert!(reading.is_urgent && reading.needs_web && reading.latin_share == 1.0);
-        let spanish = "borra el archivo notas.txt";
-        let reading = Reading::new(spanish, &[], &words(true, no_tools));
-        assert_eq!(reading.text, "delete file notas.txt");
-        assert_eq!(reading.keyword_text(), "delete file notas.txt borra el archivo notas.txt");
-        let tools: &dyn Fn(&str) -> bool = &|word| ["rota", "brief"].contains(&word);
-        for (prompt, is_tool_word, text) in [
-            ("rota", no_tools, "route"),
-            ("rota", tools, "rota"),
-            ("Brief", tools, "Brief"),
-            ("mostra a rota", tools, "show route"),
-        ] {
-            let reading = Reading::new(prompt, &[], &words(true, is_tool_word));
-            assert_eq!((reading.text.as_str(), reading.is_foreign), (text, false));
-        }
-        assert_eq!(Reading::new(spanish, &[], &words(false, no_tools)).text, spanish);
     }
 
     struct NoWords;

@@ -1,20 +1,15 @@
 //! Tells words that refer to something said before ("delete it") from the same words in a complete
 //! request: "loans that are overdue", "is it raining", "cancel my hold, I do not need it".
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use toolroute_catalog::{begins_clause, is_time_word};
 
 use super::requests::{is_content, is_verb};
-use super::{is_listed, pattern};
+use super::{Pattern, is_listed};
 
 /// Words that can refer to something said before.
-static POINTS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
-    )
-});
+static POINTS: Pattern = Pattern::new(
+    r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
+);
 
 /// Words that stand before a noun, perhaps with adjectives between: "the spine label".
 const DETERMINERS: &str = "a an the my our your his her their its any all every each some no";

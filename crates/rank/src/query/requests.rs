@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::pattern;
+use super::Pattern;
 
 /// Verbs that start a request to an assistant.
 const VERBS: &str = "access accept activate add adjust alert align allocate analyze analyse annotate append apply approve \
@@ -34,24 +32,17 @@ const EMPTY: &str = "a an the of to in on for with and or is are was be i i'm im
 static VERB: LazyLock<HashSet<&str>> = LazyLock::new(|| VERBS.split_whitespace().collect());
 static EMPTY_WORD: LazyLock<HashSet<&str>> = LazyLock::new(|| EMPTY.split_whitespace().collect());
 
-static OPENER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|well|so|and|then|also|plus|finally|lastly|next|first|firstly|second|secondly|third|thirdly|additionally|furthermore|moreover|afterwards|after that|once that is done|in addition|besides|subsequently|meanwhile|please|kindly|just|if possible|by the way)[\s,:]+)+",
-    )
-});
-static ASKING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:can|could|would|will|may|might) (?:you|i|we)\b|i(?:['’]d| would)? (?:like|love|want|need|wish)\b|i(?:['’]m| am) (?:looking|trying|interested|searching)\b|we(?:['’]d| would)? (?:like|want|need)\b|(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b|let(?:['’]s| us| me)\b|i(?:['’]ll| will) need\b|i also\b)",
-    )
-});
-static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:which|who|whose|when|where|how|what|is|are|does|has|have)\b")
-});
-static POLITE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:can|could|would|will) you (?:please |also |kindly )*(?:assist|help)(?: me)?(?: with (?:that|this|it))?|(?:let me know|provide (?:me with )?(?:this|that|the) (?:information|details)))\W*$",
-    )
-});
+static OPENER: Pattern = Pattern::new(
+    r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|well|so|and|then|also|plus|finally|lastly|next|first|firstly|second|secondly|third|thirdly|additionally|furthermore|moreover|afterwards|after that|once that is done|in addition|besides|subsequently|meanwhile|please|kindly|just|if possible|by the way)[\s,:]+)+",
+);
+static ASKING: Pattern = Pattern::new(
+    r"(?i)^(?:(?:can|could|would|will|may|might) (?:you|i|we)\b|i(?:['’]d| would)? (?:like|love|want|need|wish)\b|i(?:['’]m| am) (?:looking|trying|interested|searching)\b|we(?:['’]d| would)? (?:like|want|need)\b|(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b|let(?:['’]s| us| me)\b|i(?:['’]ll| will) need\b|i also\b)",
+);
+static RELATIVE: Pattern =
+    Pattern::new(r"(?i)^(?:which|who|whose|when|where|how|what|is|are|does|has|have)\b");
+static POLITE: Pattern = Pattern::new(
+    r"(?i)^(?:(?:can|could|would|will) you (?:please |also |kindly )*(?:assist|help)(?: me)?(?: with (?:that|this|it))?|(?:let me know|provide (?:me with )?(?:this|that|the) (?:information|details)))\W*$",
+);
 
 /// Whether a lower-case word is a verb that starts a request.
 pub fn is_verb(word: &str) -> bool {

@@ -14,31 +14,8 @@ const EXAMINED_BYTES: usize = 50 * 1_024;
 
 /// The preferred languages, in order, if a file name fits several and the content does not decide:
 /// `.rs` is also RenderScript, `.h` also Objective-C.
-const LIKELIEST: &[&str] = &[
-    "Rust",
-    "Python",
-    "JavaScript",
-    "TypeScript",
-    "TSX",
-    "Java",
-    "C",
-    "C++",
-    "C#",
-    "Go",
-    "PHP",
-    "Ruby",
-    "SQL",
-    "Swift",
-    "Kotlin",
-    "Perl",
-    "R",
-    "HTML",
-    "Objective-C",
-    "MATLAB",
-    "Shell",
-    "Markdown",
-    "YAML",
-];
+const LIKELIEST: &str = "Rust Python JavaScript TypeScript TSX Java C C++ C# Go PHP Ruby SQL Swift Kotlin Perl R HTML \
+    Objective-C MATLAB Shell Markdown YAML";
 
 /// Languages by name, by alias (`bash`, `golang`, `csharp`) and by interpreter
 /// (`#!/usr/bin/env python3`).
@@ -117,7 +94,8 @@ fn by_name(path: &str, content: &str) -> Option<&'static str> {
     let found = linguist::detect_language(path, content)
         .or_else(|_| linguist::detect_language(path, None))
         .unwrap_or_default();
-    let likely = LIKELIEST.iter().find_map(|name| found.iter().find(|one| one.name == *name));
+    let mut likeliest = LIKELIEST.split_whitespace();
+    let likely = likeliest.find_map(|name| found.iter().find(|one| one.name == name));
     likely.or(found.first()).map(|one| one.name)
 }
 
@@ -132,10 +110,6 @@ fn is_code(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn file(path: &str, content: &str) -> SourceFile {
-        SourceFile { path: path.to_owned(), content: content.to_owned() }
-    }
 
     #[test]
     fn a_file_is_told_by_name_first_line_and_content() {
@@ -155,17 +129,17 @@ mod tests {
             ("..", "", None),
             ("", "", None),
         ] {
-            assert_eq!(language(&file(path, content)), expected, "{path}");
+            assert_eq!(language(&SourceFile::new(path, content)), expected, "{path}");
         }
     }
 
     #[test]
     fn the_language_with_the_most_code_comes_first() {
         let files = [
-            file("a.js", "one()\n"),
-            file("b.py", "one()\n\n\n\n\n"),
-            file("c.go", "one()\ntwo()\n"),
-            file("README.md", "much\nmore\nthan\nall"),
+            SourceFile::new("a.js", "one()\n"),
+            SourceFile::new("b.py", "one()\n\n\n\n\n"),
+            SourceFile::new("c.go", "one()\ntwo()\n"),
+            SourceFile::new("README.md", "much\nmore\nthan\nall"),
         ];
         assert_eq!(languages(&files), ["go", "javascript", "python"]);
     }
@@ -173,6 +147,6 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_where_a_character_ends() {
         let content = "é".repeat(EXAMINED_BYTES);
-        assert_eq!(languages(&[file("a.py", &content)]), ["python"]);
+        assert_eq!(languages(&[SourceFile::new("a.py", &content)]), ["python"]);
     }
 }

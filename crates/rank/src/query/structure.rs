@@ -1,7 +1,6 @@
 //! Analyses the structure of code: its division, design patterns and testability.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -9,7 +8,7 @@ use super::complexity::{complexity, grade};
 use super::features::{CodeStructure, Grade, Structure};
 use super::source_language::language;
 use super::testing_status::{is_test, testing_status};
-use super::{SourceFile, TestingStatus, pattern};
+use super::{Pattern, SourceFile, TestingStatus};
 
 /// Design patterns by the endings of the names of types, files and folders.
 const BY_NAME: &[(&str, &[&str])] = &[
@@ -34,40 +33,22 @@ const BY_NAME: &[(&str, &[&str])] = &[
 ];
 
 /// Files that mark a separately built unit.
-const MANIFESTS: &[&str] = &[
-    "package.json",
-    "Cargo.toml",
-    "go.mod",
-    "pyproject.toml",
-    "setup.py",
-    "requirements.txt",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-    "Gemfile",
-    "composer.json",
-    "mix.exs",
-];
+const MANIFESTS: &str = "package.json Cargo.toml go.mod pyproject.toml setup.py requirements.txt pom.xml \
+    build.gradle build.gradle.kts Gemfile composer.json mix.exs";
 
-static TYPE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"\b(?:class|struct|interface|trait|enum|protocol|type|object|module)\s+([A-Za-z_]\w{2,})",
-    )
-});
-static SINGLETON: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\b(?:getInstance|get_instance|sharedInstance|INSTANCE)\b"));
+static TYPE: Pattern = Pattern::new(
+    r"\b(?:class|struct|interface|trait|enum|protocol|type|object|module)\s+([A-Za-z_]\w{2,})",
+);
+static SINGLETON: Pattern =
+    Pattern::new(r"\b(?:getInstance|get_instance|sharedInstance|INSTANCE)\b");
 /// State that every test shares.
-static GLOBAL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?m)\bstatic mut \w|^\s*global \w|\bgetInstance\(|\bget_instance\(|^(?:var|let) \w+ = new |\bGlobals?\.",
-    )
-});
+static GLOBAL: Pattern = Pattern::new(
+    r"(?m)\bstatic mut \w|^\s*global \w|\bgetInstance\(|\bget_instance\(|^(?:var|let) \w+ = new |\bGlobals?\.",
+);
 /// Places at which a test can substitute a part: interfaces and injected dependencies.
-static SEAM: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"\b(?:interface|trait|protocol)\s+\w|\bProtocol\)|\bABC\)|\babstract class\b|@Inject|@Autowired|\bdyn \w|\bimpl \w+ for\b|constructor\([^)]*(?:private|readonly)|\bDepends\(",
-    )
-});
+static SEAM: Pattern = Pattern::new(
+    r"\b(?:interface|trait|protocol)\s+\w|\bProtocol\)|\bABC\)|\babstract class\b|@Inject|@Autowired|\bdyn \w|\bimpl \w+ for\b|constructor\([^)]*(?:private|readonly)|\bDepends\(",
+);
 
 /// Minimum number of folders with code in a modular structure.
 const MODULES: usize = 3;
@@ -108,7 +89,7 @@ fn services(files: &[SourceFile]) -> usize {
         let name = path.rsplit('/').next().unwrap_or(path);
         let mark = marks.entry(folder(path)).or_default();
         mark.0 |= name.starts_with("Dockerfile");
-        mark.1 |= MANIFESTS.contains(&name);
+        mark.1 |= MANIFESTS.split(' ').any(|manifest| manifest == name);
         let yaml = name.ends_with(".yml") || name.ends_with(".yaml");
         if yaml && (name.contains("compose")) {
             built += content.lines().filter(|line| line.trim_start().starts_with("build:")).count();
@@ -167,14 +148,7 @@ fn testability(files: &[SourceFile], code: &[&SourceFile]) -> Grade {
         with as f32 / code.len().max(1) as f32
     };
     let (seams, global) = (share(&SEAM), share(&GLOBAL));
-    let tested = matches!(
-        testing_status(files),
-        Some(
-            TestingStatus::ComprehensiveTests
-                | TestingStatus::PartialTests
-                | TestingStatus::FailingTests
-        )
-    );
+    let tested = !matches!(testing_status(files), None | Some(TestingStatus::NoTests));
     if global > 1.0 / 3.0 || (seams == 0.0 && !tested) {
         Grade::Low
     } else if tested && seams >= 0.1 && global < 0.1 {
@@ -189,10 +163,7 @@ mod tests {
     use super::*;
 
     fn files(all: &[(&str, &str)]) -> Vec<SourceFile> {
-        let file = |(path, content): &(&str, &str)| SourceFile {
-            path: (*path).to_owned(),
-            content: (*content).to_owned(),
-        };
+        let file = |(path, content): &(&str, &str)| SourceFile::new(path, content);
         all.iter().map(file).collect()
     }
 

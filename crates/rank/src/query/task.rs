@@ -43,16 +43,13 @@ mod tests {
 
     #[test]
     fn every_label_has_thirty_examples_at_least() {
-        for task in TaskType::ALL.iter().copied().map(Some).chain([None]) {
-            let count = task_examples().iter().filter(|(_, label)| *label == task).count();
-            assert!(count >= 30, "{task:?}: {count}");
+        fn check<L: Copy + PartialEq + std::fmt::Debug>(all: &[L], list: Vec<(&str, Option<L>)>) {
+            for label in all.iter().copied().map(Some).chain([None]) {
+                let count = list.iter().filter(|(_, found)| *found == label).count();
+                assert!(count >= 30, "{label:?}: {count}");
+            }
         }
-        for phase in super::super::Phase::ALL.iter().copied().map(Some).chain([None]) {
-            let examples = super::super::phase_examples();
-            assert!(
-                examples.iter().filter(|(_, label)| *label == phase).count() >= 30,
-                "{phase:?}"
-            );
-        }
+        check(&TaskType::ALL, task_examples());
+        check(&super::super::Phase::ALL, super::super::phase_examples());
     }
 }

@@ -1,33 +1,26 @@
 //! Determines whether the given code is tested, and whether its tests pass.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::source_language::language;
-use super::{SourceFile, TestingStatus, pattern};
+use super::{Pattern, SourceFile, TestingStatus};
 
 /// Paths of test files: `test_x.py`, `x_test.go`, `x.spec.ts`, `XTest.java`, and files in a folder for
 /// tests.
-static TEST_PATH: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i:(?:^|/)(?:tests?|__tests__|specs?|e2e|cypress)/)|(?i:(?:^|/)(?:test_[^/]+|[^/]+[._-](?:test|tests|spec))\.\w+$)|(?:^|/)\w+(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php|groovy)$",
-    )
-});
+static TEST_PATH: Pattern = Pattern::new(
+    r"(?i:(?:^|/)(?:tests?|__tests__|specs?|e2e|cypress)/)|(?i:(?:^|/)(?:test_[^/]+|[^/]+[._-](?:test|tests|spec))\.\w+$)|(?:^|/)\w+(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php|groovy)$",
+);
 
 /// Tests within the code that they test.
-static TEST_INSIDE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"#\[(?:\w+::)?test\]|#\[cfg\(test\)\]|(?m:^\s*>>> )|(?m:^\s*(?:unittest|test) \x22)")
-});
+static TEST_INSIDE: Pattern = Pattern::new(
+    r"#\[(?:\w+::)?test\]|#\[cfg\(test\)\]|(?m:^\s*>>> )|(?m:^\s*(?:unittest|test) \x22)",
+);
 
 /// What test runners print for a failure: cargo, pytest, unittest, Go, Jest, JUnit's XML, RSpec, mocha,
 /// TAP.
-static FAILED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"(?m)test result: FAILED|^=+ .*\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=|^--- FAIL:|^FAIL\s+\S+|^Tests:\s+[1-9]\d* failed|<testsuites?\b[^>]*\b(?:failures|errors)="[1-9]|Tests run: \d+, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])|\b[1-9]\d* examples?, [1-9]\d* failures?|^\s*[1-9]\d* failing$|^not ok \d"#,
-    )
-});
+static FAILED: Pattern = Pattern::new(
+    r#"(?m)test result: FAILED|^=+ .*\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=|^--- FAIL:|^FAIL\s+\S+|^Tests:\s+[1-9]\d* failed|<testsuites?\b[^>]*\b(?:failures|errors)="[1-9]|Tests run: \d+, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])|\b[1-9]\d* examples?, [1-9]\d* failures?|^\s*[1-9]\d* failing$|^not ok \d"#,
+);
 
 /// Minimum share of code files with a test for the status `comprehensive`.
 const COMPREHENSIVE: f32 = 0.6;
@@ -93,10 +86,7 @@ mod tests {
     use super::*;
 
     fn status(files: &[(&str, &str)]) -> Option<TestingStatus> {
-        let file = |(path, content): &(&str, &str)| SourceFile {
-            path: (*path).to_owned(),
-            content: (*content).to_owned(),
-        };
+        let file = |(path, content): &(&str, &str)| SourceFile::new(path, content);
         testing_status(&files.iter().map(file).collect::<Vec<_>>())
     }
 

@@ -4,29 +4,23 @@
 //! wish, so it also splits off short questions, orders that refer back ("refund it") and orders by
 //! verbs that are not listed, which are known by what follows them ("throw away the buns").
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::clauses::{JOINT, Rules, parts_of, sentences, split};
 use super::requests::{
     content_words, is_content, is_polite_filler, is_relative, is_request, is_verb, without_opener,
 };
-use super::{Places, caveat, is_listed, pattern};
+use super::{Pattern, Places, caveat, is_listed};
 
-static QUESTION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b")
-});
-static QUESTION_WORD: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^(?:what|which|who|whom|whose|when|where|why|how)\b"));
+static QUESTION: Pattern = Pattern::new(
+    r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b",
+);
+static QUESTION_WORD: Pattern =
+    Pattern::new(r"(?i)^(?:what|which|who|whom|whose|when|where|why|how)\b");
 /// An order that only leads to a question.
-static TELL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:can|could|would|will) you (?:please )?|please )?(?:tell me|show me|let me know|find out|i (?:want|need) to know|do you know)\s+(?:what|which|who|whom|whose|when|where|why|how)\b",
-    )
-});
-static POLITE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^(?:can|could|would|will) you (?:please |also |kindly )*"));
+static TELL: Pattern = Pattern::new(
+    r"(?i)^(?:(?:can|could|would|will) you (?:please )?|please )?(?:tell me|show me|let me know|find out|i (?:want|need) to know|do you know)\s+(?:what|which|who|whom|whose|when|where|why|how)\b",
+);
+static POLITE: Pattern =
+    Pattern::new(r"(?i)^(?:can|could|would|will) you (?:please |also |kindly )*");
 
 /// Words that refer to something before.
 const REFERRING: &str = "it its that this these those they them their he him his she her there";

@@ -1,13 +1,15 @@
 //! Finds the tools that a prompt names exactly, whatever their descriptions contain.
 //!
-//! A name is recognised as the whole prompt, as an identifier among the words, between backticks,
-//! or inside text in a script without spaces. A plain word such as "fetch" in a sentence is prose,
+//! A name is recognised as the whole prompt, in any order of its words ("list tickets" for
+//! `ticket_list`), as an identifier among the words, between backticks, or inside text in a script
+//! without spaces. A plain word such as "fetch" in a sentence is prose,
 //! and only its meaning counts. So is a phrase of plain words: large catalogs contain tools called
 //! "Search by name" or "Weather forecast", and recognising such phrases as names lowered nDCG@5 by
 //! 0.013 on one set (stabletoolbench, keyword strategy).
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use toolroute_catalog::{singular, split_identifier};
 use toolroute_vectors::index::is_unspaced;
 
 /// The names and ids of all tools. A name that several servers use has the rows of all its tools.
@@ -17,6 +19,8 @@ pub(super) struct ExactNames {
     whole: NameRows,
     /// Names of several words, without separators: `createissue` for `create_issue`.
     folded: NameRows,
+    /// The words of names of several words: [`words`].
+    words: NameRows,
     /// The length of the longest name in bytes. Longer texts need no lookup.
     longest: usize,
     /// The lengths in characters of the names in scripts without spaces, ascending.
@@ -71,6 +75,7 @@ impl ExactNames {
         all.unspaced_chars.dedup();
         all.whole.finish();
         all.folded.finish();
+        all.words.finish();
         all
     }
 
@@ -87,6 +92,9 @@ impl ExactNames {
         if let (false, Some(folded)) = (is_id, folded(name)) {
             self.folded.0.push((hash(&folded), row));
         }
+        if let (false, Some(words)) = (is_id, words(name)) {
+            self.words.0.push((hash(&words), row));
+        }
         self.whole.0.push((hash(&lower), row));
     }
 
@@ -102,6 +110,7 @@ impl ExactNames {
     pub fn find(&self, prompt: &str) -> Vec<u32> {
         let mut search = Search { names: self, found: Vec::new(), key: String::new() };
         search.take(prompt.trim().trim_matches(is_quote));
+        search.words(prompt);
         prompt.split_whitespace().for_each(|word| search.word(word));
         prompt.split('`').skip(1).step_by(2).for_each(|quoted| {
             search.take(quoted.trim());
@@ -142,6 +151,17 @@ impl Search<'_> {
             self.found.push(entries);
         }
         is_name
+    }
+
+    /// Looks up the words of the whole prompt.
+    fn words(&mut self, prompt: &str) {
+        if prompt.len() > self.names.longest * 3 {
+            return;
+        }
+        let entries = words(prompt).map_or(&[][..], |words| self.names.words.get(&words));
+        if !entries.is_empty() {
+            self.found.push(entries);
+        }
     }
 
     /// Looks up a text, or else the text without surrounding punctuation. Returns whether it is a
@@ -216,6 +236,20 @@ fn folded(name: &str) -> Option<String> {
     }
     Some(words)
 }
+
+/// Returns the words of a name or prompt, each once, in the singular and in a fixed order; `None`
+/// if they are fewer than two.
+fn words(text: &str) -> Option<String> {
+    let text = split_identifier(text).to_lowercase();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words: Vec<_> = words.filter(|word| !EMPTY.contains(word)).map(singular).collect();
+    words.sort_unstable();
+    words.dedup();
+    (words.len() > 1).then(|| words.join(" "))
+}
+
+/// Words that may stand in a prompt beside those of a name.
+const EMPTY: [&str; 8] = ["the", "a", "an", "all", "my", "our", "of", "please"];
 
 fn is_camel_case(name: &str) -> bool {
     name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase())
@@ -316,6 +350,16 @@ mod tests {
         assert_eq!(find("delete_page it is"), [1]);
         assert_eq!(find("git_log"), [2]);
         assert_eq!(find("send an e-mail, create-issue is prose"), NONE);
+    }
+
+    #[test]
+    fn a_prompt_of_nothing_but_the_words_of_a_name_names_it() {
+        let names = [(0, "ticket_list"), (1, "tickets__ticket_list"), (2, "orders")];
+        let find = |prompt: &str| ExactNames::new(names.into_iter()).find(prompt);
+        assert_eq!(find("list all tickets"), [0]);
+        assert_eq!(find("List the tickets, please!"), [0]);
+        assert_eq!(find("list the open tickets"), NONE);
+        assert_eq!(find("my orders"), NONE, "a single word is prose");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::order::Criterion;
 use super::retriever::{Candidate, Score};
 use super::signals::Intent;
 use crate::feedback::RowUsage;
+use crate::query::words;
 
 /// One summand of a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -82,23 +83,9 @@ pub struct Supply {
     pub to: ToolId,
 }
 
-/// The confidence that a tool is right for the prompt, as a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    Low,
-    Medium,
-    High,
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        })
-    }
+words! {
+    /// The confidence that a tool is right for the prompt, as a word.
+    Level { Low => "low", Medium => "medium", High => "high" }
 }
 
 impl Level {
@@ -129,9 +116,11 @@ impl Level {
     }
 }
 
-/// What an explanation needs besides the semantic and keyword scores.
+/// What an explanation needs besides the candidate and its tool.
 #[derive(Debug, Default)]
 pub struct ExplanationInputs<'a> {
+    /// The words of the prompt that the tool's text contains.
+    pub matched_terms: Vec<String>,
     /// The summands of the score, one per signal.
     pub parts: Vec<Part>,
     /// The patterns of the tool's author that match the prompt.
@@ -140,6 +129,9 @@ pub struct ExplanationInputs<'a> {
     pub confidence: Option<f32>,
     /// The best score of the prompt's candidates.
     pub best: f32,
+    /// What was learned about the tool.
+    pub usage: Option<RowUsage>,
+    pub preferred: Option<PreferenceReason>,
     pub supply: Option<Supply>,
 }
 
@@ -171,69 +163,38 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Explains one candidate. `matched_terms` contains the words of the prompt that the tool's
-    /// text contains.
+    /// Explains one candidate.
     #[doc(hidden)] // For our own crates.
-    pub fn new(
-        candidate: &Candidate,
-        matched_terms: Vec<String>,
-        tool: &Tool,
-        beyond: ExplanationInputs<'_>,
-    ) -> Self {
-        let semantic = candidate.semantic.map(|score| part("semantic", score));
-        let keyword = candidate.keyword.map(|score| part("keyword", score));
-        let exact_name = candidate.exact_name > 0.0;
-        let bonus = |name, weight: f32| {
-            (weight > 0.0).then(|| part(name, Score { raw: 1.0, normalized: 1.0, weight }))
-        };
-        let named = bonus("exact_name", candidate.exact_name);
-        let wording = bonus("wording", candidate.wording);
-        let why = why(candidate, &matched_terms, &beyond);
-        let matched_signals = beyond.intent.map(|intent| intent.matched.clone());
-        let level = match beyond.confidence {
+    pub fn new(candidate: &Candidate, tool: &Tool, inputs: ExplanationInputs<'_>) -> Self {
+        let why = why(candidate, &inputs);
+        let level = match inputs.confidence {
             Some(sure) => {
-                let share = if beyond.best > 0.0 { candidate.score / beyond.best } else { 0.0 };
+                let share = if inputs.best > 0.0 { candidate.score / inputs.best } else { 0.0 };
                 Level::of_probability(sure * share.clamp(0.0, 1.0))
             }
             None => Level::of_candidate(candidate),
         };
-        let blended = semantic.into_iter().chain(keyword);
-        let parts = blended.chain(named).chain(wording).chain(beyond.parts).collect();
+        let bonus = |name, weight: f32| {
+            (weight > 0.0).then(|| part(name, Score { raw: 1.0, normalized: 1.0, weight }))
+        };
+        let own = [
+            candidate.semantic.map(|score| part("semantic", score)),
+            candidate.keyword.map(|score| part("keyword", score)),
+            bonus("exact_name", candidate.exact_name),
+            bonus("wording", candidate.wording),
+        ];
         Self {
-            parts,
-            matched_terms,
-            exact_name,
-            matched_signals: matched_signals.unwrap_or_default(),
+            parts: own.into_iter().flatten().chain(inputs.parts).collect(),
+            matched_terms: inputs.matched_terms,
+            exact_name: candidate.exact_name > 0.0,
+            matched_signals: inputs.intent.map_or_else(Vec::new, |intent| intent.matched.clone()),
             level,
-            usage: None,
+            usage: inputs.usage,
             tiers: Tiers::of(tool),
-            preferred: None,
-            supply: beyond.supply,
+            preferred: inputs.preferred,
+            supply: inputs.supply,
             why,
         }
-    }
-
-    /// Adds why the tool ranks before one with a higher score.
-    #[must_use]
-    #[doc(hidden)] // For our own crates.
-    pub fn with_preferred(mut self, preferred: Option<PreferenceReason>) -> Self {
-        if let Some(PreferenceReason { over, because, .. }) = &preferred {
-            self.why.push_str(&format!("; fits about as well as {over}, and {because}"));
-        }
-        self.preferred = preferred;
-        self
-    }
-
-    /// Adds what was learned about the tool.
-    #[must_use]
-    #[doc(hidden)] // For our own crates.
-    pub fn with_usage(mut self, usage: Option<&RowUsage>) -> Self {
-        if let Some(usage) = usage {
-            let prompts = if usage.prompts == 1 { "prompt" } else { "prompts" };
-            self.why.push_str(&format!("; learned from {} {prompts}", usage.prompts));
-        }
-        self.usage = usage.copied();
-        self
     }
 }
 
@@ -247,9 +208,9 @@ fn part(name: &'static str, score: Score) -> Part {
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
-fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInputs<'_>) -> String {
+fn why(candidate: &Candidate, inputs: &ExplanationInputs<'_>) -> String {
     let mut reasons = Vec::new();
-    if let Some(Supply { parameter, to }) = &beyond.supply {
+    if let Some(Supply { parameter, to }) = &inputs.supply {
         reasons.push(format!("gives {parameter} for {to}"));
     }
     if candidate.exact_name > 0.0 {
@@ -266,11 +227,18 @@ fn why(candidate: &Candidate, matched_terms: &[String], beyond: &ExplanationInpu
         };
         reasons.push(format!("{nearness} ({raw:.2})"));
     }
-    if !matched_terms.is_empty() {
-        reasons.push(format!("words: {}", matched_terms.join(", ")));
+    if !inputs.matched_terms.is_empty() {
+        reasons.push(format!("words: {}", inputs.matched_terms.join(", ")));
     }
-    reasons.extend(beyond.parts.iter().filter_map(signal_in_words));
-    reasons.join("; ")
+    reasons.extend(inputs.parts.iter().filter_map(signal_in_words));
+    let mut why = reasons.join("; ");
+    if let Some(RowUsage { prompts, .. }) = inputs.usage {
+        why += &format!("; learned from {prompts} prompt{}", if prompts == 1 { "" } else { "s" });
+    }
+    if let Some(PreferenceReason { over, because, .. }) = &inputs.preferred {
+        why += &format!("; fits about as well as {over}, and {because}");
+    }
+    why
 }
 
 /// Returns a signal in words, such as `intent +0.25`; `None` for a negligible one.

@@ -10,7 +10,7 @@ use toolroute_vectors::index::name_words;
 use super::confidence::blended;
 use super::fusion::Fusion;
 use super::retriever::Retrieval;
-use crate::query::{Actions, actions_in, order, third_person};
+use crate::query::{Actions, actions_in, order, third_person, words};
 
 /// The confidence from which the verdict is [`Fit::Fits`]. `scripts/calibrate.py` chooses the width
 /// of a model's calibration so that this is the confidence at its upper cut-off.
@@ -25,32 +25,17 @@ const DESCRIPTION: usize = 400;
 /// distances, 0.05 reports the most missing actions for the other prompts.
 pub(super) const NEAR: f32 = 0.05;
 
-/// Whether the tools of an answer fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fit {
-    /// A tool fits, or the fit is unknown because the strategy or the model has no confidence.
-    #[default]
-    Fits,
-    /// A tool may fit. The answer contains the nearest tools.
-    Unsure,
-    /// No tool fits.
-    None,
-}
-
-impl Fit {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Fits => "fits",
-            Self::Unsure => "unsure",
-            Self::None => "none",
-        }
-    }
-}
-
-impl fmt::Display for Fit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+words! {
+    /// Whether the tools of an answer fit.
+    #[derive(Default)]
+    Fit {
+        /// A tool fits, or the fit is unknown because the strategy or the model has no confidence.
+        #[default]
+        Fits => "fits",
+        /// A tool may fit. The answer contains the nearest tools.
+        Unsure => "unsure",
+        /// No tool fits.
+        None => "none",
     }
 }
 
@@ -156,6 +141,11 @@ pub fn missing_action<'a>(
         }
     }
     (able < best - NEAR).then_some(order.verb)
+}
+
+/// Whether the tool in a row performs an action that the prompt requests.
+pub fn performs(prompt: &str, actions: &ToolActions, row: u32) -> bool {
+    order(prompt).is_some_and(|order| actions.0[row as usize].overlaps(order.actions))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use toolroute_vectors::index::Rows;
 use super::clause_fusion::{Mixture, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
+use super::plain::PlainRetriever;
 use super::pruning::{PartScores, Pruning, RawScores};
 use super::retriever::{
     Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
@@ -177,6 +178,24 @@ impl Retriever for HybridRetriever {
     }
 }
 
+/// Returns one retriever per strategy, in the order keyword, semantic, hybrid. Without vectors,
+/// returns only the keyword retriever.
+pub fn retrievers(
+    keyword: Arc<KeywordRetriever>,
+    semantic: Option<Arc<SemanticRetriever>>,
+    fusion: Fusion,
+) -> Vec<Arc<dyn Retriever>> {
+    if fusion.is_plain() {
+        return PlainRetriever::all(&keyword, semantic.as_ref());
+    }
+    let mut all: Vec<Arc<dyn Retriever>> = vec![keyword.clone()];
+    if let Some(semantic) = semantic {
+        all.push(semantic.clone());
+        all.push(HybridRetriever::new(semantic, keyword, fusion));
+    }
+    all
+}
+
 /// Returns a candidate's score without the bonuses for its name and its wording.
 pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
     candidate.score - candidate.exact_name - candidate.wording
@@ -213,6 +232,12 @@ mod tests {
     use toolroute_catalog::{Catalog, Schema, Tool};
     use toolroute_vectors::index::{FlatIndex, Vectors};
 
+    fn hybrid(tools: &[Arc<Tool>], vectors: &[[f32; 2]]) -> Arc<HybridRetriever> {
+        let vectors = Arc::new(Vectors::from_rows(vectors).unwrap());
+        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)), None);
+        HybridRetriever::new(semantic, KeywordRetriever::new(tools), Fusion::default())
+    }
+
     #[test]
     fn without_its_tail_a_large_catalog_has_the_same_best() {
         let rows = 5_000_u16;
@@ -224,13 +249,7 @@ mod tests {
             Tool::new(None, &format!("t{row}"), &format!("{word} {}", row % 97))
         };
         let catalog = Catalog::from_tools((0..rows).map(tool).collect()).catalog;
-        let vectors = Arc::new(Vectors::from_rows(&vectors).unwrap());
-        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
-        let hybrid = HybridRetriever::new(
-            semantic,
-            KeywordRetriever::new(catalog.tools()),
-            Fusion::default(),
-        );
+        let hybrid = hybrid(catalog.tools(), &vectors);
         let cut = Cut { band_width: 0.02, catalog: &catalog };
         let clauses = [("beta 12", [0.8, 0.6]), ("delta 5", [-0.6, 0.8])];
         let clauses =
@@ -274,10 +293,7 @@ mod tests {
         let catalog = Catalog::from_tools(tools).catalog;
         let mut vectors = vec![[0.0, 1.0]; catalog.len()];
         vectors[0] = [1.0, 0.0];
-        let vectors = Arc::new(Vectors::from_rows(&vectors).unwrap());
-        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(vectors)));
-        let keyword = KeywordRetriever::new(catalog.tools());
-        let hybrid = HybridRetriever::new(semantic, keyword, Fusion::default());
+        let hybrid = hybrid(catalog.tools(), &vectors);
         let reading = Reading::verbatim("who plays in it");
         let cut = Some(Cut { band_width: 0.02, catalog: &catalog });
         let rows = |rows| {
@@ -294,10 +310,7 @@ mod tests {
     fn not_even_a_perfect_tool_comes_level_with_a_named_one() {
         let tools = [("reader", "reads it"), ("to_do", "")]
             .map(|(name, description)| Arc::new(Tool::new(None, name, description)));
-        let vectors = Vectors::from_rows(&[[1.0, 0.0], [0.0, 1.0]]).unwrap();
-        let semantic = SemanticRetriever::new(Arc::new(FlatIndex::new(Arc::new(vectors))));
-        let keyword = KeywordRetriever::new(&tools);
-        let hybrid = HybridRetriever::new(semantic, keyword, Fusion::default());
+        let hybrid = hybrid(&tools, &[[1.0, 0.0], [0.0, 1.0]]);
         let vector = Some(&[1.0, 0.0][..]);
         let reading = Reading::verbatim("reads it `to_do`");
         let prompt = Prompt::new(&reading, vector, 2);

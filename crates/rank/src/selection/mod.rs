@@ -20,7 +20,6 @@ mod clause_fusion;
 mod confidence;
 mod exact_names;
 mod explanation;
-mod factory;
 mod fit;
 mod fusion;
 mod hybrid;
@@ -46,10 +45,9 @@ pub use confidence::{confidence, evidence};
 pub use explanation::{
     Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
 };
-pub use factory::{resolve_strategy, retrievers};
-pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
+pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action, performs};
 pub use fusion::Fusion;
-pub use hybrid::HybridRetriever;
+pub use hybrid::{HybridRetriever, retrievers};
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
 pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};

@@ -120,55 +120,14 @@ fn order(a: &Candidacy, b: &Candidacy, tools: &[Arc<Tool>]) -> Ordering {
 mod tests {
     use super::*;
 
-    fn anything(_: u32, _: &Tool) -> Result<(), Exclusion> {
-        Ok(())
-    }
-
-    fn tool(name: &str, satisfies: &str, consumes: &[&str]) -> Tool {
-        let mut tool = Tool::new(None, name, "");
-        tool.satisfies = vec![satisfies.to_owned()];
-        tool.consumes = consumes.iter().map(|kind| kind.to_string()).collect();
-        tool
-    }
-
-    fn ask(tools: Vec<Tool>, obligation: &str, have: &[&str]) -> Candidacies {
-        let tools: Vec<Arc<Tool>> = tools.into_iter().map(Arc::new).collect();
-        let have: Vec<String> = have.iter().map(|kind| kind.to_string()).collect();
-        candidates_for(&tools, obligation, &have, anything, |_| None)
-    }
-
-    #[test]
-    fn the_examples_of_the_policy_document_come_out() {
-        let mut eval = tool("EvalMath", "REPORT(query.math)", &["expr"]);
-        (eval.reliability, eval.cost, eval.latency_ms) =
-            (Some(Reliability::High), Some(Cost::Tiny), Some(5));
-        let mut people = tool("PeopleSQL", "REPORT(query.people)", &[]);
-        (people.reliability, people.cost) = (Some(Reliability::High), Some(Cost::Low));
-        let mut simple = tool("SimpleTool", "REPORT(query.complex)", &[]);
-        simple.reliability = Some(Reliability::Medium);
-        let mut complex = tool("ComplexTool", "REPORT(query.complex)", &[]);
-        complex.reliability = Some(Reliability::High);
-        let tools = vec![eval, people, simple, complex];
-        let chosen = |obligation, have: &[&str]| {
-            let chosen = ask(tools.clone(), obligation, have).chosen;
-            chosen.map(|chosen| chosen.id.to_string())
-        };
-        assert_eq!(chosen("REPORT(query.math)", &["expr"]).as_deref(), Some("EvalMath"));
-        assert_eq!(chosen("REPORT(query.people)", &[]).as_deref(), Some("PeopleSQL"));
-        assert_eq!(chosen("REPORT(query.complex)", &[]).as_deref(), Some("ComplexTool"));
-        assert_eq!(chosen("VERIFY", &[]), None);
-        let lacking = ask(tools, "REPORT(query.math)", &[]);
-        assert_eq!(lacking.chosen, None);
-        assert_eq!(lacking.unsatisfied[0].missing, ["expr"]);
-    }
-
     #[test]
     fn what_was_seen_joins_what_is_declared() {
-        let tools = ["a", "b"].map(|name| Arc::new(tool(name, "REPORT", &[])));
+        let tool = |name| Tool { satisfies: vec!["REPORT".into()], ..Tool::new(None, name, "") };
+        let tools = ["a", "b"].map(|name| Arc::new(tool(name)));
         let ask = |a: Option<RunStats>| {
             let seen = [a, None];
-            let found =
-                candidates_for(&tools, "REPORT", &[], anything, |row| seen[row as usize].as_ref());
+            let of_row = |row: u32| seen[row as usize].as_ref();
+            let found = candidates_for(&tools, "REPORT", &[], |_, _| Ok(()), of_row);
             found.chosen.unwrap().id.to_string()
         };
         assert_eq!(ask(None), "a");

@@ -2,10 +2,10 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use serde::Serialize;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
 use super::retriever::Candidate;
+use crate::query::words;
 
 /// The distance, on the scale of a cosine, within which two scores count as nearly equal. The
 /// policy decides among such tools.
@@ -45,25 +45,14 @@ pub fn band_of(band: f32, unit: f32, best: f32) -> f32 {
     band * unit * (best / (CLOSE * unit)).clamp(0.0, 1.0)
 }
 
-/// A criterion of the policy, in the order of the source documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    Reliability,
-    Cost,
-    Latency,
-    /// Decides if both tools declare all three tiers and they are equal.
-    Name,
-}
-
-impl std::fmt::Display for Criterion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Reliability => "reliability",
-            Self::Cost => "cost",
-            Self::Latency => "latency",
-            Self::Name => "name",
-        })
+words! {
+    /// A criterion of the policy, in the order of the source documents.
+    Criterion {
+        Reliability => "reliability",
+        Cost => "cost",
+        Latency => "latency",
+        /// Decides if both tools declare all three tiers and they are equal.
+        Name => "name",
     }
 }
 
@@ -257,18 +246,10 @@ mod tests {
     fn tool(name: &str, tiers: &str) -> Tool {
         let mut tool = Tool::new(None, name, "");
         let tiers: Vec<&str> = tiers.split('/').collect();
-        tool.reliability = match tiers[0] {
-            "h" => Some(Reliability::High),
-            "m" => Some(Reliability::Medium),
-            "l" => Some(Reliability::Low),
-            _ => None,
-        };
-        tool.cost = match tiers[1] {
-            "t" => Some(Cost::Tiny),
-            "l" => Some(Cost::Low),
-            "h" => Some(Cost::High),
-            _ => None,
-        };
+        let all = [Reliability::High, Reliability::Medium, Reliability::Low];
+        tool.reliability = all.into_iter().find(|tier| tier.to_string().starts_with(tiers[0]));
+        let all = [Cost::Tiny, Cost::Low, Cost::High];
+        tool.cost = all.into_iter().find(|tier| tier.to_string().starts_with(tiers[1]));
         tool.latency_ms = tiers[2].parse().ok();
         tool
     }
@@ -288,7 +269,11 @@ mod tests {
         let tools: Vec<Tool> = tools.collect();
         let mut all = candidates(scores);
         PolicyOrder::new(tools.iter()).arrange(&mut all, 0.02, |_| true);
-        all.iter().map(|c| c.row).collect()
+        rows(&all)
+    }
+
+    fn rows(all: &[Candidate]) -> Vec<u32> {
+        all.iter().map(|candidate| candidate.row).collect()
     }
 
     #[test]
@@ -300,7 +285,7 @@ mod tests {
         let tools = [tool("b", "h/l/9"), tool("c", "h/l/9"), tool("a", "h/l/9")];
         let mut all = candidates(&[0.6, 0.595, 0.59]);
         PolicyOrder::new(tools.iter()).arrange(&mut all, 0.02, |_| true);
-        assert_eq!(all.iter().map(|c| c.row).collect::<Vec<_>>(), [2, 0, 1], "the name decides");
+        assert_eq!(rows(&all), [2, 0, 1], "the name decides");
         assert_eq!(all[0].preferred, Some(Preference { over: 0, by: Criterion::Name }));
     }
 
@@ -344,7 +329,7 @@ mod tests {
             let mut all = candidates(&[0.6, 0.6 - said]);
             all[0].semantic = all[1].semantic;
             order.arrange(&mut all, 0.02, |_| true);
-            all.iter().map(|c| c.row).collect::<Vec<_>>()
+            rows(&all)
         };
         assert_eq!((arranged(0.004), arranged(0.006)), (vec![1, 0], vec![0, 1]));
         let mut all = candidates(&[0.6, 0.59]);
@@ -370,12 +355,12 @@ mod tests {
         all[0].exact_name = 0.6;
         all[0].semantic = None;
         order.arrange(&mut all, 0.02, |_| true);
-        assert_eq!(all.iter().map(|c| c.row).collect::<Vec<_>>(), [0, 2, 1]);
+        assert_eq!(rows(&all), [0, 2, 1]);
         let mut all = candidates(&[0.605, 0.6, 0.59]);
         all[0].wording = 0.01;
         all[0].semantic = all[1].semantic;
         order.arrange(&mut all, 0.02, |row| row != 1);
-        assert_eq!(all.iter().map(|c| c.row).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(rows(&all), [0, 1, 2]);
     }
 
     fn tiers() -> impl Strategy<Value = String> {

@@ -26,8 +26,7 @@ pub struct PlainRetriever {
 }
 
 impl PlainRetriever {
-    /// Returns one retriever per strategy, in the order keyword, semantic, hybrid. Without vectors,
-    /// returns only the keyword retriever.
+    /// The same as [`super::retrievers`].
     pub fn all(
         keyword: &Arc<KeywordRetriever>,
         semantic: Option<&Arc<SemanticRetriever>>,

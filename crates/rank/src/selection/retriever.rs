@@ -1,31 +1,30 @@
 //! The retriever trait, its input and its output.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error as ThisError;
 use toolroute_catalog::Catalog;
 use toolroute_vectors::index::{self, Rows};
 
 use super::order::Preference;
 use super::signals::Signal;
-use crate::query::Reading;
+use crate::query::{Reading, words};
 
-/// The retrieval strategy, as a user names it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Strategy {
-    /// Hybrid if a model is available, otherwise keyword.
-    #[default]
-    Auto,
-    /// BM25 over names, descriptions and parameters.
-    Keyword,
-    /// Cosine between the prompt's vector and each tool's vector.
-    Semantic,
-    /// Semantic and keyword scores, fused.
-    Hybrid,
+words! {
+    /// The retrieval strategy, as a user names it.
+    #[derive(Default)]
+    Strategy {
+        /// Hybrid if a model is available, otherwise keyword.
+        #[default]
+        Auto => "auto",
+        /// BM25 over names, descriptions and parameters.
+        Keyword => "keyword",
+        /// Cosine between the prompt's vector and each tool's vector.
+        Semantic => "semantic",
+        /// Semantic and keyword scores, fused.
+        Hybrid => "hybrid",
+    }
 }
 
 impl Strategy {
@@ -35,19 +34,13 @@ impl Strategy {
         matches!(self, Self::Semantic | Self::Hybrid)
     }
 
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Keyword => "keyword",
-            Self::Semantic => "semantic",
-            Self::Hybrid => "hybrid",
+    /// Resolves `auto`: hybrid with a model, keyword without.
+    pub(crate) fn resolved(self, has_model: bool) -> Self {
+        match (self, has_model) {
+            (Self::Auto, true) => Self::Hybrid,
+            (Self::Auto, false) => Self::Keyword,
+            (asked, _) => asked,
         }
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -55,10 +48,7 @@ impl FromStr for Strategy {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        [Self::Auto, Self::Keyword, Self::Semantic, Self::Hybrid]
-            .into_iter()
-            .find(|strategy| strategy.as_str() == name)
-            .ok_or_else(|| Error::UnknownStrategy { name: name.to_owned() })
+        Self::from_word(name).ok_or_else(|| Error::UnknownStrategy { name: name.to_owned() })
     }
 }
 

@@ -22,12 +22,8 @@ pub struct SemanticRetriever {
 pub const NEAREST: usize = 256;
 
 impl SemanticRetriever {
-    pub fn new(index: Arc<dyn VectorIndex>) -> Arc<Self> {
-        Self::with_usage(index, None)
-    }
-
     /// Creates a retriever. If `usage` is given, the index contains learned vectors.
-    pub fn with_usage(index: Arc<dyn VectorIndex>, usage: Option<Arc<UsageRows>>) -> Arc<Self> {
+    pub fn new(index: Arc<dyn VectorIndex>, usage: Option<Arc<UsageRows>>) -> Arc<Self> {
         Arc::new(Self { index, usage })
     }
 

@@ -48,10 +48,7 @@ impl Reach {
         }
     }
 
-    /// Resolves a name to those of its addresses that may be called.
-    ///
-    /// # Errors
-    /// The name cannot be resolved, or none of its addresses may be called.
+    /// Resolves a name to those of its addresses that may be called. Having none is an error.
     pub fn resolve(self, host: &str) -> Result<Vec<IpAddr>, String> {
         use std::net::ToSocketAddrs as _;
 
@@ -133,38 +130,20 @@ fn is_private(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn remote(url: &str, allow_private: Option<bool>) -> Remote {
-        Remote { url: url.to_owned(), allow_private, ..Remote::default() }
+    fn reach(url: &str, allow_private: Option<bool>) -> Reach {
+        Reach::of(&Remote { url: url.to_owned(), allow_private, ..Remote::default() })
     }
 
     #[test]
     fn private_addresses_in_every_disguise_are_refused() {
-        for host in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.169.254",
-            "0.0.0.0",
-            "100.64.0.1",
-            "198.18.0.1",
-            "224.0.0.1",
-            "255.255.255.255",
-            "[::1]",
-            "[::]",
-            "[fd00::1]",
-            "[fe80::1]",
-            "[::ffff:127.0.0.1]",
-            "[64:ff9b::a00:1]",
-            "[2002:7f00:1::]",
-            "[::7f00:1]",
-            "[fd00:ec2::254]",
-            "[64:ff9b:1::1]",
-        ] {
+        let private = "127.0.0.1 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 0.0.0.0 100.64.0.1 \
+            198.18.0.1 224.0.0.1 255.255.255.255 [::1] [::] [fd00::1] [fe80::1] \
+            [::ffff:127.0.0.1] [64:ff9b::a00:1] [2002:7f00:1::] [::7f00:1] [fd00:ec2::254] \
+            [64:ff9b:1::1]";
+        for host in private.split(' ') {
             assert!(Reach::PublicOnly.check_host(host).is_err(), "{host}");
         }
-        for host in ["8.8.8.8", "1.1.1.1", "[2606:4700::1111]", "[64:ff9b::808:808]", "example.org"]
-        {
+        for host in "8.8.8.8 1.1.1.1 [2606:4700::1111] [64:ff9b::808:808] example.org".split(' ') {
             assert_eq!(Reach::PublicOnly.check_host(host), Ok(()));
         }
         assert!(Reach::PublicOnly.resolve("localhost").is_err());
@@ -173,12 +152,12 @@ mod tests {
 
     #[test]
     fn what_the_user_wrote_counts_but_for_metadata() {
-        assert_eq!(Reach::of(&remote("http://localhost:1", None)), Reach::NoMetadata);
-        assert_eq!(Reach::of(&remote("", None)), Reach::PublicOnly);
-        assert_eq!(Reach::of(&remote("http://localhost:1", Some(false))), Reach::PublicOnly);
+        assert_eq!(reach("http://localhost:1", None), Reach::NoMetadata);
+        assert_eq!(reach("", None), Reach::PublicOnly);
+        assert_eq!(reach("http://localhost:1", Some(false)), Reach::PublicOnly);
         for host in ["169.254.169.254", "[::ffff:169.254.169.254]", "100.100.100.200"] {
             assert!(Reach::NoMetadata.check_host(host).is_err(), "{host}");
-            assert!(Reach::of(&remote("x", Some(true))).check_host(host).is_ok());
+            assert!(reach("x", Some(true)).check_host(host).is_ok());
         }
         assert!(Reach::NoMetadata.check_host("192.168.1.1").is_ok());
     }

@@ -110,11 +110,8 @@ impl Breaker {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Server(String),
-    Tool(String),
-}
+/// `server` or `tool`, and the server's name or the tool's id.
+type Key = (&'static str, String);
 
 /// The breakers of all servers and tools. Only those with failures are stored.
 #[derive(Debug, Default)]
@@ -125,7 +122,7 @@ pub struct Breakers {
 
 fn keys(tool: &Tool) -> [Key; 2] {
     let server = tool.server.clone().unwrap_or_default();
-    [Key::Server(server), Key::Tool(tool.id.to_string())]
+    [("server", server), ("tool", tool.id.to_string())]
 }
 
 impl Breakers {
@@ -133,10 +130,8 @@ impl Breakers {
         Self { options, known: Mutex::default() }
     }
 
-    /// Checks whether a call may be sent now. If a probe is due, this call becomes the probe.
-    ///
-    /// # Errors
-    /// The time to wait before the next call, if a breaker is open.
+    /// Checks whether a call may be sent now. If a probe is due, this call becomes the probe. An
+    /// error is the time to wait before the next call.
     pub fn admit(&self, tool: &Tool, now: Instant) -> Result<(), Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.is_empty() {
@@ -164,10 +159,8 @@ impl Breakers {
                 known.remove(&key);
                 continue;
             }
-            let threshold = match key {
-                Key::Server(_) => self.options.server_failures,
-                Key::Tool(_) => self.options.tool_failures,
-            };
+            let (of_server, of_tool) = (self.options.server_failures, self.options.tool_failures);
+            let threshold = if key.0 == "server" { of_server } else { of_tool };
             known.entry(key).or_default().failed(now, threshold, &self.options);
         }
     }
@@ -175,11 +168,7 @@ impl Breakers {
     /// The breakers with recent failures, servers first.
     pub fn states(&self, now: Instant) -> Vec<BreakerState> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let states = known.iter().map(|(key, breaker)| {
-            let (kind, of) = match key {
-                Key::Server(name) => ("server", name),
-                Key::Tool(id) => ("tool", id),
-            };
+        let states = known.iter().map(|((kind, of), breaker)| {
             let left =
                 breaker.open_until.map_or(Duration::ZERO, |t| t.saturating_duration_since(now));
             BreakerState {

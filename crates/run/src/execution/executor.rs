@@ -1,11 +1,9 @@
 //! Calls a tool and returns one answer or one message.
 
 mod attempt;
-mod check;
 mod run;
 #[cfg(test)]
 mod tests;
-mod tool_error;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +19,7 @@ use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
 use super::output::{
-    self, AnswerStatistics, AnswerStore, Estimate, Page, Shape, Summarizer, Truncation, tokens_of,
+    self, AnswerStatistics, AnswerStore, Estimate, Extractive, Page, Shape, Truncation, tokens_of,
 };
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
@@ -37,6 +35,9 @@ pub const DEFAULT_MAX_CHARS: usize = 40_000;
 /// The memory for complete answers in bytes. They are kept so that the rest of a truncated answer
 /// can be read.
 const KEPT_BYTES: usize = 64 << 20;
+
+/// Members of MCP's content blocks that hold binary data.
+const BYTES: [&str; 2] = ["data", "blob"];
 
 /// A callback for raw errors.
 pub type OnFailure = Arc<dyn Fn(&Failure) + Send + Sync>;
@@ -124,7 +125,7 @@ pub struct Executor {
     breakers: Breakers,
     parameters: Arc<Parameters>,
     statistics: AnswerStatistics,
-    summarizer: RwLock<Option<Arc<dyn Summarizer>>>,
+    summarizer: RwLock<Option<Arc<Extractive>>>,
 }
 
 impl Executor {
@@ -135,12 +136,10 @@ impl Executor {
         Self { servers, options, breakers, parameters, statistics, summarizer }
     }
 
-    /// Sets the summarizer for long texts of tools with [`CallHints::summarize`]; other long texts
-    /// are truncated.
-    ///
-    /// [`CallHints::summarize`]: toolroute_catalog::CallHints::summarize
+    /// Sets the summarizer for long texts of tools whose call hints ask for it; other long texts are
+    /// truncated.
     #[doc(hidden)] // For our own crates.
-    pub fn summarize_with(&self, summarizer: Arc<dyn Summarizer>) {
+    pub fn summarize_with(&self, summarizer: Arc<Extractive>) {
         *self.summarizer.write().unwrap_or_else(PoisonError::into_inner) = Some(summarizer);
     }
 
@@ -222,6 +221,25 @@ impl Executor {
         self.options.redactor.clean(&text)
     }
 
+    /// Returns the tool's own error answer without secrets, which callers pass on to an agent, or
+    /// `None` if it is empty or too long to search it for secrets.
+    fn error_answer(
+        &self,
+        request: &Request<'_>,
+        tool: &Tool,
+        mut output: Output,
+    ) -> Option<Box<Answer>> {
+        const MOST_BYTES: usize = 1 << 20;
+        if output.is_empty() || output.text.len() > MOST_BYTES {
+            return None;
+        }
+        let redactor = &self.options.redactor;
+        output.text = redactor.clean(&output.text);
+        output.data.iter_mut().for_each(|data| clean(redactor, data, &[]));
+        output.blocks.iter_mut().for_each(|block| clean(redactor, block, &BYTES));
+        Some(Box::new(self.answer(request, tool, output, Vec::new())))
+    }
+
     /// Logs an error and returns its id in the log.
     fn log(&self, tool: &Tool, detail: &str) -> String {
         const MOST_CHARS: usize = 4_000;
@@ -294,6 +312,19 @@ impl Executor {
             None => output::truncate(&whole.text, most, handle.as_deref()),
         };
         (whole, Some(Truncation { shape, of_chars, summarized, handle, whole_data }))
+    }
+}
+
+/// Removes secrets from all texts except those under the names in `but`.
+fn clean(redactor: &Redactor, value: &mut Value, but: &[&str]) {
+    match value {
+        Value::String(text) => *text = redactor.clean(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(redactor, item, but)),
+        Value::Object(members) => {
+            let words = members.iter_mut().filter(|(name, _)| !but.contains(&name.as_str()));
+            words.for_each(|(_, member)| clean(redactor, member, but));
+        }
+        _ => {}
     }
 }
 

@@ -37,7 +37,7 @@ use arguments::NOT_IN_PROMPT;
 use cue::PromptContext;
 use interpretation::{Interpretation, Interpreter};
 use mention::{Mention, Scan};
-use plan::{OpenQuestion, Plan};
+use plan::Plan;
 use slot::{Kind, Slot};
 use time::Tense;
 use toolroute_catalog::Tool;
@@ -169,7 +169,7 @@ impl Prompt<'_> {
             zone: now.time_zone(),
             checker: &self.checker,
             has_unit: has(Kind::Currency)
-                || self.slots.iter().any(|slot| slot.has_word(&["currency", "unit"])),
+                || self.slots.iter().any(|slot| slot.has_word("currency unit")),
             has_time: has(Kind::Time),
             reads_only: self.tool.effects().reads_only(),
         };
@@ -194,10 +194,7 @@ impl Prompt<'_> {
             arguments: self.given.clone(),
             sources: self.given_sources(),
             missing: missing.collect(),
-            unused: Vec::new(),
-            taken: Vec::new(),
-            moments: Vec::new(),
-            lost: Vec::new(),
+            ..PreparedArguments::default()
         }
     }
 
@@ -220,52 +217,37 @@ impl Prompt<'_> {
                 && slot.required
                 && let [(_, value)] = &slot.choices[..]
             {
-                let how = String::new();
-                plan.assignments[at].push(plan::Assignment {
-                    value: value.clone(),
-                    source: Source::Schema,
-                    how,
-                });
+                plan.assign(at, value.clone(), Source::Schema, "");
             }
-            for (item, assignment) in
-                std::mem::take(&mut plan.assignments[at]).into_iter().enumerate()
-            {
-                let name =
-                    if slot.is_list { format!("{}/{item}", slot.name) } else { slot.name.clone() };
-                put(&mut arguments, slot, assignment.value.clone());
-                sources.push(TakenValue {
-                    name,
-                    value: assignment.value,
-                    source: assignment.source,
-                    how: assignment.how,
-                });
+            for taken in plan.assignments[at].drain(..) {
+                put(&mut arguments, slot, taken.value.clone());
+                sources.push(taken);
             }
         }
         let missing = self.questions(&plan, &arguments);
-        let mentions = || plan.context.mentions.iter().zip(&plan.taken);
-        let places = |wanted: &dyn Fn(&Mention, bool) -> bool| {
-            let found = mentions().filter(|(mention, taken)| wanted(mention, **taken));
-            found.map(|(mention, _)| mention.span.clone()).collect()
-        };
-        let taken = places(&|_, taken| taken);
-        let moments = places(&|mention, taken| {
-            let lead = self.sources.prompt[..mention.span.start].split_whitespace().next_back();
-            !taken
-                && mention.content.is_time(lead.unwrap_or_default())
-                && !self.is_given(&plan, mention)
-        });
-        let lost = places(&|mention, taken| {
-            !taken && plan.is_distinct_value(mention) && !self.is_given(&plan, mention)
-        });
-        let unused = mentions()
-            .filter(|(mention, taken)| {
-                !**taken && !matches!(mention.content, mention::Content::Unclear)
-            })
-            .map(|(mention, _)| UnusedMention {
-                text: self.sources.prompt[mention.span.clone()].to_owned(),
-                kind: mention.content.kind(),
-            })
-            .collect();
+        let (mut unused, mut taken, mut moments, mut lost) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (mention, is_taken) in plan.context.mentions.iter().zip(&plan.taken) {
+            let (span, prompt) = (mention.span.clone(), self.sources.prompt);
+            if *is_taken {
+                taken.push(span);
+                continue;
+            }
+            if !matches!(mention.content, mention::Content::Unclear) {
+                let text = prompt[span.clone()].to_owned();
+                unused.push(UnusedMention { text, kind: mention.content.kind() });
+            }
+            if self.is_given(&plan, mention) {
+                continue;
+            }
+            if plan.is_distinct_value(mention) {
+                lost.push(span.clone());
+            }
+            let lead = prompt[..span.start].split_whitespace().next_back().unwrap_or_default();
+            if mention.content.is_time(lead) {
+                moments.push(span);
+            }
+        }
         PreparedArguments { arguments, sources, missing, unused, taken, lost, moments }
     }
 
@@ -285,18 +267,11 @@ impl Prompt<'_> {
             });
             let object_is_there = slot.path.len() > 1 && arguments.contains_key(&slot.path[0]);
             let is_needed = slot.required || (object_is_there && slot.required_in_object);
-            let doubt = plan.open_questions[at].clone();
-            if is_there
-                || plan.is_given[at]
-                || (doubt.is_none() && (!is_needed || slot.has_default))
-            {
+            if is_there || plan.is_given[at] {
                 continue;
             }
-            let OpenQuestion { why, candidates } = doubt.unwrap_or_else(|| OpenQuestion {
-                why: NOT_IN_PROMPT.to_owned(),
-                candidates: Vec::new(),
-            });
-            questions.push(Question { candidates, ..slot.question(&why) });
+            let not_said = (is_needed && !slot.has_default).then(|| slot.question(NOT_IN_PROMPT));
+            questions.extend(plan.open_questions[at].clone().or(not_said));
         }
         questions
     }
@@ -321,26 +296,13 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
 
 /// Guesses from the words of its name whether a tool is about the future ("book", "due").
 fn tense(tool: &Tool) -> Tense {
-    const AHEAD: &[&str] = &[
-        "appointment",
-        "book",
-        "booking",
-        "deadline",
-        "due",
-        "flight",
-        "forecast",
-        "hotel",
-        "remind",
-        "reminder",
-        "reservation",
-        "reserve",
-        "schedule",
-    ];
-    const PLANNED: &[&str] = &["event", "meeting", "task", "todo"];
-    const CREATING: &[&str] = &["add", "create", "make", "plan", "set", "update"];
+    const AHEAD: &str = "appointment book booking deadline due flight forecast hotel remind reminder \
+         reservation reserve schedule";
+    const PLANNED: &str = "event meeting task todo";
+    const CREATING: &str = "add create make plan set update";
     let singular = |word: String| text::singular(&word).into_owned();
     let words: Vec<String> = text::name_words(&tool.name).into_iter().map(singular).collect();
-    let any = |among: &[&str]| words.iter().any(|word| among.contains(&word.as_str()));
+    let any = |among: &str| words.iter().any(|word| text::is_listed(word, among));
     let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
     if is_ahead { Tense::Future } else { Tense::Unknown }
 }

@@ -137,10 +137,15 @@ fn same_type<'a>(
     rows.dedup();
     let tools = rows.into_iter().map(|row| &catalog.tools()[row as usize]);
     tools.filter(|other| {
-        let (own, others) = (asked.effects(), other.effects());
-        let nothing_worse = !others.destroys() && (!own.reads_only() || others.reads_only());
-        nothing_worse && takes_the_same(asked, other)
+        !other.effects().destroys() && !is_worse(other, asked) && takes_the_same(asked, other)
     })
+}
+
+/// Whether a call of a tool may do more harm than one of the requested tool: a person who asks to
+/// look did not ask to change anything.
+pub(super) fn is_worse(other: &Tool, asked: &Tool) -> bool {
+    let (own, others) = (asked.effects(), other.effects());
+    (own.reads_only() && !others.reads_only()) || (others.destroys() && !own.destroys())
 }
 
 /// Whether both tools only read, are similar enough and take the same arguments.
@@ -155,21 +160,15 @@ fn takes_the_same(asked: &Tool, other: &Tool) -> bool {
     asked.id != other.id && map_arguments(asked, other, &sample(asked)).is_some()
 }
 
-/// Sample arguments: a value of the right type for each required parameter.
+/// Sample arguments for [`map_arguments`], which only distinguishes texts from other values: one for
+/// each required parameter.
 fn sample(tool: &Tool) -> Arguments {
     let schema = schema(tool);
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    required.map(|name| (name.to_owned(), kind_sample(&schema["properties"][name]))).collect()
-}
-
-fn kind_sample(schema: &Value) -> Value {
-    match schema["type"].as_str() {
-        Some("integer" | "number") => Value::from(1),
-        Some("boolean") => Value::from(true),
-        Some("array") => Value::Array(Vec::new()),
-        Some("object") => Value::Object(Arguments::new()),
+    let value = |name: &str| match schema["properties"][name]["type"].as_str() {
+        Some("integer" | "number" | "boolean" | "array" | "object") => Value::Null,
         _ => Value::from("text"),
-    }
+    };
+    params::required(&schema).map(|name| (name.to_owned(), value(name))).collect()
 }
 
 fn schema(tool: &Tool) -> Value {
@@ -196,9 +195,7 @@ pub fn map_arguments(from: &Tool, to: &Tool, given: &Arguments) -> Option<Argume
             mapped.insert(name.clone(), value.clone());
         }
     }
-    let requires = |schema: &Value, name: &str| {
-        schema["required"].as_array().into_iter().flatten().any(|required| required == name)
-    };
+    let requires = |schema, name: &str| params::required(schema).any(|required| required == name);
     let mut open =
         targets.iter().filter(|(name, _)| requires(&to, name) && !mapped.contains_key(*name));
     if let Some((name, schema)) = open.next() {
@@ -218,11 +215,8 @@ pub fn map_arguments(from: &Tool, to: &Tool, given: &Arguments) -> Option<Argume
 /// Whether the types of two parameters agree, if both are declared. An alias must not put a number
 /// where a list is expected.
 fn same_kind(name: &str, from: &Value, to: &Value) -> bool {
-    let kind = |schema: &Value| schema["type"].as_str().map(str::to_owned);
-    match (kind(&from["properties"][name]), kind(to)) {
-        (Some(from), Some(to)) => from == to,
-        _ => true,
-    }
+    let (from, to) = (from["properties"][name]["type"].as_str(), to["type"].as_str());
+    from.is_none() || to.is_none() || from == to
 }
 
 #[cfg(test)]

@@ -258,9 +258,7 @@ impl Fault {
     pub fn after(kind: FaultKind, detail: impl fmt::Display) -> Self {
         Self { kind, reached: true, detail: detail.to_string(), public_message: None }
     }
-}
 
-impl Fault {
     /// Sets a description that is safe to show.
     #[must_use]
     pub fn with_public_message(mut self, public_message: impl Into<String>) -> Self {

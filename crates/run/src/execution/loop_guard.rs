@@ -164,10 +164,7 @@ impl LoopGuard {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a requested call.
-    ///
-    /// # Errors
-    /// The limit that refuses the call.
+    /// Counts a requested call, unless a limit refuses it.
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let mut made = self.made();
         let key = key(tool, arguments);
@@ -227,10 +224,7 @@ impl LoopGuard {
         made.cost = made.cost.saturating_sub(cost_units(tool.cost));
     }
 
-    /// Counts one attempt of any tool.
-    ///
-    /// # Errors
-    /// The limit that is reached.
+    /// Counts one attempt of any tool, unless a limit is reached.
     pub fn spend(&self, tool: &Tool) -> Result<(), Exceeded> {
         let mut made = self.made();
         let cost = made.cost.saturating_add(cost_units(tool.cost));
@@ -269,38 +263,10 @@ fn cycle(calls: &[CallKey], times: usize) -> Option<usize> {
 
 /// The key of a call; the order of members does not matter.
 fn key(tool: &Tool, arguments: &Arguments) -> CallKey {
-    let mut hash = Sha256::new();
-    hash.update(tool.id.as_str());
-    members(arguments, &mut hash);
-    let hash = hash.finalize();
+    let mut arguments = Value::Object(arguments.clone());
+    arguments.sort_all_objects();
+    let hash = Sha256::digest(format!("{}{arguments}", tool.id));
     CallKey(u64::from_le_bytes(std::array::from_fn(|at| hash[at])))
-}
-
-fn members(members: &Arguments, hash: &mut Sha256) {
-    let mut names: Vec<&String> = members.keys().collect();
-    names.sort_unstable();
-    hash.update([b'{']);
-    for name in names {
-        hash.update(name);
-        hash.update([0]);
-        value(&members[name], hash);
-    }
-    hash.update([b'}']);
-}
-
-fn value(value_: &Value, hash: &mut Sha256) {
-    match value_ {
-        Value::Object(inner) => members(inner, hash),
-        Value::Array(items) => {
-            hash.update([b'[']);
-            items.iter().for_each(|item| value(item, hash));
-            hash.update([b']']);
-        }
-        leaf => {
-            hash.update(leaf.to_string());
-            hash.update([0]);
-        }
-    }
 }
 
 #[cfg(test)]

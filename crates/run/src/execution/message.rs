@@ -152,67 +152,55 @@ fn skipped(because: &Skip) -> String {
         Skip::WriteElsewhere => {
             "was left out, because the change may have been made already".to_owned()
         }
+        Skip::Worse => "may change more than the requested tool".to_owned(),
     }
 }
 
 /// What to do after this ending of a tool that declares to only read, or of another.
 fn advise(ending: &Ending, only_reads: bool) -> &'static str {
     match ending {
-        Ending::Answered
-        | Ending::Failed { fault: FaultKind::Refused }
-        | Ending::Skipped {
-            because: Skip::Parameters | Skip::Unchecked { .. } | Skip::Refused { .. },
-        } => "",
+        Ending::Answered => "",
         Ending::Empty => "Ask more broadly, or with other words",
-        Ending::ToolError { hint: Hint::NotFound } => "Check the name or path that was given",
-        Ending::ToolError { hint: Hint::NotPermitted } => {
-            "Check the credentials and rights of the tool's server"
-        }
-        Ending::ToolError { hint: Hint::BadInput } => {
-            "Say more exactly what is wanted, with full names, dates and units"
-        }
-        Ending::ToolError { hint: Hint::TooMuch } | Ending::Failed { fault: FaultKind::Busy } => {
-            "Try again in a few minutes"
-        }
-        Ending::ToolError { hint: Hint::Other } => "Put the question in another way",
-        Ending::Failed { fault: FaultKind::Timeout } => "Ask for less at once, or try again later",
-        Ending::Failed { fault: FaultKind::Broken | FaultKind::ServerError } if only_reads => {
-            "Try again later"
-        }
-        Ending::Failed { fault: FaultKind::Broken | FaultKind::ServerError } => {
-            "See whether anything was changed before you try again"
-        }
-        Ending::Failed { fault: FaultKind::Unreachable } => {
-            "Check that the tool's server is installed and running"
-        }
-        Ending::Failed { fault: FaultKind::Flooding } => {
-            "Report it to the server's author, or take the server out of the servers file"
-        }
-        Ending::Failed { fault: FaultKind::Unreadable | FaultKind::NoResult } if only_reads => {
-            "Report it to the server's author"
-        }
-        Ending::Failed { fault: FaultKind::Unreadable | FaultKind::NoResult } => {
-            "See whether anything was changed, and report it to the server's author"
-        }
-        Ending::Failed { fault: FaultKind::TooLong } => "Ask for less at once",
-        Ending::Failed { fault: FaultKind::Denied } => {
-            "Check `headers` of its entry in the servers file"
-        }
-        Ending::Failed { fault: FaultKind::Missing } => "Load the list of tools anew",
-        Ending::Skipped { because: Skip::Permission { .. } } => {
-            "Allow the tool, or ask for something else"
-        }
-        Ending::Skipped { because: Skip::BreakerOpen { .. } } => "Try again later",
-        Ending::Skipped { because: Skip::NoServer } => "Add its server to the servers file",
-        Ending::Skipped { because: Skip::Limit { exceeded } } => match exceeded {
-            Exceeded::SameCall { .. } | Exceeded::Cycle { .. } => {
+        Ending::ToolError { hint } => match hint {
+            Hint::NotFound => "Check the name or path that was given",
+            Hint::NotPermitted => "Check the credentials and rights of the tool's server",
+            Hint::BadInput => "Say more exactly what is wanted, with full names, dates and units",
+            Hint::TooMuch => "Try again in a few minutes",
+            Hint::Other => "Put the question in another way",
+        },
+        Ending::Failed { fault } => match fault {
+            FaultKind::Refused => "",
+            FaultKind::Busy => "Try again in a few minutes",
+            FaultKind::Timeout => "Ask for less at once, or try again later",
+            FaultKind::Broken | FaultKind::ServerError if only_reads => "Try again later",
+            FaultKind::Broken | FaultKind::ServerError => {
+                "See whether anything was changed before you try again"
+            }
+            FaultKind::Unreachable => "Check that the tool's server is installed and running",
+            FaultKind::Flooding => {
+                "Report it to the server's author, or take the server out of the servers file"
+            }
+            FaultKind::Unreadable | FaultKind::NoResult if only_reads => {
+                "Report it to the server's author"
+            }
+            FaultKind::Unreadable | FaultKind::NoResult => {
+                "See whether anything was changed, and report it to the server's author"
+            }
+            FaultKind::TooLong => "Ask for less at once",
+            FaultKind::Denied => "Check `headers` of its entry in the servers file",
+            FaultKind::Missing => "Load the list of tools anew",
+        },
+        Ending::Skipped { because } => match because {
+            Skip::Parameters | Skip::Unchecked { .. } | Skip::Refused { .. } => "",
+            Skip::Permission { .. } | Skip::Worse => "Allow the tool, or ask for something else",
+            Skip::BreakerOpen { .. } => "Try again later",
+            Skip::NoServer => "Add its server to the servers file",
+            Skip::Limit { exceeded: Exceeded::SameCall { .. } | Exceeded::Cycle { .. } } => {
                 "Use the answers that you have, change the arguments, or try something else"
             }
-            _ => "Start a new session",
+            Skip::Limit { .. } => "Start a new session",
+            Skip::WriteElsewhere => "See whether the change was made before you try again",
         },
-        Ending::Skipped { because: Skip::WriteElsewhere } => {
-            "See whether the change was made before you try again"
-        }
     }
 }
 
@@ -238,15 +226,6 @@ mod tests {
                 Some(Box::new(serde_json::from_value::<Operation>(operation.clone()).unwrap()));
             let expected = format!(": \"fleet-api\": {{\"type\":\"openapi\",\"url\":\"{url}\"}}");
             assert_eq!(entry(&tool).unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn a_change_is_looked_for_only_after_a_tool_that_may_make_one() {
-        for fault in [FaultKind::Broken, FaultKind::ServerError, FaultKind::NoResult] {
-            let failed = Ending::Failed { fault };
-            assert!(advise(&failed, false).contains("whether anything was changed"), "{fault}");
-            assert!(!advise(&failed, true).contains("changed"), "{fault}");
         }
     }
 

@@ -99,8 +99,7 @@ pub use loop_guard::{CallHistory, CallLimits, Exceeded, LoopGuard};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, McpServer};
 pub use output::{
-    AnswerStore, Estimate, Extractive, Page, Score, Shape, Summarizer, Truncation, shape,
-    tokens_of, truncate,
+    AnswerStore, Estimate, Extractive, Page, Shape, Truncation, shape, tokens_of, truncate,
 };
 pub use params::{
     Change, Clarification, Missing, Parameters, Prepared, WHOLE_NUMBERS, inexact, schema_warnings,

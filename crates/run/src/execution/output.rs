@@ -16,10 +16,11 @@ mod text;
 use serde::Serialize;
 use serde_json::Value;
 
+pub(super) use json::truncate_value;
 pub(super) use size::chars_of;
 pub use size::{AnswerStatistics, Estimate, tokens_of};
 pub use store::{AnswerStore, Page};
-pub use summary::{Extractive, Score, Summarizer};
+pub use summary::Extractive;
 
 /// The shape of an answer's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,17 +81,6 @@ pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
     }
 }
 
-/// Truncates a value to at most `most` characters of JSON. `whole` is the text that is stored under
-/// the handle.
-pub(super) fn truncate_value(
-    value: &Value,
-    most: usize,
-    whole: &str,
-    handle: Option<&str>,
-) -> Value {
-    json::truncate_value(value, most.max(LEAST_CHARS), whole, handle)
-}
-
 /// The marker that replaces missing text. `shown` is the number of characters at the beginning of
 /// the stored text that are in the answer, which is the offset where the rest begins.
 fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
@@ -101,7 +91,7 @@ fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
 }
 
 /// The first `most` characters of a text.
-fn first_chars(text: &str, most: usize) -> &str {
+pub(super) fn first_chars(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => &text[..end],
         None => text,

@@ -18,12 +18,13 @@ use jsonschema::{PatternOptions, Validator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub(super) use coerce::resolved;
+pub(super) use coerce::{resolved, type_names};
 pub use exact::{WHOLE_NUMBERS, inexact};
 pub(super) use names::{alike, plain};
 pub use schema::schema_warnings;
 
 use super::invoker::Arguments;
+use super::output::first_chars;
 use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool, ToolId};
 
 /// A change that was made to the arguments before they were sent.
@@ -94,9 +95,7 @@ impl std::fmt::Display for Clarification {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut said = Vec::new();
         for missing in &self.missing {
-            let about = missing.description.as_deref().unwrap_or_default().trim();
-            let about: String = about.chars().take(160).collect();
-            let about = if about.is_empty() { about } else { format!(" ({about})") };
+            let about = about(missing.description.as_deref());
             let from: Vec<&str> = missing.from.iter().map(ToolId::as_str).collect();
             let from = match from[..] {
                 [] => String::new(),
@@ -112,6 +111,12 @@ impl std::fmt::Display for Clarification {
             example => write!(f, "; for example {example}"),
         }
     }
+}
+
+/// The beginning of a parameter's description in brackets; empty if it has none.
+pub(super) fn about(description: Option<&str>) -> String {
+    let about = first_chars(description.unwrap_or_default().trim(), 160);
+    if about.is_empty() { String::new() } else { format!(" ({about})") }
 }
 
 /// Arguments that may be sent.
@@ -134,6 +139,8 @@ pub struct Parameters {
     compiled: Mutex<HashMap<String, CompiledSchema>>,
 }
 
+type ValidationOptions = jsonschema::ValidationOptions<'static>;
+
 /// A compiled schema and the text that it was compiled from.
 #[derive(Clone)]
 struct CompiledSchema {
@@ -145,10 +152,7 @@ struct CompiledSchema {
 }
 
 impl Parameters {
-    /// Returns arguments that fit the tool's schema.
-    ///
-    /// # Errors
-    /// The clarification to ask for, if an argument is missing or does not fit.
+    /// Returns arguments that fit the tool's schema, or the clarification to ask for.
     pub fn prepare(&self, tool: &Tool, given: &Arguments) -> Result<Prepared, Box<Clarification>> {
         let Some(schema) = &tool.input_schema else {
             return Ok(Prepared { arguments: given.clone(), ..Prepared::default() });
@@ -181,9 +185,6 @@ impl Parameters {
     }
 
     /// Checks that the arguments can be validated against the schema in bounded time.
-    ///
-    /// # Errors
-    /// [`TooLarge`] if the validation could take too long.
     pub fn admit(&self, tool: &Tool, given: &Arguments) -> Result<(), TooLarge> {
         let Some(schema) = &tool.input_schema else { return Ok(()) };
         let compiled = self.compiled(tool.id.as_str(), schema);
@@ -198,7 +199,7 @@ impl Parameters {
         }
         let value = Arc::new(schema.to_value().unwrap_or(Value::Bool(true)));
         let expansion = Expansion::of(&value);
-        let validator = compile(&value, expansion);
+        let validator = compile(&value, expansion, options()).map(Arc::new);
         let compiled = CompiledSchema { schema: schema.clone(), value, expansion, validator };
         known().insert(id.to_owned(), compiled.clone());
         compiled
@@ -206,22 +207,17 @@ impl Parameters {
 }
 
 /// Returns `None` for an unusable schema: servers may send anything, and the tool stays callable.
-fn compile(schema: &Value, expansion: Expansion) -> Option<Arc<Validator>> {
+fn compile(schema: &Value, expansion: Expansion, options: ValidationOptions) -> Option<Validator> {
     if !expansion.is_closed() || expansion.fits().is_err() {
         tracing::debug!("a schema that refers elsewhere or is too large is not used");
         return None;
     }
-    match options().build(schema) {
-        Ok(validator) => Some(Arc::new(validator)),
-        Err(error) => {
-            tracing::debug!(%error, "a schema that cannot be used");
-            None
-        }
-    }
+    let compiled = options.build(schema);
+    compiled.inspect_err(|error| tracing::debug!(%error, "a schema that cannot be used")).ok()
 }
 
 /// Options for compiling schemas: regular expressions are bounded in memory and time.
-fn options() -> jsonschema::ValidationOptions<'static> {
+fn options() -> ValidationOptions {
     let patterns = PatternOptions::fancy_regex()
         .size_limit(Expansion::PATTERN_SIZE)
         .dfa_size_limit(Expansion::PATTERN_SIZE / 4)
@@ -236,11 +232,8 @@ impl Checker {
     /// Checks formats too, because the values come from prose.
     pub fn new(schema: &Value) -> Self {
         let expansion = Expansion::of(schema);
-        if !expansion.is_closed() || expansion.fits().is_err() {
-            return Self(None);
-        }
-        let validator = options().should_validate_formats(true).build(schema);
-        Self(validator.ok().map(|validator| (validator, expansion, schema.clone())))
+        let validator = compile(schema, expansion, options().should_validate_formats(true));
+        Self(validator.map(|validator| (validator, expansion, schema.clone())))
     }
 
     /// Returns why a value does not fit the parameter at `path`. For a list, `value` is one item.
@@ -366,8 +359,6 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
 fn shown(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    let start = first_chars(&text, MOST);
+    if start.len() == text.len() { text } else { format!("{start}…") }
 }

@@ -16,9 +16,6 @@ pub struct Patterns {
 
 impl Patterns {
     /// Compiles patterns. `server:tool` is accepted for `server__tool`.
-    ///
-    /// # Errors
-    /// A pattern is invalid.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
         let mut builder = GlobSetBuilder::new();
         let failed = |pattern: &str, error: &globset::Error| Error::Pattern {
@@ -54,9 +51,6 @@ pub struct Offers {
 impl Offers {
     /// Restricts a server to the tools that match `only`, if it is given, and that do not match
     /// `without`.
-    ///
-    /// # Errors
-    /// A pattern is invalid.
     pub fn narrow(
         &mut self,
         server: &str,

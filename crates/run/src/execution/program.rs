@@ -11,10 +11,7 @@ use super::spawn::ProcessOptions;
 
 impl Program {
     /// Checks that the program can be started: its folder exists, and the command is found on the
-    /// `PATH` that the program gets.
-    ///
-    /// # Errors
-    /// A short text that names the missing folder or program.
+    /// `PATH` that the program gets. An error names the missing folder or program.
     pub fn check(&self, options: &ProcessOptions) -> Result<(), String> {
         if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
             return Err(format!("folder not found: {}", cwd.display()));

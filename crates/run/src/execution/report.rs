@@ -197,6 +197,8 @@ pub enum Skip {
     },
     /// An earlier candidate may have written something already.
     WriteElsewhere,
+    /// It may do more harm than the requested tool, and nobody agreed to that.
+    Worse,
 }
 
 /// The likely cause of a tool's own error, judged by its words.

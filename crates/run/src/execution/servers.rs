@@ -97,9 +97,8 @@ impl fmt::Display for LeftOut {
 /// Returns the value of an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct RawEntry {
     #[serde(rename = "type", alias = "transport")]
     kind: Option<String>,
@@ -162,26 +161,22 @@ impl ServersFile {
 
     fn add(&mut self, name: &str, entry: &Value, variables: Variables<'_>) {
         let mut expand = Expand { variables, missing: Vec::new(), secrets: Vec::new() };
-        match read(entry, &mut expand) {
-            Ok(None) => _ = self.left_out.insert(name.to_owned(), LeftOut::Disabled),
-            Ok(Some(_)) if !expand.missing.is_empty() => {
-                let mut missing = std::mem::take(&mut expand.missing);
-                missing.sort();
-                missing.dedup();
-                let needs = LeftOut::Needs(missing);
-                let said = format!("{needs}; set it, or write ${{NAME:-default}}");
-                self.leave_out(name, needs, &said);
-            }
-            Ok(Some(read)) => {
-                let said = self.narrow(name, entry).map_err(|error| error.to_string());
-                if let Err(said) = said.and_then(|()| self.hint(name, entry)) {
-                    return self.leave_out(name, LeftOut::Wrong(said.clone()), &said);
-                }
+        match self.read(name, entry, &mut expand) {
+            Ok(read) => {
                 self.redactor.hide(secrets_of(&read));
                 self.fingerprints.insert(name.to_owned(), fingerprint(entry));
                 self.entries.insert(name.to_owned(), read);
             }
-            Err(said) => self.leave_out(name, LeftOut::Wrong(said.clone()), &said),
+            Err(because) => {
+                let cure = match because {
+                    LeftOut::Needs(_) => "; set it, or write ${NAME:-default}",
+                    _ => "",
+                };
+                if because != LeftOut::Disabled {
+                    self.problems.push(format!("server `{name}`: {because}{cure}"));
+                }
+                self.left_out.insert(name.to_owned(), because);
+            }
         }
         self.redactor.hide(expand.secrets);
         // A problem may quote an invalid entry, with its secrets.
@@ -190,26 +185,33 @@ impl ServersFile {
         }
     }
 
-    fn leave_out(&mut self, name: &str, because: LeftOut, said: &str) {
-        self.problems.push(format!("server `{name}`: {said}"));
-        self.left_out.insert(name.to_owned(), because);
-    }
-}
-
-impl ServersFile {
-    fn narrow(&mut self, name: &str, entry: &Value) -> Result<(), Error> {
-        let raw = RawEntry::deserialize(entry).unwrap_or_default();
-        match (raw.include_tools, raw.exclude_tools) {
-            (None, without) if without.is_empty() => Ok(()),
-            (only, without) => self.offers.narrow(name, only.as_deref(), &without),
+    /// Reads an entry, and notes which tools it offers and what it says of their calls.
+    fn read(
+        &mut self,
+        name: &str,
+        entry: &Value,
+        expand: &mut Expand<'_>,
+    ) -> Result<Entry, LeftOut> {
+        let raw = RawEntry::deserialize(entry).map_err(wrong)?;
+        if raw.disabled {
+            return Err(LeftOut::Disabled);
         }
+        let read = entry_of(&raw, expand).map_err(LeftOut::Wrong)?;
+        if !expand.missing.is_empty() {
+            expand.missing.sort();
+            expand.missing.dedup();
+            return Err(LeftOut::Needs(std::mem::take(&mut expand.missing)));
+        }
+        let (only, without) = (raw.include_tools.as_deref(), &raw.exclude_tools);
+        if only.is_some() || !without.is_empty() {
+            self.offers.narrow(name, only, without).map_err(wrong)?;
+        }
+        self.hint(name, raw).map_err(LeftOut::Wrong)?;
+        Ok(read)
     }
-}
 
-impl ServersFile {
     /// Adds the call hints of an entry.
-    fn hint(&mut self, name: &str, entry: &Value) -> Result<(), String> {
-        let raw = RawEntry::deserialize(entry).map_err(|error| error.to_string())?;
+    fn hint(&mut self, name: &str, raw: RawEntry) -> Result<(), String> {
         let mut of_all = raw.call_hints;
         #[expect(
             clippy::cast_possible_truncation,
@@ -260,26 +262,26 @@ fn fingerprint(entry: &Value) -> String {
     toolroute_vectors::durable::sha256_hex(entry.to_string().as_bytes())[..16].to_owned()
 }
 
-fn read(entry: &Value, expand: &mut Expand<'_>) -> Result<Option<Entry>, String> {
-    let raw: RawEntry = serde_json::from_value(entry.clone()).map_err(|error| error.to_string())?;
-    if raw.disabled {
-        return Ok(None);
-    }
+fn wrong(error: impl fmt::Display) -> LeftOut {
+    LeftOut::Wrong(error.to_string())
+}
+
+fn entry_of(raw: &RawEntry, expand: &mut Expand<'_>) -> Result<Entry, String> {
     let kind = raw.kind.as_deref().unwrap_or(if raw.command.is_some() { "stdio" } else { "http" });
-    Ok(Some(match kind {
-        "stdio" => Entry::Stdio(program(&raw, expand)?),
-        "process" => Entry::Process(program(&raw, expand)?, raw.tools.clone()),
+    Ok(match kind {
+        "stdio" => Entry::Stdio(program(raw, expand)?),
+        "process" => Entry::Process(program(raw, expand)?, raw.tools.clone()),
         "http" | "streamable-http" | "streamableHttp" | "streamable_http" => {
-            Entry::Http(remote(&raw, true, expand)?)
+            Entry::Http(remote(raw, true, expand)?)
         }
-        "openapi" => Entry::OpenApi(remote(&raw, false, expand)?),
+        "openapi" => Entry::OpenApi(remote(raw, false, expand)?),
         other => {
             return Err(format!(
                 "expected type stdio, http, process or openapi, found `{other}`{}",
                 if other == "sse" { "; use the server's Streamable HTTP address" } else { "" }
             ));
         }
-    }))
+    })
 }
 
 fn program(raw: &RawEntry, expand: &mut Expand<'_>) -> Result<Program, String> {
@@ -343,21 +345,16 @@ impl Expand<'_> {
 
     fn variable(&mut self, inside: &str) -> String {
         let inside = inside.strip_prefix("env:").unwrap_or(inside);
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
+        let (name, default) = inside.split_once(":-").unwrap_or((inside, ""));
         let value = (self.variables)(name).filter(|value| !value.is_empty());
-        if let Some(value) = value {
-            if is_secret_name(name) {
-                self.secrets.push(value.clone());
-            }
-            return value;
-        }
-        if default.is_none() {
+        if let Some(value) = &value
+            && is_secret_name(name)
+        {
+            self.secrets.push(value.clone());
+        } else if value.is_none() && name == inside {
             self.missing.push(name.to_owned());
         }
-        default.unwrap_or_default().to_owned()
+        value.unwrap_or_else(|| default.to_owned())
     }
 }
 

@@ -191,18 +191,26 @@ mod tests {
         fields.filter(|(state, of)| state != "Z" && *of == group).count()
     }
 
+    fn shell(script: &str) -> Program {
+        let args = ["-c", script].map(str::to_owned).to_vec();
+        Program { command: "/bin/sh".into(), args, ..Program::default() }
+    }
+
+    async fn until(is_so: impl Fn() -> bool) {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     #[tokio::test]
     #[cfg(target_os = "linux")]
     async fn a_program_and_its_children_end_with_the_lease_and_with_us() {
-        let args = ["-c", "sleep 600 & sleep 600 & wait"].map(str::to_owned).to_vec();
-        let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
+        let program = shell("sleep 600 & sleep 600 & wait");
         for ends_with_us in [false, true] {
             let RunningProgram { mut child, mut lease } =
                 start(&program, &ProcessOptions::default()).unwrap();
             let group = lease.group;
-            while alive(group) < 4 {
-                tokio::task::yield_now().await;
-            }
+            until(|| alive(group) >= 4).await;
             // The system does the same when this process is killed.
             if ends_with_us {
                 drop(lease.leader.as_mut().unwrap().stdin.take())
@@ -210,36 +218,28 @@ mod tests {
                 drop(lease)
             }
             child.wait().await.unwrap();
-            while alive(group) > 0 {
-                tokio::task::yield_now().await;
-            }
+            until(|| alive(group) == 0).await;
         }
     }
 
     #[tokio::test]
     #[cfg(target_os = "linux")]
     async fn without_the_shell_a_program_starts_and_its_group_ends_with_the_lease() {
-        let args = ["-c", "sleep 600 & wait"].map(str::to_owned).to_vec();
-        let program = Program { command: "/bin/sh".into(), args, env: [].into(), cwd: None };
         let lease = GroupLease::led_by("/nowhere/sh");
+        let program = shell("sleep 600 & wait");
         let started = start_in(lease, &program, &ProcessOptions::default()).unwrap();
         let RunningProgram { mut child, lease } = started;
         let group = lease.group;
         assert_eq!(u32::try_from(group).ok(), child.id());
-        while alive(group) < 2 {
-            tokio::task::yield_now().await;
-        }
+        until(|| alive(group) >= 2).await;
         drop(lease);
         child.wait().await.unwrap();
-        while alive(group) > 0 {
-            tokio::task::yield_now().await;
-        }
+        until(|| alive(group) == 0).await;
     }
 
     #[tokio::test]
     async fn a_program_that_is_not_there_is_told_as_such() {
-        let command = "/nowhere/program".to_owned();
-        let program = Program { command, args: Vec::new(), env: [].into(), cwd: None };
+        let program = Program { command: "/nowhere/program".into(), ..Program::default() };
         let error = start(&program, &ProcessOptions::default()).err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }

@@ -116,8 +116,6 @@ pub struct Retries {
     pub most: usize,
     pub first_pause: Duration,
     pub longest_pause: Duration,
-    /// Fixes the jitter, for tests.
-    pub seed: Option<u64>,
 }
 
 impl Default for Retries {
@@ -126,7 +124,6 @@ impl Default for Retries {
             most: 2,
             first_pause: Duration::from_millis(200),
             longest_pause: Duration::from_secs(5),
-            seed: None,
         }
     }
 }
@@ -140,15 +137,12 @@ impl Retries {
     /// The pauses before each retry: exponential with jitter, so that many callers do not return to
     /// a recovered server at once.
     pub fn pauses(&self) -> impl Iterator<Item = Duration> {
-        let mut builder = ExponentialBuilder::default()
+        ExponentialBuilder::default()
             .with_min_delay(self.first_pause)
             .with_max_delay(self.longest_pause)
             .with_max_times(self.most)
-            .with_jitter();
-        if let Some(seed) = self.seed {
-            builder = builder.with_jitter_seed(seed);
-        }
-        builder.build()
+            .with_jitter()
+            .build()
     }
 }
 
@@ -221,7 +215,7 @@ mod tests {
 
     #[test]
     fn pauses_double_with_jitter_and_end() {
-        let retries = Retries { most: 4, seed: Some(7), ..Retries::default() };
+        let retries = Retries { most: 4, ..Retries::default() };
         let pauses: Vec<_> = retries.pauses().collect();
         assert_eq!(pauses.len(), 4);
         for (pause, least) in pauses.iter().zip([200, 400, 800, 1600]) {

@@ -19,8 +19,10 @@ const DESCRIPTIVE_FIELDS: [&str; 3] = ["title", "description", "mcp/annotations/
 /// A tool's definition in canonical form (RFC 8785), and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    canonical: String,
-    sha256: String,
+    /// The canonical text that was hashed.
+    pub(super) canonical: String,
+    /// The hash, as 64 hexadecimal digits.
+    pub(super) sha256: String,
 }
 
 impl Definition {
@@ -46,16 +48,6 @@ impl Definition {
         let canonical = canonical.unwrap_or_else(|_| value.to_string());
         let sha256 = sha256_hex(canonical.as_bytes());
         Self { canonical, sha256 }
-    }
-
-    /// The hash, as 64 hexadecimal digits.
-    pub fn sha256(&self) -> &str {
-        &self.sha256
-    }
-
-    /// The canonical text that was hashed.
-    pub fn canonical(&self) -> &str {
-        &self.canonical
     }
 }
 

@@ -54,6 +54,11 @@ pub(super) struct Pin {
 }
 
 impl Pin {
+    /// Whether the definition with this hash is held back.
+    pub fn holds(&self, sha256: &str) -> bool {
+        self.held.as_ref().is_some_and(|held| held.sha256 == sha256)
+    }
+
     /// Whether the tool was listed recently, after other tools, and no person has approved it.
     /// `oldest` is the time at which the first of all tools was listed.
     pub fn is_newcomer(&self, oldest: u64, now: u64) -> bool {
@@ -89,15 +94,12 @@ pub(super) struct PinnedDefinition {
 }
 
 impl PinnedDefinition {
-    pub fn of(definition: &Definition, tool_sha256: String) -> Self {
-        let short = definition.canonical().len() <= KEPT_BYTES;
-        let text = if short { definition.canonical() } else { "null" };
-        let definition_text = RawValue::from_string(text.to_owned());
-        let definition_text =
-            definition_text.expect("a canonical definition is JSON. This is a bug.");
-        let sha256 = definition.sha256().to_owned();
+    pub fn of(Definition { canonical, sha256 }: Definition, tool_sha256: String) -> Self {
+        let text = if canonical.len() <= KEPT_BYTES { canonical } else { "null".to_owned() };
+        let definition = RawValue::from_string(text);
+        let definition = definition.expect("a canonical definition is JSON. This is a bug.");
         let tool_sha256 = Some(tool_sha256);
-        Self { sha256, tool_sha256, definition: definition_text, approved: false, reworded: false }
+        Self { sha256, tool_sha256, definition, approved: false, reworded: false }
     }
 
     pub fn definition(&self) -> Value {

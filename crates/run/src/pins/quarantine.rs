@@ -98,17 +98,15 @@ impl QuarantinedTool {
     pub fn because(&self) -> String {
         let id = shell_word(self.id.as_str());
         let pins = pins_option(self.pins.as_deref());
-        match self.reason {
-            Reason::Changed => format!(
-                "its definition has changed; `toolroute pins diff {id}{pins}` shows how, \
-                 `toolroute pins approve {id}{pins}` lets it in"
-            ),
-            Reason::New => format!(
-                "it is new; `toolroute pins diff {id}{pins}` shows it, \
-                 `toolroute pins approve {id}{pins}` lets it in"
-            ),
-            Reason::Duplicate => "its server lists two tools of this name".to_owned(),
-        }
+        let (why, what) = match self.reason {
+            Reason::Changed => ("its definition has changed", "how"),
+            Reason::New => ("it is new", "it"),
+            Reason::Duplicate => return "its server lists two tools of this name".to_owned(),
+        };
+        format!(
+            "{why}; `toolroute pins diff {id}{pins}` shows {what}, \
+             `toolroute pins approve {id}{pins}` lets it in"
+        )
     }
 }
 

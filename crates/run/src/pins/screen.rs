@@ -30,13 +30,12 @@ impl Pins {
         match self.check(&Self::key(server, fingerprint), tools) {
             Ok(checked) => {
                 let notes = notes(&checked);
+                let mut held = checked.quarantined;
                 // Of two tools with one name, the first is accepted. No approval lets in the
                 // second, so it is left out here.
-                let held =
-                    checked.quarantined.into_iter().filter(|h| h.reason != Reason::Duplicate);
-                let held = held.map(|held| (held.because(), held.tool));
-                let held = held.map(|(because, tool)| (tool, because)).collect();
-                Screened { accepted: checked.accepted, held, notes }
+                held.retain(|held| held.reason != Reason::Duplicate);
+                let held = held.into_iter().map(|held| (held.tool.clone(), held.because()));
+                Screened { accepted: checked.accepted, held: held.collect(), notes }
             }
             Err(error) => {
                 let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();

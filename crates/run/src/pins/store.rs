@@ -53,12 +53,12 @@ impl ListedTool {
             return Self { sha256: seen.sha256.clone(), shortcut, definition: None };
         }
         let definition = Definition::of(tool);
-        Self { sha256: definition.sha256().to_owned(), shortcut, definition: Some(definition) }
+        Self { sha256: definition.sha256.clone(), shortcut, definition: Some(definition) }
     }
 
     fn seen(self, tool: &Tool) -> PinnedDefinition {
         let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
-        PinnedDefinition::of(&definition, self.shortcut)
+        PinnedDefinition::of(definition, self.shortcut)
     }
 }
 
@@ -255,7 +255,11 @@ impl Pins {
                 pin.agreed = Some(listed.seen(tool));
                 return Verdict::Accepted;
             }
-            return hold(pin, Reason::New, (tool, listed));
+            // Computing a definition is most of a check's cost, and not needed if it is held already.
+            if !pin.holds(&listed.sha256) {
+                pin.held = Some(listed.seen(tool));
+            }
+            return Verdict::Held(Reason::New);
         };
         if agreed.sha256 == listed.sha256 {
             agreed.tool_sha256 = Some(listed.shortcut);
@@ -275,7 +279,10 @@ impl Pins {
             pin.since = Some(now);
             return Verdict::Reworded(definition::changes(&before, &after));
         }
-        hold_definition(pin, Reason::Changed, seen)
+        if !pin.holds(&seen.sha256) {
+            pin.held = Some(seen);
+        }
+        Verdict::Held(Reason::Changed)
     }
 
     /// Approves tools that are held back and newcomers, and returns their ids.
@@ -345,21 +352,6 @@ impl Pins {
 pub(super) fn now() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.unwrap_or_default().as_secs()
-}
-
-fn hold(pin: &mut Pin, why: Reason, (tool, listed): (&Tool, ListedTool)) -> Verdict {
-    // Computing a definition is most of a check's cost, and not needed if this one is already held.
-    match pin.held.as_ref().is_some_and(|held| held.sha256 == listed.sha256) {
-        true => Verdict::Held(why),
-        false => hold_definition(pin, why, listed.seen(tool)),
-    }
-}
-
-fn hold_definition(pin: &mut Pin, why: Reason, seen: PinnedDefinition) -> Verdict {
-    if pin.held.as_ref().is_none_or(|held| held.sha256 != seen.sha256) {
-        pin.held = Some(seen);
-    }
-    Verdict::Held(why)
 }
 
 fn chosen(

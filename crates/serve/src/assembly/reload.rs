@@ -1,15 +1,14 @@
 //! Replaces the catalog and the configuration while requests are answered.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
-use toolroute_catalog::{Catalog, Change, Tool, ToolId};
+use toolroute_catalog::Catalog;
 use toolroute_rank::engine::Engine;
 
 use super::{Assembly, Inheritance};
 use crate::error::with_causes;
-use crate::service::Service;
+use crate::service::{Service, differences};
 
 /// The files that an assembly is read from. Implemented by the program that knows them.
 pub trait Sources: Send + Sync {
@@ -45,17 +44,17 @@ pub(crate) enum RebuildResult {
 pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<RebuildResult, String> {
     let screened = assembly.screened().map_err(|error| with_causes(&error))?;
     let parts = assembly.parts();
-    if *present.engine().config() == assembly.config && *present.parts() == parts {
+    if *present.engine().config() == assembly.config && present.options.parts == parts {
         let changed = replace_catalog(present.engine(), &screened.0)?;
         Handle::current().spawn(present.ask_first(assembly.first_lists()));
         return Ok(RebuildResult::InPlace { changed });
     }
     // Running servers are kept if their entries and the options of their calls are unchanged.
-    let executor = present.executor().filter(|_| parts.servers == present.parts().servers).cloned();
+    let executor = present.executor().filter(|_| parts.servers == present.options.parts.servers);
     let inheritance = Inheritance {
-        executor,
+        executor: executor.cloned(),
         sessions: Some(Arc::clone(present.sessions())),
-        changes: Some(Arc::clone(present.shared_changes())),
+        changes: Some(Arc::clone(&present.options.changes)),
     };
     let next = assembly.build_over(screened, inheritance).map_err(|error| with_causes(&error))?;
     let runtime = Handle::current();
@@ -67,7 +66,7 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
 
 /// Makes the engine's catalog equal to `wanted`. Returns the number of tools that differ.
 fn replace_catalog(engine: &Engine, wanted: &Catalog) -> Result<usize, String> {
-    let changes = differences(&engine.catalog(), wanted);
+    let changes = differences(&engine.catalog(), wanted, None);
     let count = changes.len();
     if count > 0 {
         engine.change(changes).map_err(|error| with_causes(&error))?;
@@ -75,21 +74,10 @@ fn replace_catalog(engine: &Engine, wanted: &Catalog) -> Result<usize, String> {
     Ok(count)
 }
 
-fn differences(present: &Catalog, wanted: &Catalog) -> Vec<Change> {
-    let known: HashMap<&ToolId, &Tool> = present.iter().map(|tool| (&tool.id, tool)).collect();
-    let stays = |id: &ToolId| wanted.get(id.as_str()).is_some_and(|tool| tool.id == *id);
-    let removed = present.iter().filter(|tool| !stays(&tool.id));
-    let removed = removed.map(|tool| Change::Remove(tool.id.to_string()));
-    let added = wanted.iter().filter_map(|tool| match known.get(&tool.id) {
-        Some(known) if *known == tool => None,
-        Some(_) => Some(Change::Update(tool.clone())),
-        None => Some(Change::Register(tool.clone())),
-    });
-    removed.chain(added).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use toolroute_catalog::Tool;
+
     use super::*;
 
     #[test]

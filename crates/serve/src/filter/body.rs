@@ -86,21 +86,3 @@ fn span(text: &str, part: &str) -> Range<usize> {
 pub fn place_of(error: &serde_json::Error) -> String {
     format!("found something else at line {}, column {}", error.line(), error.column())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn elements_go_with_one_comma_each() {
-        let text = "{\"tools\": [ 1 , 2,3 ,\n4 ]}";
-        let outline = Outline::parse(text).unwrap();
-        let list = outline.lists(&["tools"]).remove(0);
-        let shortened = |rows: &[usize]| without(text, &list, &rows.iter().copied().collect());
-        assert_eq!(shortened(&[]), text);
-        assert_eq!(shortened(&[0]), "{\"tools\": [ 2,3 ,\n4 ]}");
-        assert_eq!(shortened(&[1, 2]), "{\"tools\": [ 1 ,\n4 ]}");
-        assert_eq!(shortened(&[3]), "{\"tools\": [ 1 , 2,3 ]}");
-        assert_eq!(shortened(&[0, 1, 2, 3]), "{\"tools\": [  ]}");
-    }
-}

@@ -173,9 +173,6 @@ impl Conversation {
 
 /// The text to rank for, which a request may contain beside its messages as `prompt` or `query`.
 /// Any other value with these names belongs to the provider, such as OpenAI's prompt templates.
-///
-/// # Errors
-/// [`FilterError::TwoPrompts`].
 pub(super) fn own_prompt(body: &Outline<'_>) -> Result<Option<String>, FilterError> {
     let text = |name| serde_json::from_str::<String>(body.get(name)?.get()).ok();
     let text = match (text("prompt"), text("query")) {

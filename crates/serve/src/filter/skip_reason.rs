@@ -37,47 +37,40 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// The label of metrics, and the text.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NoTools => ("no_tools", "there is no list of tools"),
+            Self::TwoLists => ("two_lists", "there are two lists of tools"),
+            Self::Format => (
+                "format",
+                "the tools are in a format that is not read; it reads OpenAI's and Anthropic's",
+            ),
+            Self::FewTools => ("few_tools", "there are no more tools than may stay"),
+            Self::ManyTools => ("many_tools", "there are more tools than are looked at"),
+            Self::NoPrompt => ("no_prompt", "no message of the user says what is wanted"),
+            Self::Language => {
+                ("language", "the prompt is in a language that the model does not read")
+            }
+            Self::Encoded => ("encoded", "the body is compressed"),
+            Self::TooLarge => ("too_large", "the body is larger than --max-body"),
+            Self::NoRoom => ("no_room", "all bodies together are larger than what is kept of them"),
+            Self::Unlabelled => ("unlabelled", "the content type of the body is not JSON"),
+            Self::NotJson => ("not_json", "the body is not a JSON object"),
+            Self::Busy => ("busy", "too many requests wait for their turn; see --queue"),
+            Self::Failed => ("failed", "the tools could not be ranked; the log says why"),
+        }
+    }
+
     /// The reason as text, also for the header `x-toolroute-untouched`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoTools => "there is no list of tools",
-            Self::TwoLists => "there are two lists of tools",
-            Self::Format => {
-                "the tools are in a format that is not read; it reads OpenAI's and Anthropic's"
-            }
-            Self::FewTools => "there are no more tools than may stay",
-            Self::ManyTools => "there are more tools than are looked at",
-            Self::NoPrompt => "no message of the user says what is wanted",
-            Self::Language => "the prompt is in a language that the model does not read",
-            Self::Encoded => "the body is compressed",
-            Self::TooLarge => "the body is larger than --max-body",
-            Self::NoRoom => "all bodies together are larger than what is kept of them",
-            Self::Unlabelled => "the content type of the body is not JSON",
-            Self::NotJson => "the body is not a JSON object",
-            Self::Busy => "too many requests wait for their turn; see --queue",
-            Self::Failed => "the tools could not be ranked; the log says why",
-        }
+        self.words().1
     }
 
     /// The reason as a label of metrics.
     #[doc(hidden)] // For our own crates.
     pub fn label(self) -> &'static str {
-        match self {
-            Self::NoTools => "no_tools",
-            Self::TwoLists => "two_lists",
-            Self::Format => "format",
-            Self::FewTools => "few_tools",
-            Self::ManyTools => "many_tools",
-            Self::NoPrompt => "no_prompt",
-            Self::Language => "language",
-            Self::Encoded => "encoded",
-            Self::TooLarge => "too_large",
-            Self::NoRoom => "no_room",
-            Self::Unlabelled => "unlabelled",
-            Self::NotJson => "not_json",
-            Self::Busy => "busy",
-            Self::Failed => "failed",
-        }
+        self.words().0
     }
 
     /// Whether tools might have been removed without this reason.

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use toolroute_rank::engine::{Analysis, Context};
 use utoipa::ToSchema;
 
 use super::extract::{Body, object};
-use super::select::ContextDoc;
 use super::{ApiError, App, ErrorBody, json};
 
 #[derive(Deserialize, ToSchema)]
@@ -21,23 +19,9 @@ pub struct AnalyzeBody {
     #[serde(alias = "query")]
     prompt: String,
     /// What is known around the prompt; `docs/context.md` has all members.
-    #[schema(value_type = Option<ContextDoc>)]
+    #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "object")]
     context: Option<Context>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Analysis`")]
-pub struct AnalysisDoc {
-    prompt: String,
-    files: usize,
-    #[schema(value_type = Object)]
-    features: Value,
-    /// How each feature was found.
-    #[schema(value_type = Object)]
-    found: Value,
-    /// How closely the files were looked at.
-    depth: String,
 }
 
 #[derive(Serialize)]
@@ -51,7 +35,7 @@ struct Answer {
 /// The features of a prompt and its context: phase, kind of work, languages, complexity, structure
 /// and tests of the files at hand.
 #[utoipa::path(post, path = "/v1/analyze", tag = "tools", request_body = AnalyzeBody, responses(
-    (status = 200, body = AnalysisDoc), (status = 400, body = ErrorBody),
+    (status = 200, body = ref("#/components/schemas/AnalysisDoc")), (status = 400, body = ErrorBody),
     (status = 408, description = "no answer in time", body = ErrorBody), (status = 413, body = ErrorBody),
     (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn analyze(

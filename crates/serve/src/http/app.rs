@@ -122,10 +122,8 @@ impl App {
         *self.service.write().unwrap_or_else(PoisonError::into_inner) = service;
     }
 
-    /// Runs CPU-bound work on the runtime's blocking pool, once a worker is free.
-    ///
-    /// # Errors
-    /// 503 if the queue is full.
+    /// Runs CPU-bound work on the runtime's blocking pool, once a worker is free. 503 if the queue
+    /// is full.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

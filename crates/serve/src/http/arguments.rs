@@ -43,24 +43,6 @@ pub struct ArgumentsBody {
     session: Option<String>,
 }
 
-/// What a prompt gives a tool.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct ArgumentsDoc {
-    #[schema(value_type = Object)]
-    arguments: Value,
-    /// Of each value `name`, `value`, `from` (`given`, `prompt`, `earlier`, `last_result` or
-    /// `schema`) and where in it.
-    #[schema(value_type = Vec<Object>)]
-    sources: Vec<Value>,
-    /// What has to be asked before the tool can be called: `name`, `why`, `candidates`.
-    #[schema(value_type = Vec<Object>, required = false)]
-    questions: Vec<Value>,
-    /// Values of the prompt that no parameter took.
-    #[schema(value_type = Vec<Object>, required = false)]
-    unused: Vec<Value>,
-}
-
 /// The time that a body names, or the current time.
 pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
     match now {
@@ -74,7 +56,7 @@ pub(super) fn moment(now: Option<&str>) -> Result<LocalTime, ApiError> {
 /// Reads a tool's arguments out of a prompt. Nothing is guessed, and nothing is called.
 #[utoipa::path(post, path = "/v1/arguments", tag = "tools", request_body = ArgumentsBody,
     params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
-    (status = 200, body = ArgumentsDoc), (status = 400, body = ErrorBody),
+    (status = 200, body = ref("#/components/schemas/ArgumentsDoc")), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool or profile", body = ErrorBody),
     (status = 408, body = ErrorBody), (status = 409, description = "there is no catalog", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]

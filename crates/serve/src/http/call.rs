@@ -41,31 +41,12 @@ pub struct CallBody {
     budget_tokens: Option<usize>,
 }
 
-/// The report on a call. What goes wrong in the call is part of the report.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the executor's report")]
-pub struct ReportDoc {
-    /// `answered`, `clarify` (something is missing), `confirm` (a person must agree) or `failed`.
-    outcome: String,
-    /// The tool that answered.
-    #[schema(required = false, nullable = false)]
-    tool: Option<String>,
-    #[schema(required = false, nullable = false)]
-    text: Option<String>,
-    /// What is said in the place of an answer.
-    #[schema(required = false, nullable = false)]
-    message: Option<String>,
-    #[schema(value_type = Vec<Object>)]
-    attempts: Vec<Value>,
-    took_ms: f64,
-}
-
 /// Calls a tool: its arguments are made to fit, and another tool answers where it is declared to. With
 /// `Accept: text/event-stream` what happens on the way is told as events (`working`, `progress`,
 /// `fell_back`), and the report is the last of them.
 #[utoipa::path(post, path = "/v1/call", tag = "tools", request_body = CallBody,
     params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
-    (status = 200, content((ReportDoc = "application/json"), (String = "text/event-stream"))), (status = 400, body = ErrorBody),
+    (status = 200, content((ref("#/components/schemas/ReportDoc") = "application/json"), (String = "text/event-stream"))), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool or profile", body = ErrorBody),
     (status = 409, description = "no servers are configured", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]

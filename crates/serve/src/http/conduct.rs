@@ -6,11 +6,10 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use toolroute_conduct::{Answer, Begin, Builtins, Conductor, ExecutionRunner, Ledger, Scope};
 use toolroute_run::execution::{Blocking, Report};
 use toolroute_session::Session;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::extract::{Params, RawJson, parse};
 use super::{ApiError, App, ErrorBody, json};
@@ -45,27 +44,11 @@ struct ConductAnswer {
     answer: Answer,
 }
 
-/// Names the request body: the OpenAPI document puts the conductor's own schema under this name.
-#[derive(ToSchema)]
-pub struct Obligations {}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct ConductedDoc {
-    /// Whether every obligation is resolved, and without a doubt.
-    complete: bool,
-    utterance: String,
-    /// In words.
-    text: String,
-    #[schema(value_type = Vec<Object>)]
-    obligations: Vec<Value>,
-}
-
 /// Discharges the obligations of a request, one request at a time, and keeps a ledger of it. A request
 /// without obligations gets those of the tools that fit its `utterance`.
 #[utoipa::path(post, path = "/v1/conduct", tag = "tools", params(ConductParams),
-    request_body(content = Obligations, description = "a request: what was said, what it obliges to, and answers to what it asked; `toolroute conduct --schema` prints its schema"),
-    responses((status = 200, body = ConductedDoc), (status = 400, body = ErrorBody),
+    request_body(content = ref("#/components/schemas/Obligations"), description = "a request: what was said, what it obliges to, and answers to what it asked; `toolroute conduct --schema` prints its schema"),
+    responses((status = 200, body = ref("#/components/schemas/ConductedDoc")), (status = 400, body = ErrorBody),
         (status = 409, description = "no ledger is configured, or the request is unfinished", body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn conduct(

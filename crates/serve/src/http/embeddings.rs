@@ -20,7 +20,7 @@ const MOST_TEXTS: usize = 2_048;
 #[derive(Deserialize, ToSchema)]
 pub struct EmbeddingsBody {
     /// A text or texts; lists of tokens are refused, because tokens are of a model.
-    #[schema(value_type = InputDoc)]
+    #[schema(value_type = Object)]
     input: Value,
     /// Any name: the server has one model, and the answer names it.
     #[serde(default)]
@@ -35,19 +35,6 @@ pub struct EmbeddingsBody {
     #[serde(default)]
     input_type: InputType,
 }
-
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "documents `input`")]
-enum InputDoc {
-    One(TextDoc),
-    Many(Vec<TextDoc>),
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = r"[\s\S]")]
-#[allow(dead_code, reason = "documents one text of `input`")]
-struct TextDoc(String);
 
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]

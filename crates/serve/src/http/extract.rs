@@ -101,10 +101,7 @@ where
     read.transpose().map_err(D::Error::custom)
 }
 
-/// Parses a JSON body.
-///
-/// # Errors
-/// 400 with the position and the reason.
+/// Parses a JSON body, or says where and why it cannot (400).
 pub fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ApiError> {
     serde_json::from_slice(bytes).map_err(|error| ApiError::bad_request(message_of(&error)))
 }

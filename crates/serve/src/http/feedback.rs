@@ -7,8 +7,8 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use toolroute_rank::feedback::{Execution, RecordOutcome};
 use toolroute_session::Session;
 use utoipa::ToSchema;
@@ -18,77 +18,8 @@ use super::{ApiError, App, Client, ErrorBody, json};
 use crate::Service;
 use crate::service::Sessions;
 
-/// A run of a tool, as a line of `toolroute feedback export`. It has `prompt`, `query` (the same) or
-/// `prompt_hash`.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "documents `Execution`")]
-pub struct ExecutionDoc {
-    /// The id of the tool that ran.
-    #[schema(min_length = 1, max_length = 256)]
-    tool: String,
-    /// Whether it did what the prompt was after.
-    success: bool,
-    #[schema(max_length = 65536)]
-    prompt: Option<String>,
-    #[schema(max_length = 65536)]
-    query: Option<String>,
-    /// The SHA-256 of the prompt, where its text is unknown.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
-    prompt_hash: Option<String>,
-    /// Milliseconds since 1970; now where nothing is said.
-    #[schema(minimum = 100_000_000_000i64)]
-    at: Option<i64>,
-    #[schema(minimum = 0)]
-    duration_ms: Option<u64>,
-    /// In a unit of your own.
-    #[schema(minimum = 0)]
-    cost: Option<f64>,
-    /// A word for what went wrong, such as `timeout`.
-    #[schema(max_length = 256)]
-    error_kind: Option<String>,
-    /// What the user or the agent said of it.
-    #[schema(max_length = 65536)]
-    feedback: Option<String>,
-    /// The conversation or client that it belongs to; where nothing names one, the address that the
-    /// report comes from.
-    #[schema(min_length = 1, max_length = 256)]
-    session: Option<String>,
-    /// `phase`, `task_type`, `languages`, `complexity`, `structure`, `testing`.
-    #[schema(nullable = false, value_type = Option<Object>)]
-    context: Option<Value>,
-    /// `rank`, `score`, `parts`, `offered`.
-    #[schema(nullable = false, value_type = Option<Object>)]
-    choice: Option<Value>,
-    /// `model` and `values`.
-    #[schema(value_type = Option<Object>)]
-    vector: Option<Value>,
-    /// How a call of toolroute went.
-    #[schema(value_type = Option<Object>)]
-    called: Option<Value>,
-}
-
-/// Several runs.
-#[derive(ToSchema)]
-#[schema(as = Executions)]
-#[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "documents what is read")]
-pub struct ExecutionsDoc {
-    executions: Vec<ExecutionDoc>,
-}
-
-/// One run, or several.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "documents what is read")]
-pub enum FeedbackBody {
-    One(Box<ExecutionDoc>),
-    Many(ExecutionsDoc),
-}
-
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = Taken)]
-#[allow(dead_code, reason = "documents the answer")]
 pub struct Receipt {
     /// The number of runs, from the first on, that wait to be written now, or are.
     taken: usize,
@@ -98,7 +29,7 @@ pub struct Receipt {
 
 /// Takes runs of tools for the log; they are written in the background. The prompt's text is kept
 /// only where the server was told to keep it.
-#[utoipa::path(post, path = "/v1/feedback", tag = "tools", request_body = FeedbackBody,
+#[utoipa::path(post, path = "/v1/feedback", tag = "tools", request_body = ref("#/components/schemas/FeedbackBody"),
     params(("x-toolroute-session" = Option<String>, Header, description = "the session of the runs that name none")), responses(
     (status = 202, body = Receipt), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool", body = ErrorBody),
@@ -124,7 +55,7 @@ pub async fn add(
         }
         taken += 1;
     }
-    let receipt = json!({"taken": taken, "dropped": all - taken});
+    let receipt = Receipt { taken, dropped: all - taken };
     Ok((StatusCode::ACCEPTED, json(receipt)).into_response())
 }
 

@@ -32,35 +32,6 @@ pub enum ReportIn {
     Body,
 }
 
-/// The member `toolroute` of an answer, with `report=body`.
-#[derive(ToSchema)]
-#[schema(as = CutReport)]
-#[allow(dead_code, reason = "documents `FilterReport`")]
-pub struct CutReportDoc {
-    /// The number of tools before.
-    tools: usize,
-    /// The number of tools after.
-    kept: usize,
-    /// Names of the removed tools, in their order.
-    dropped: Vec<String>,
-    /// Why the tools were not ranked, where they were not.
-    #[schema(required = false, nullable = false)]
-    untouched: Option<String>,
-    /// Each function of the request in its order, where they were ranked.
-    #[schema(required = false, nullable = false)]
-    scores: Option<Vec<ScoreDoc>>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `ToolScore`")]
-struct ScoreDoc {
-    name: String,
-    /// Absent where nothing of the tool matches the prompt.
-    #[schema(required = false, nullable = false)]
-    score: Option<f32>,
-    kept: bool,
-}
-
 impl From<FilterError> for ApiError {
     fn from(error: FilterError) -> Self {
         match error {

@@ -7,7 +7,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use toolroute_rank::engine::MapPoint;
 use toolroute_rank::query::says_nothing;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::extract::Params;
 use super::{ApiError, App, ErrorBody, json};
@@ -31,35 +31,15 @@ struct MapView<'a> {
     prompt: Option<Point>,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 struct Point {
-    x: f32,
-    y: f32,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `MapView`")]
-pub struct MapDoc {
-    /// Of the catalog.
-    version: u64,
-    /// Within -1 and 1; absent with `prompt_only`.
-    #[schema(required = false, nullable = false)]
-    tools: Option<Vec<PointDoc>>,
-    prompt: Option<Point>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `MapPoint`")]
-struct PointDoc {
-    id: String,
-    server: Option<String>,
     x: f32,
     y: f32,
 }
 
 /// Where the tools lie by their two principal components, and the prompt.
 #[utoipa::path(get, path = "/v1/map", tag = "watching", params(MapParams), responses(
-    (status = 200, body = MapDoc), (status = 400, body = ErrorBody),
+    (status = 200, body = ref("#/components/schemas/MapDoc")), (status = 400, body = ErrorBody),
     (status = 409, description = "there is no catalog or no model", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn map(
     State(app): State<Arc<App>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::extract::Params;
 use super::{ApiError, App, ErrorBody, json};
@@ -22,24 +22,10 @@ pub struct PageParams {
     chars: Option<usize>,
 }
 
-/// A part of an answer.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct PageDoc {
-    text: String,
-    /// Where it begins, in characters.
-    offset: usize,
-    /// Characters of the whole.
-    of_chars: usize,
-    /// Where the next one begins, if there is more.
-    #[schema(required = false, nullable = false)]
-    next_offset: Option<usize>,
-}
-
 /// The rest of an answer that was cut, by the handle that its marker names.
 #[utoipa::path(get, path = "/v1/outputs/{handle}", tag = "tools",
     params(("handle" = String, Path, description = "as the marker names it"), PageParams), responses(
-    (status = 200, body = PageDoc), (status = 400, body = ErrorBody),
+    (status = 200, body = ref("#/components/schemas/PageDoc")), (status = 400, body = ErrorBody),
     (status = 404, description = "nothing is kept under it", body = ErrorBody),
     (status = 409, description = "no servers are configured", body = ErrorBody)))]
 pub async fn output(

@@ -25,7 +25,7 @@ pub struct RerankBody {
     #[schema(min_items = 1, max_items = 1000)]
     texts: Option<Vec<String>>,
     /// As Cohere has it: texts, or objects with a member `text`.
-    #[schema(min_items = 1, max_items = 1000, value_type = Option<Vec<DocumentDoc>>)]
+    #[schema(min_items = 1, max_items = 1000, value_type = Option<Vec<Object>>)]
     documents: Option<Vec<Value>>,
     /// The blend as it is, instead of one within 0 to 1 (`texts`).
     #[serde(default)]
@@ -42,14 +42,6 @@ pub struct RerankBody {
 }
 
 #[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "documents one of `documents`")]
-enum DocumentDoc {
-    Text(String),
-    Object { text: String },
-}
-
-#[derive(Serialize, ToSchema)]
 pub struct TextRank {
     index: usize,
     score: f32,
@@ -60,7 +52,6 @@ pub struct TextRank {
 
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "documents the answer")]
 pub enum RerankAnswer {
     Texts(Vec<TextRank>),
     Documents {
@@ -105,7 +96,7 @@ pub async fn rerank(
             score: if asked.raw_scores { found.score } else { found.score.clamp(0.0, 1.0) },
             text: with_text(found, asked.return_text),
         });
-        return Ok(json(ranks.collect::<Vec<_>>()));
+        return Ok(json(RerankAnswer::Texts(ranks.collect())));
     }
     let results = ranked.iter().take(asked.top_n.unwrap_or(usize::MAX)).map(|found| {
         let mut result = json!({
@@ -117,9 +108,9 @@ pub async fn rerank(
         }
         result
     });
-    let results: Vec<Value> = results.collect();
+    let results = results.collect();
     let meta = json!({"api_version": {"version": "2"}, "billed_units": {"search_units": 0}});
-    Ok(json(json!({"id": id(), "results": results, "meta": meta})))
+    Ok(json(RerankAnswer::Documents { id: id(), results, meta }))
 }
 
 /// An id for Cohere's clients, unique within one run of the program.

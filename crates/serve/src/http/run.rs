@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::Value;
 use toolroute_rank::query::says_nothing;
 use utoipa::ToSchema;
 
@@ -47,25 +46,13 @@ pub struct RunBody {
     session: Option<String>,
 }
 
-/// What came of each step.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct PlanDoc {
-    /// Whether every step was answered.
-    complete: bool,
-    /// Of each `need`, `state` (`answered`, `ready`, `clarify`, `confirm`, `failed`, `no_tool` or
-    /// `not_run`), `tool`, `why`, `arguments` with where each value comes from, and `report`.
-    #[schema(value_type = Vec<Object>)]
-    steps: Vec<Value>,
-}
-
 /// Cuts a prompt into the things that it asks for, and finds and calls a tool for each, in their order,
 /// until one is not answered. Arguments are read out of the prompt, the conversation and the results
 /// before. With `Accept: text/event-stream` what happens on the way is told as events, and the report is
 /// the last of them.
 #[utoipa::path(post, path = "/v1/run", tag = "tools", request_body = RunBody,
     params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
-    (status = 200, content((PlanDoc = "application/json"), (String = "text/event-stream"))), (status = 400, body = ErrorBody),
+    (status = 200, content((ref("#/components/schemas/PlanDoc") = "application/json"), (String = "text/event-stream"))), (status = 400, body = ErrorBody),
     (status = 404, description = "no such profile", body = ErrorBody),
     (status = 409, description = "no servers are configured", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody)))]

@@ -34,14 +34,14 @@ pub struct SelectBody {
     tools: Option<Box<RawValue>>,
     /// Tools at most, or `auto`: as many as the prompt needs, up to 10.
     limit: Option<Limit>,
-    #[schema(value_type = Option<StrategyName>)]
+    #[schema(value_type = Option<String>)]
     strategy: Option<Strategy>,
     /// Whether the answer is sized to the prompt, `limit` tools at most.
     adaptive: Option<bool>,
     /// Whether a tool that requires an id comes with a tool that gives it, unless the prompt has the id.
     complete: Option<bool>,
     /// Which tools may be chosen at all.
-    #[schema(value_type = Option<PolicyDoc>)]
+    #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "object")]
     policy: Option<Policy>,
     /// Tools whose scores lie within so much of each other are ordered by reliability, cost and latency,
@@ -51,7 +51,7 @@ pub struct SelectBody {
     /// Ids of the only tools to rank.
     candidates: Option<Vec<String>>,
     /// What is known around the prompt; `docs/context.md` has all members.
-    #[schema(value_type = Option<ContextDoc>)]
+    #[schema(value_type = Option<Object>)]
     #[serde(default, deserialize_with = "object")]
     context: Option<Context>,
     /// A profile of the server.
@@ -94,251 +94,6 @@ fn yes() -> bool {
     true
 }
 
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "documents `Strategy`")]
-enum StrategyName {
-    Auto,
-    Keyword,
-    Semantic,
-    Hybrid,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Policy`")]
-struct PolicyDoc {
-    min_reliability: Option<LevelName>,
-    max_cost: Option<CostName>,
-    max_latency: Option<LatencyName>,
-    #[schema(nullable = false)]
-    undeclared: Option<UndeclaredName>,
-    /// Tools of one server in an answer at most, where those of another come near.
-    #[schema(minimum = 0)]
-    max_per_server: Option<usize>,
-    /// The share of the best tool's score that tools of other servers have at least, where the best one is clear.
-    #[schema(minimum = 0, maximum = 1)]
-    near_best: Option<f32>,
-    /// Whether tiers are judged by what the log says of a tool's runs, beside what it declares.
-    #[schema(nullable = false)]
-    observed_tiers: Option<bool>,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "documents `Reliability`")]
-enum LevelName {
-    Low,
-    Medium,
-    High,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "documents `Cost`")]
-enum CostName {
-    Tiny,
-    Low,
-    Medium,
-    High,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-#[allow(dead_code, reason = "documents `LatencyTier`")]
-enum LatencyName {
-    Fast,
-    Medium,
-    Slow,
-    VerySlow,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "documents `Undeclared`")]
-enum UndeclaredName {
-    Medium,
-    Admit,
-    Exclude,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the most used of `Context`")]
-pub struct ContextDoc {
-    /// The conversation before the prompt, oldest first.
-    #[schema(nullable = false)]
-    conversation: Option<Vec<TurnDoc>>,
-    /// Turns of the user that a prompt such as "now the same for Berlin" is read with.
-    #[schema(nullable = false, minimum = 0)]
-    depth: Option<usize>,
-    /// Files in sight: with them the prompt is analysed.
-    #[schema(nullable = false)]
-    files: Option<Vec<FileDoc>>,
-    /// Whether the prompt is analysed also without files.
-    #[schema(nullable = false)]
-    analyze: Option<bool>,
-    stage: Option<StageName>,
-    #[schema(nullable = false)]
-    planned_tools: Option<Vec<String>>,
-    last_tool: Option<String>,
-    #[schema(minimum = 1)]
-    max_tools: Option<usize>,
-    /// Tokens of the definitions in an answer at most; the best tool is given in any case.
-    #[schema(minimum = 0)]
-    budget_tokens: Option<usize>,
-    #[schema(nullable = false)]
-    cost_aware: Option<bool>,
-    urgent: Option<bool>,
-    /// The name of the model that will call the tools: a small one gets fewer.
-    model: Option<String>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `SourceFile`")]
-struct FileDoc {
-    /// Relative to the project, with forward slashes.
-    #[schema(min_length = 1, max_length = 4096)]
-    path: String,
-    #[schema(nullable = false)]
-    content: Option<String>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Turn`")]
-struct TurnDoc {
-    role: SpeakerName,
-    /// What was said; required, as `text` or as `content`.
-    #[schema(nullable = false)]
-    text: Option<String>,
-    #[schema(nullable = false)]
-    content: Option<String>,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "documents `Speaker`")]
-enum SpeakerName {
-    System,
-    User,
-    Assistant,
-    Tool,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[allow(dead_code, reason = "documents `Stage`")]
-enum StageName {
-    Initial,
-    Planning,
-    Reading,
-    Analysis,
-    Execution,
-    Verification,
-    Completion,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct SelectionDoc {
-    prompt: String,
-    /// The strategy that was used.
-    strategy: String,
-    because: String,
-    /// Why the answer is not as good as it could be: `no_model`, or `unread_language` where the model cannot
-    /// read the prompt.
-    #[schema(required = false, nullable = false)]
-    degraded: Option<String>,
-    /// What the prompt was read as, where that is something else.
-    #[schema(required = false, nullable = false)]
-    read_as: Option<String>,
-    /// What the prompt has around its question and was not ranked for.
-    #[schema(required = false, nullable = false)]
-    left_out: Option<Vec<OmissionDoc>>,
-    /// What the prompt and the files of its context are about, where that was found out.
-    #[schema(required = false, nullable = false, value_type = Option<Object>)]
-    analysis: Option<Value>,
-    tools: Vec<SelectedDoc>,
-    /// Whether a tool fits: `fits`, `unsure` (the nearest tools are in the answer) or `none`.
-    fit: String,
-    /// Why `fit` is `unsure` or `none`.
-    #[schema(required = false, nullable = false)]
-    fit_reason: Option<String>,
-    evidence: Option<f32>,
-    /// The evidence that nine of ten prompts in general have at least in this catalog.
-    #[schema(required = false, nullable = false)]
-    background: Option<f32>,
-    /// How likely it is that a tool fits at all, 0 to 1.
-    confidence: Option<f32>,
-    /// Whether nothing fits well enough.
-    abstained: bool,
-    /// Why there is no tool, where there is none: `empty_catalog`, `limit_is_zero`, `filtered` (policy, profile, server,
-    /// candidates or least score leave none) or `nothing_fits`.
-    #[schema(required = false, nullable = false)]
-    no_tools: Option<String>,
-    /// Tools that were left out, with the reason; absent with `"excluded": false`.
-    #[schema(required = false, nullable = false)]
-    excluded: Option<Vec<ExcludedDoc>>,
-    /// Tools that would stand in the answer and that pins hold back, with what lets them in.
-    #[schema(required = false, nullable = false)]
-    held_back: Option<Vec<ExcludedDoc>>,
-    /// Milliseconds by stage, where they were asked for.
-    #[schema(required = false, nullable = false, value_type = Option<Object>)]
-    timings: Option<Value>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Omission`")]
-struct OmissionDoc {
-    /// `encoded`, `log`, `trace`, `table`, `code`, `mail`, `chat`, `signature`, `legal` or `context`.
-    kind: String,
-    words: usize,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `SelectedTool`")]
-struct SelectedDoc {
-    id: String,
-    name: String,
-    server: Option<String>,
-    description: String,
-    score: f32,
-    /// The parts of the score and what speaks for the tool; absent with `"explain": false`.
-    #[schema(required = false, nullable = false, value_type = Option<Object>)]
-    explanation: Option<Value>,
-    /// The ids that it requires, each with tools of its server that give it.
-    #[schema(required = false, nullable = false)]
-    needs: Option<Vec<NeedDoc>>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `Need`")]
-struct NeedDoc {
-    parameter: String,
-    from: Vec<String>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `ExcludedTool`")]
-struct ExcludedDoc {
-    id: String,
-    score: f32,
-    because: String,
-}
-
-/// The answer to `prompt`, or to `prompts`.
-#[derive(ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "documents the answer")]
-pub enum SelectAnswerDoc {
-    One(Box<SelectionDoc>),
-    Many(ResultsDoc),
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct ResultsDoc {
-    results: Vec<SelectionDoc>,
-}
-
 /// The members have the order of `toolroute route --json`.
 #[derive(Serialize)]
 struct Answer {
@@ -352,7 +107,7 @@ struct Answer {
 /// The tools for a prompt, best first.
 #[utoipa::path(post, path = "/v1/select", tag = "tools", request_body = SelectBody,
     params(("x-toolroute-session" = Option<String>, Header, description = "the session, where the body names none")), responses(
-    (status = 200, body = SelectAnswerDoc),
+    (status = 200, body = ref("#/components/schemas/SelectAnswerDoc")),
     (status = 400, description = "the request is wrong", body = ErrorBody),
     (status = 404, description = "no such profile or server", body = ErrorBody),
     (status = 408, description = "no answer in time", body = ErrorBody),

@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use toolroute_catalog::{Catalog, Change, Problem, Tool};
 use toolroute_rank::engine::{self, ChangeReport, Engine};
 use utoipa::{IntoParams, ToSchema};
@@ -30,21 +29,6 @@ pub struct ListParams {
 
 const PAGE: usize = 100;
 
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents the answer")]
-pub struct ToolsDoc {
-    /// Of the catalog: it counts changes.
-    version: u64,
-    /// Tools that match, on all pages.
-    total: usize,
-    #[schema(value_type = Vec<Object>)]
-    tools: Vec<Value>,
-}
-
-/// Names the request body: the OpenAPI document puts its own schema under this name.
-#[derive(ToSchema)]
-pub struct ToolBody {}
-
 /// What a change took.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Changed)]
@@ -65,7 +49,7 @@ pub struct ChangeSummary {
 
 /// The tools of the catalog, page by page, in their order.
 #[utoipa::path(get, path = "/v1/tools", tag = "tools", params(ListParams), responses(
-    (status = 200, body = ToolsDoc), (status = 400, body = ErrorBody)))]
+    (status = 200, body = ref("#/components/schemas/ToolsDoc")), (status = 400, body = ErrorBody)))]
 pub async fn list(State(app): State<Arc<App>>, Params(asked): Params<ListParams>) -> Response {
     let service = app.service();
     let (version, catalog) = (service.engine().version(), service.catalog());
@@ -96,7 +80,7 @@ pub async fn show(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respons
 }
 
 /// Adds tools; the next selection knows them. A selection under way sees all of them or none.
-#[utoipa::path(post, path = "/v1/tools", tag = "tools", request_body = ToolBody, responses(
+#[utoipa::path(post, path = "/v1/tools", tag = "tools", request_body = ref("#/components/schemas/ToolBody"), responses(
     (status = 201, body = ChangeSummary), (status = 400, body = ErrorBody),
     (status = 409, description = "an id is taken", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
@@ -110,7 +94,7 @@ pub async fn register(
 }
 
 /// Puts a tool in the place of the one with this id, or adds it.
-#[utoipa::path(put, path = "/v1/tools/{id}", tag = "tools", request_body = ToolBody,
+#[utoipa::path(put, path = "/v1/tools/{id}", tag = "tools", request_body = ref("#/components/schemas/ToolBody"),
     params(("id" = String, Path, description = "the id itself")),
     responses((status = 200, body = ChangeSummary), (status = 201, body = ChangeSummary), (status = 400, body = ErrorBody),
         (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]

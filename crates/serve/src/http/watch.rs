@@ -47,19 +47,8 @@ struct ServerRow {
     #[schema(value_type = String)]
     breaker: Phase,
     /// Those of its tools that have failed lately.
-    #[schema(value_type = Vec<BreakerDoc>)]
+    #[schema(value_type = Vec<Object>)]
     tool_breakers: Vec<BreakerState>,
-}
-
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "documents `BreakerState`")]
-struct BreakerDoc {
-    kind: String,
-    of: String,
-    /// `closed`, `open` or `half_open`.
-    phase: String,
-    failures: u32,
-    opens_in_ms: u64,
 }
 
 /// The servers and their states.
@@ -144,48 +133,15 @@ pub async fn recent(
     State(app): State<Arc<App>>,
     Params(params): Params<RecentParams>,
 ) -> Json<Latest> {
-    let latest = app.service().recent();
-    let latest = latest.into_iter().take(params.limit.unwrap_or(usize::MAX));
-    Json(Latest { recent: latest.map(RecentRow::from).collect() })
+    let mut recent = app.service().recent();
+    recent.truncate(params.limit.unwrap_or(usize::MAX));
+    Json(Latest { recent })
 }
 
 /// The latest answers.
 #[derive(Serialize, ToSchema)]
 pub struct Latest {
-    recent: Vec<RecentRow>,
-}
-
-/// One answer of the recent past.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Answered)]
-struct RecentRow {
-    /// Counts up from 1 with each answer.
-    number: u64,
-    /// Milliseconds since 1970.
-    at: u64,
-    prompt: String,
-    #[schema(required = true)]
-    profile: Option<String>,
-    /// Ids, best first.
-    tools: Vec<String>,
-    #[schema(required = true)]
-    confidence: Option<f32>,
-    /// How long it took.
-    ms: f64,
-}
-
-impl From<RecentSelection> for RecentRow {
-    fn from(recent: RecentSelection) -> Self {
-        Self {
-            number: recent.number,
-            at: recent.at_ms,
-            prompt: recent.query,
-            profile: recent.profile,
-            tools: recent.tools.iter().map(|(id, _)| id.to_string()).collect(),
-            confidence: recent.confidence,
-            ms: recent.took_ms,
-        }
-    }
+    recent: Vec<RecentSelection>,
 }
 
 /// What happens, as server-sent events: `selection`, `servers`, `catalog`, `reload`.
@@ -259,9 +215,7 @@ fn compare(app: &App, before: &mut Snapshot) -> (Snapshot, Vec<StreamEvent>) {
     let last = if is_other { 0 } else { before.number };
     let fresh: Vec<&RecentSelection> =
         recent.iter().take_while(|answer| answer.number > last).collect();
-    let selection =
-        |answer: &&RecentSelection| stream_event("selection", &RecentRow::from((*answer).clone()));
-    new.extend(fresh.iter().rev().map(selection));
+    new.extend(fresh.into_iter().rev().map(|answer| stream_event("selection", answer)));
     let version = engine.version();
     if is_other || version != before.version {
         new.push(StreamEvent { name: "catalog", data: hello(&service) });

@@ -132,11 +132,8 @@ fn content(answer: &Answer) -> Vec<ContentBlock> {
     }
     for attachment in &output.attachments {
         let block = match attachment.kind {
-            "image" => {
-                json!({"type": "image", "data": attachment.data, "mimeType": attachment.mime_type})
-            }
-            "audio" => {
-                json!({"type": "audio", "data": attachment.data, "mimeType": attachment.mime_type})
+            kind @ ("image" | "audio") => {
+                json!({"type": kind, "data": attachment.data, "mimeType": attachment.mime_type})
             }
             _ => json!({"type": "resource", "resource": {
                 "uri": format!("toolroute://answer/{}", answer.tool),

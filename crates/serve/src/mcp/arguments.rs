@@ -1,4 +1,5 @@
 //! Reads the arguments of the gateway's tools, even if an agent does not follow the schema exactly.
+//! An error is a message from which the agent can correct its call.
 
 use serde_json::Value;
 use toolroute_catalog::near_word;
@@ -61,18 +62,12 @@ pub struct ToolCall {
 }
 
 /// Reads the arguments of `find_tools`.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, String> {
     only_known(given)?;
     let query = text(given, &["query", "q", "prompt"]);
     let query = query.filter(|query| !says_nothing(query));
     let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
-    let limit = match first(given, &["limit", "top_k", "k"]) {
-        None => None,
-        Some(value) => Some(whole(value).ok_or_else(|| wrong("limit", "a whole number", value))?),
-    };
+    let limit = whole(given, &["limit", "top_k", "k"])?;
     let min_score = match first(given, &["min_score", "similarity_threshold"]) {
         None => None,
         Some(value) => Some(number(value).ok_or_else(|| wrong("min_score", "a number", value))?),
@@ -93,7 +88,7 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, S
     let mut request = SelectRequest::new(query);
     // The budget applies to this answer, not to the definitions that the engine would count.
     request.context = context.map(|context| Context { budget_tokens: None, ..context });
-    request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS) as usize);
+    request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS));
     let server = text(given, &["server"]).filter(|server| !server.is_empty());
     let profile = profile.map(str::to_owned);
     #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
@@ -126,43 +121,25 @@ fn context(value: &Value) -> Result<Context, String> {
 }
 
 fn budget(given: &Arguments) -> Result<Option<usize>, String> {
-    let Some(value) = first(given, &["budget_tokens", "max_tokens"]) else { return Ok(None) };
-    let tokens = whole(value).and_then(|tokens| usize::try_from(tokens).ok());
-    tokens.map(Some).ok_or_else(|| wrong("budget_tokens", "a whole number", value))
+    whole(given, &["budget_tokens", "max_tokens"])
 }
 
 /// Reads the arguments of `describe_tool`: the tool's name.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn describe(given: &Arguments) -> Result<String, String> {
     text(given, &NAMES).ok_or_else(|| no_name("describe_tool"))
 }
 
 /// Reads the arguments of `read_more`: the handle, and offset and length in characters.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
     const NO_HANDLE: &str =
         "expected `handle`: what stands behind \"handle\" in an answer that was cut";
     let handle = text(given, &["handle"]).ok_or(NO_HANDLE)?;
-    let number = |names: &[&str]| match first(given, names) {
-        None => Ok(None),
-        Some(value) => {
-            let found = whole(value).and_then(|number| usize::try_from(number).ok());
-            found.map(Some).ok_or_else(|| wrong(names[0], "a whole number", value))
-        }
-    };
-    let offset = number(&["offset"])?.unwrap_or_default();
-    let most = number(&["max_chars", "chars", "limit"])?.unwrap_or(PAGE_CHARS);
-    Ok((handle, offset, most.clamp(1, MOST_CHARS as usize)))
+    let offset = whole(given, &["offset"])?.unwrap_or_default();
+    let most = whole(given, &["max_chars", "chars", "limit"])?.unwrap_or(PAGE_CHARS);
+    Ok((handle, offset, most.clamp(1, MOST_CHARS)))
 }
 
 /// Reads the arguments of `call_tool`.
-///
-/// # Errors
-/// A message from which the agent can correct its call.
 pub fn call(mut given: Arguments) -> Result<ToolCall, String> {
     let budget_tokens = match take(&mut given, &["budget_tokens"]) {
         None => None,
@@ -236,9 +213,12 @@ fn take_text(given: &mut Arguments, names: &[&str]) -> Option<String> {
     }
 }
 
-fn whole(value: &Value) -> Option<u64> {
+/// The whole number with the first of these names, also as text.
+fn whole(given: &Arguments, names: &[&str]) -> Result<Option<usize>, String> {
+    let Some(value) = first(given, names) else { return Ok(None) };
     let text = || value.as_str()?.trim().parse().ok();
-    value.as_u64().or_else(text)
+    let number = value.as_u64().and_then(|number| usize::try_from(number).ok()).or_else(text);
+    number.map(Some).ok_or_else(|| wrong(names[0], "a whole number", value))
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -296,6 +276,8 @@ mod tests {
             find(&members(json!({"query": "x", "limit": 900})), None).unwrap().find.request.limit,
             Some(50)
         );
+        let prompted = find(&members(json!({"prompt": "x"})), None).unwrap();
+        assert_eq!(prompted.find.request.prompt, "x");
         let misspelt = json!({"query": "x", "contexts": {}});
         let said = find(&members(misspelt), None).unwrap_err();
         assert_eq!(said, "find_tools has no argument `contexts`; did you mean `context`?");

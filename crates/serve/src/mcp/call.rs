@@ -13,7 +13,7 @@ use toolroute_session::Session;
 
 use super::answer::TooLong;
 use super::arguments::{self, ToolCall};
-use super::definition::ToolDescription;
+use super::definition::{Definition, to_json};
 use super::meta::Meta;
 use super::{Gateway, answer, internal};
 use crate::http::SESSION_HEADER;
@@ -102,9 +102,9 @@ impl Gateway {
         off_thread(move || {
             let tool = shared.service.describe(&id, shared.profile.as_deref())?;
             let ids = shared.service.needs(&tool, shared.profile.as_deref())?;
-            let about = shared.service.about(&tool, ids);
-            let description = ToolDescription { tool: &tool, about };
-            Ok(CallToolResult::success(vec![ContentBlock::text(description.to_json())]))
+            let about = Some(shared.service.about(&tool, ids));
+            let definition = to_json(&Definition { tool: &tool, about });
+            Ok(CallToolResult::success(vec![ContentBlock::text(definition)]))
         })
         .await?
     }

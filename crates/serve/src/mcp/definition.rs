@@ -11,19 +11,21 @@ use crate::About;
 /// The schema of a tool without one: any object.
 const ANY_OBJECT: &str = r#"{"type":"object"}"#;
 
-/// A tool as an MCP object. Every member is as the server wrote it, except the name, which is the
-/// tool's id.
-pub struct Definition<'a>(pub &'a Tool);
+/// A tool as an MCP object, with the members of [`About`] if they are given. Every other member is as
+/// the server wrote it, except the name, which is the tool's id.
+pub struct Definition<'a> {
+    pub tool: &'a Tool,
+    pub about: Option<About>,
+}
 
-impl Definition<'_> {
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self)
-            .expect("a tool has string keys and its schemas are JSON. This is a bug.")
+impl<'a> Definition<'a> {
+    pub fn of(tool: &'a Tool) -> Self {
+        Self { tool, about: None }
     }
 
     /// Writes the members into an object that may have further members.
     pub fn members<M: SerializeMap>(&self, out: &mut M) -> Result<(), M::Error> {
-        let tool = self.0;
+        let tool = self.tool;
         out.serialize_entry("name", &tool.id)?;
         let beside: BTreeMap<&str, &RawValue> = tool
             .mcp
@@ -53,28 +55,6 @@ impl Definition<'_> {
     }
 }
 
-/// A definition with the members of [`About`].
-pub struct ToolDescription<'a> {
-    pub tool: &'a Tool,
-    pub about: About,
-}
-
-impl ToolDescription<'_> {
-    pub fn to_json(&self) -> String {
-        serde_json::to_string(self)
-            .expect("a tool has string keys and its schemas are JSON. This is a bug.")
-    }
-}
-
-impl Serialize for ToolDescription<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_map(None)?;
-        Definition(self.tool).members(&mut out)?;
-        out.serialize_entry("about", &self.about)?;
-        out.end()
-    }
-}
-
 /// Whether the annotations have a title.
 fn titled(beside: &BTreeMap<&str, &RawValue>) -> bool {
     let notes = beside.get("annotations").map(|notes| notes.get());
@@ -87,8 +67,16 @@ impl Serialize for Definition<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_map(None)?;
         self.members(&mut out)?;
+        if let Some(about) = &self.about {
+            out.serialize_entry("about", about)?;
+        }
         out.end()
     }
+}
+
+/// An answer as JSON.
+pub fn to_json(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).expect("an answer has string keys only. This is a bug.")
 }
 
 /// A tool's parameters in one line: `path: string, head?: integer`.
@@ -142,33 +130,25 @@ fn kind(schema: &serde_json::Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use toolroute_catalog::{Catalog, LoadOptions};
+    use toolroute_catalog::Catalog;
 
     use super::*;
-
-    fn tool(text: &str) -> Tool {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("tools.json");
-        std::fs::write(&path, text).unwrap();
-        let loaded = Catalog::load(&[Path::new(&path).into()], &LoadOptions::default()).unwrap();
-        loaded.catalog.tools()[0].as_ref().clone()
-    }
 
     #[test]
     fn a_definition_keeps_the_bytes_of_its_source() {
         let schema = r#"{ "type":"object", "properties": {"z": {"type": "number", "maximum": 1e3}, "a": {}}, "required":["z"] }"#;
-        let tool = tool(&format!(
+        let text = format!(
             r#"[{{"name": "get", "description": "Gets", "inputSchema": {schema},
                "annotations": {{"title": "Get it", "readOnlyHint": true}}, "outputSchema": {{ "type": "object" }}}}]"#
-        ));
-        let json = Definition(&tool).to_json();
+        );
+        let catalog = Catalog::read(&text).unwrap().catalog;
+        let tool = &catalog.tools()[0];
+        let json = to_json(&Definition::of(tool));
         assert!(json.contains(&format!("\"inputSchema\":{schema}")), "{json}");
         assert!(json.contains(r#""outputSchema":{ "type": "object" }"#), "{json}");
         assert!(json.contains(r#""annotations":{"title": "Get it", "readOnlyHint": true}"#));
         assert!(!json.contains(r#""title":"Get it""#), "{json}");
-        assert_eq!(parameters(&tool), "z: number, a?: any");
+        assert_eq!(parameters(tool), "z: number, a?: any");
     }
 
     #[test]

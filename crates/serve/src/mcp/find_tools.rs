@@ -14,7 +14,7 @@ use toolroute_run::execution::tokens_of;
 use toolroute_session::Session;
 
 use super::arguments::{Detail, FindToolsCall};
-use super::definition::{Definition, parameters};
+use super::definition::{Definition, parameters, to_json};
 use super::{Gateway, GatewayState};
 use crate::service::off_thread;
 use crate::{About, Error, FindResult, UnavailableServer};
@@ -102,7 +102,7 @@ impl Serialize for Entry<'_> {
                 out.serialize_entry("description", &summary(&selected.tool.description))?;
                 out.serialize_entry("parameters", &parameters(&selected.tool))?;
             }
-            Detail::Full => Definition(&selected.tool).members(&mut out)?,
+            Detail::Full => Definition::of(&selected.tool).members(&mut out)?,
         }
         out.serialize_entry("about", about)?;
         out.serialize_entry("score", &rounded(selected.score))?;
@@ -250,7 +250,7 @@ impl GatewayState {
         let mut chars = 0;
         for tool in self.service.catalog().iter() {
             if self.service.sees(tool, self.profile.as_deref())? {
-                chars += Definition(tool).to_json().chars().count();
+                chars += to_json(&Definition::of(tool)).chars().count();
             }
         }
         *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = Some((version, chars));
@@ -281,10 +281,6 @@ fn starting(found: &FindResult) -> Option<String> {
         many => format!("The servers {} are still starting, and their", many.join(", ")),
     };
     Some(format!("{still} tools are not in this answer. Ask again in a few seconds."))
-}
-
-fn to_json(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).expect("an answer has string keys only. This is a bug.")
 }
 
 fn metrics(baseline: usize, returned: usize) -> TokenMetrics {

@@ -22,9 +22,6 @@ const EMPTY_WORDS: [&str; 28] = [
 /// The hint for clients of a profile: the number of tools, the names of the servers, and some
 /// subjects of each. Servers without tools are left out; before any tool is known, those that may
 /// still list some are named. Equal catalogs give equal hints.
-///
-/// # Errors
-/// [`Error::UnknownProfile`].
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();

@@ -3,16 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request};
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use axum::{Json, Router};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
+use super::malformed::refused_handshake;
 use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
 use crate::bodies::{self, BODY_BUDGET, BodyBudget};
@@ -22,6 +25,9 @@ use crate::{Error, Service, Shutdown, Token, guard};
 /// How long a session may be idle. Agents pause while people think, and not every client starts a
 /// new session when its own is gone.
 const IDLE: Duration = Duration::from_secs(3_600);
+
+/// The longest handshake in bytes that is told what is wrong with it. One has less than a thousand.
+const LONGEST_HANDSHAKE: usize = 64 << 10;
 
 /// Options of a gateway over HTTP.
 #[derive(Clone, Default)]
@@ -80,7 +86,35 @@ pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<
         let error = current().profile(Some(&name)).err();
         (StatusCode::NOT_FOUND, error.map_or(String::new(), |error| error.to_string()))
     };
-    Ok(router.route("/mcp/{name}", any(unknown)).layer(middleware::from_fn(end_without_content)))
+    let router = router.route("/mcp/{name}", any(unknown));
+    let router = router.layer(middleware::from_fn(tell_of_handshake));
+    Ok(router.layer(middleware::from_fn(end_without_content)))
+}
+
+/// Says what is wrong with an `initialize` that cannot be read, as over stdio. rmcp takes it for a
+/// request of another method, and answers that it lacks a session.
+async fn tell_of_handshake(request: Request, next: Next) -> Response {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let length: Option<usize> = length.and_then(|length| length.parse().ok());
+    let may_begin =
+        request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
+    if !may_begin || length.is_none_or(|length| length > LONGEST_HANDSHAKE) {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let body = match to_bytes(body, LONGEST_HANDSHAKE).await {
+        Ok(body) => body,
+        Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
+    };
+    let response = next.run(Request::from_parts(parts, Body::from(body.clone()))).await;
+    if !matches!(response.status(), StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY) {
+        return response;
+    }
+    let message = serde_json::from_slice(&body).ok();
+    match message.and_then(|message| refused_handshake(&message)) {
+        Some(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
+        None => response,
+    }
 }
 
 /// Answers the end of a session with 204 instead of 202, which the SDK of Python takes for a failure.
@@ -131,8 +165,7 @@ pub async fn serve_mcp(
         hosts: options.hosts.clone(),
         address: Some(address.ip()),
         token: options.token.clone(),
-        token_header: None,
-        refused: Arc::default(),
+        ..guard::Guard::default()
     });
     let options = McpHttpOptions { guarded: true, ..options };
     let service = Arc::clone(service);

@@ -7,7 +7,7 @@ use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::query::says_nothing;
 use toolroute_rank::selection::Exclusion;
 
-use super::definition::Definition;
+use super::definition::{Definition, to_json};
 use super::meta::READ_MORE;
 use super::{Expose, Gateway, GatewayState};
 use crate::{Error, FindRequest, Service, Status};
@@ -138,6 +138,6 @@ fn without_doubles(tools: Vec<Arc<Tool>>) -> Vec<Arc<Tool>> {
 /// The tool in rmcp's type. A definition that rmcp cannot represent, such as one with a schema that
 /// is not an object, is not listed; the tool can still be found.
 fn defined(tool: &Tool) -> Option<McpTool> {
-    let read = serde_json::from_str(&Definition(tool).to_json());
+    let read = serde_json::from_str(&to_json(&Definition::of(tool)));
     read.inspect_err(|error| tracing::debug!(%error, id = %tool.id, "not listed")).ok()
 }

@@ -4,10 +4,11 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, CompleteRequestParams, CustomRequest, ErrorCode, GetPromptRequestParams,
-    InitializeRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, ClientRequest, CompleteRequestParams, CustomRequest, ErrorCode,
+    GetPromptRequestParams, InitializeRequestParams, JsonRpcMessage, ReadResourceRequestParams,
+    ServerJsonRpcMessage, SubscribeRequestParams, UnsubscribeRequestParams,
 };
+use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde::de::DeserializeOwned;
 
 /// The answer to a request that rmcp could not assign to a method.
@@ -19,6 +20,17 @@ pub(super) fn refusal(request: &CustomRequest) -> ErrorData {
         }
         None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no method `{method}`"), None),
     }
+}
+
+/// The answer to an `initialize` that cannot be read. rmcp would take it for any other request that
+/// comes too early, and advise to initialize first.
+pub(super) fn refused_handshake(
+    message: &RxJsonRpcMessage<RoleServer>,
+) -> Option<ServerJsonRpcMessage> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    let ClientRequest::CustomRequest(custom) = &request.request else { return None };
+    (custom.method == "initialize")
+        .then(|| ServerJsonRpcMessage::error(refusal(custom), Some(request.id.clone())))
 }
 
 /// What is wrong with the parameters; `None` if the method is unknown.
@@ -40,26 +52,5 @@ fn fault_as<T: DeserializeOwned>(request: &CustomRequest) -> String {
         Ok(None) => "expected an object, found none".to_owned(),
         Ok(Some(_)) => "expected other members".to_owned(),
         Err(error) => error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_does_not_fit_is_told_and_an_unknown_method_too() {
-        let call = |params| refusal(&CustomRequest::new("tools/call", params));
-        let named = call(Some(json!({"arguments": {}})));
-        assert_eq!(named.code, ErrorCode::INVALID_PARAMS);
-        assert!(named.message.contains("missing field `name`"), "{named:?}");
-        let typed = call(Some(json!({"name": "x", "arguments": "oven"})));
-        assert!(typed.message.contains("expected a map"), "{typed:?}");
-        assert!(call(None).message.contains("expected an object, found none"));
-        let unknown = refusal(&CustomRequest::new("tools/drop", None));
-        assert_eq!(unknown.code, ErrorCode::METHOD_NOT_FOUND);
-        assert_eq!(unknown.message, "no method `tools/drop`");
     }
 }

@@ -53,7 +53,14 @@ impl Gateway {
         let mut params = serde_json::to_value(&request)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let Some(name) = params["ref"]["name"].as_str().map(str::to_owned) else {
-            return read(self.first_answer(METHOD, params).await?);
+            let refused = match self.first_answer(METHOD, &params).await? {
+                Ok(answer) => return read(answer),
+                Err(refused) => refused.into_iter().next(),
+            };
+            return Err(refused.map_or_else(
+                || ErrorData::resource_not_found("no server here has it", Some(params)),
+                |(_, error)| to_protocol(&error),
+            ));
         };
         let (server, name) = self.server_and_name(&name).await?;
         params["ref"]["name"] = Value::String(name);
@@ -70,22 +77,22 @@ impl Gateway {
         service.list_all(method, member, profile).await.map_err(|error| internal(&error))
     }
 
-    /// The first answer in the order of the servers' names, or else the first error.
-    async fn first_answer(&self, method: &str, params: Value) -> Result<Value, ErrorData> {
+    /// The first answer in the order of the servers' names, or else the error of each server.
+    pub(super) async fn first_answer(
+        &self,
+        method: &str,
+        params: &Value,
+    ) -> Result<Result<Value, Vec<(String, Error)>>, ErrorData> {
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
-        let answered = service.ask_all(method, &params, profile).await;
-        let answered = answered.map_err(|error| internal(&error))?;
-        let mut refused = None;
-        for (_, answer) in answered {
+        let answered = service.ask_all(method, params, profile).await;
+        let mut refused = Vec::new();
+        for (server, answer) in answered.map_err(|error| internal(&error))? {
             match answer {
-                Ok(value) => return Ok(value),
-                Err(error) => refused = refused.or(Some(error)),
+                Ok(value) => return Ok(Ok(value)),
+                Err(error) => refused.push((server, error)),
             }
         }
-        Err(refused.map_or_else(
-            || ErrorData::resource_not_found("no server here has it", Some(params)),
-            |error| to_protocol(&error),
-        ))
+        Ok(Err(refused))
     }
 
     async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, ErrorData> {

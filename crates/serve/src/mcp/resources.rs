@@ -5,9 +5,8 @@ use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
 
+use super::Gateway;
 use super::prompts::{each, read, to_protocol};
-use super::{Gateway, internal};
-use crate::Error;
 
 /// The number of servers that an error names; it counts the rest.
 const SHOWN: usize = 10;
@@ -48,15 +47,10 @@ impl Gateway {
     /// that names the servers with resources.
     async fn ask_about_resource(&self, method: &str, uri: &str) -> Result<Value, ErrorData> {
         let params = json!({ "uri": uri });
-        let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
-        let answered = service.ask_all(method, &params, profile).await;
-        let mut refused: Vec<(String, Error)> = Vec::new();
-        for (server, answer) in answered.map_err(|error| internal(&error))? {
-            match answer {
-                Ok(value) => return Ok(value),
-                Err(error) => refused.push((server, error)),
-            }
-        }
+        let refused = match self.first_answer(method, &params).await? {
+            Ok(value) => return Ok(value),
+            Err(refused) => refused,
+        };
         let listed = self.all("resources/list", "resources").await?;
         let templates = self.all("resources/templates/list", "resourceTemplates").await?;
         let has = |resource: &Value| resource["uri"] == uri;

@@ -4,14 +4,14 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use rmcp::model::{ClientRequest, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::malformed::refusal;
+use super::malformed::refused_handshake;
 
 /// How rmcp's answer begins to a request before the handshake, if its `_meta` lacks what the protocol
 /// of 2026-07-28 requires.
@@ -66,15 +66,6 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Advising<T> {
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
         self.inner.close()
     }
-}
-
-/// The answer to an `initialize` that cannot be read. rmcp would take it for any other request that
-/// comes too early, and advise to initialize first.
-fn refused_handshake(message: &RxJsonRpcMessage<RoleServer>) -> Option<ServerJsonRpcMessage> {
-    let JsonRpcMessage::Request(request) = message else { return None };
-    let ClientRequest::CustomRequest(custom) = &request.request else { return None };
-    (custom.method == "initialize")
-        .then(|| ServerJsonRpcMessage::error(refusal(custom), Some(request.id.clone())))
 }
 
 /// An input that warns of lines that are too long or not JSON. rmcp ignores them without a word, and

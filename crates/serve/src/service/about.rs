@@ -58,9 +58,6 @@ impl Service {
     }
 
     /// The tools that return the ids that a tool requires, as far as the profile admits them.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
     pub(crate) fn needs(&self, tool: &Tool, profile: Option<&str>) -> Result<Vec<Need>, Error> {
         let (view, catalog) = (self.view(profile)?, self.catalog());
         let tools = catalog.tools();

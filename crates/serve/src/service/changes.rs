@@ -74,9 +74,6 @@ impl Changes {
     }
 
     /// The catalog with these changes applied.
-    ///
-    /// # Errors
-    /// A changed tool is invalid.
     pub fn applied(&self, catalog: Catalog) -> Result<Catalog, Error> {
         let there = |id: &str| catalog.get(id).is_some_and(|tool| tool.id.as_str() == id);
         let change = |(id, tool): (&String, &Option<Tool>)| match tool {

@@ -103,9 +103,6 @@ impl Service {
 
     /// Like [`Service::find`] for each of many prompts, on the calling thread and without an entry
     /// in [`Service::recent`]. The prompts belong to no session.
-    ///
-    /// # Errors
-    /// Those of [`Service::find`] that concern all prompts.
     pub(crate) fn find_many(
         &self,
         find: &FindRequest,
@@ -124,10 +121,6 @@ impl Service {
 
     /// Like [`Service::find_many`], among tools that come with the request, which `key` identifies.
     /// They are ranked as if they were the catalog, without a profile.
-    ///
-    /// # Errors
-    /// The error of `tools`, and those of
-    /// [`Engine::select_many_among`](engine::Engine::select_many_among).
     pub(crate) fn find_among<E: From<engine::Error>>(
         &self,
         find: &FindRequest,

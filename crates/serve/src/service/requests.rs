@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::error::Elapsed;
 use toolroute_run::execution::{Fault, FaultKind, Invoker};
 
 use super::{Error, Service};
@@ -42,28 +43,21 @@ impl Service {
         params: &Value,
         profile: Option<&str>,
     ) -> Result<Vec<(String, Result<Value, Error>)>, Error> {
-        self.first_lists().await;
-        let open = self.open_servers(profile)?;
-        let mut asked = tokio::task::JoinSet::new();
-        for (name, invoker) in self.invokers(|name| open.contains(name)) {
+        let ask = |invoker: Arc<dyn Invoker>| {
             let (method, params) = (method.to_owned(), params.clone());
-            asked.spawn(async move {
-                let answered = tokio::time::timeout(LONGEST, invoker.ask(&method, params)).await;
-                (name, answered)
-            });
-        }
+            async move { invoker.ask(&method, params).await }
+        };
         let mut answers = Vec::new();
-        while let Some(answered) = asked.join_next().await {
+        for (name, answered) in self.ask_each(profile, ask).await? {
             match answered {
-                Ok((name, Ok(Ok(value)))) => answers.push((name, Ok(value))),
-                Ok((name, Ok(Err(fault)))) if fault.kind != FaultKind::Missing => {
+                Ok(Ok(value)) => answers.push((name, Ok(value))),
+                Ok(Err(fault)) if fault.kind != FaultKind::Missing => {
                     let error = self.failed(&name, &fault);
                     answers.push((name, Err(error)));
                 }
                 _ => {}
             }
         }
-        answers.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(answers)
     }
 
@@ -78,36 +72,51 @@ impl Service {
         member: &str,
         profile: Option<&str>,
     ) -> Result<Vec<(String, Vec<Value>)>, Error> {
-        self.first_lists().await;
-        let open = self.open_servers(profile)?;
-        let mut asked = tokio::task::JoinSet::new();
-        for (name, invoker) in self.invokers(|name| open.contains(name)) {
+        let list = |invoker: Arc<dyn Invoker>| {
             let (method, member) = (method.to_owned(), member.to_owned());
-            asked.spawn(async move {
-                let listed = tokio::time::timeout(LONGEST, pages(&invoker, &method, &member)).await;
-                (name, listed)
-            });
-        }
+            async move { pages(&invoker, &method, &member).await }
+        };
         let mut lists = Vec::new();
-        while let Some(listed) = asked.join_next().await {
+        for (name, listed) in self.ask_each(profile, list).await? {
             match listed {
-                Ok((name, Ok(Ok(listed)))) => lists.push((name, listed)),
-                Ok((name, Ok(Err(fault)))) if fault.kind != FaultKind::Missing => {
+                Ok(Ok(listed)) => lists.push((name, listed)),
+                Ok(Err(fault)) if fault.kind != FaultKind::Missing => {
                     self.failed(&name, &fault);
                 }
-                Ok((server, Err(_))) => tracing::warn!(server, method, "no answer in time"),
-                _ => {}
+                Ok(Err(_)) => {}
+                Err(_) => tracing::warn!(server = name, method, "no answer in time"),
             }
         }
-        lists.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(lists)
     }
 
-    fn invokers(&self, meant: impl Fn(&str) -> bool) -> Vec<(String, Arc<dyn Invoker>)> {
+    /// Asks all servers of a profile at the same time, each within [`LONGEST`]. The answers are
+    /// sorted by name.
+    async fn ask_each<T: Send + 'static, F>(
+        &self,
+        profile: Option<&str>,
+        ask: impl Fn(Arc<dyn Invoker>) -> F,
+    ) -> Result<Vec<(String, Result<Result<T, Fault>, Elapsed>)>, Error>
+    where
+        F: Future<Output = Result<T, Fault>> + Send + 'static,
+    {
+        self.first_lists().await;
+        let open = self.open_servers(profile)?;
+        let mut asked = tokio::task::JoinSet::new();
         let servers = self.executor().map(|executor| executor.servers());
-        let names = servers.iter().flat_map(|servers| servers.names()).filter(|name| meant(name));
-        let found = names.filter_map(|name| Some((name, servers?.get(name)?)));
-        found.map(|(name, invoker)| (name.to_owned(), Arc::clone(invoker))).collect()
+        for name in servers.iter().flat_map(|servers| servers.names()) {
+            let invoker = servers.and_then(|servers| servers.get(name));
+            let Some(invoker) = invoker.filter(|_| open.contains(name)) else { continue };
+            let answer = tokio::time::timeout(LONGEST, ask(Arc::clone(invoker)));
+            let name = name.to_owned();
+            asked.spawn(async move { (name, answer.await) });
+        }
+        let mut answers = Vec::new();
+        while let Some(answered) = asked.join_next().await {
+            answers.extend(answered);
+        }
+        answers.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(answers)
     }
 
     /// The error for a client. A server's own error is passed through. The details of any other

@@ -50,9 +50,6 @@ impl Sessions {
     }
 
     /// Checks the name of a session.
-    ///
-    /// # Errors
-    /// [`Error::BadSession`] for a name that is empty, too long or not printable.
     pub(crate) fn check_name(name: &str) -> Result<(), Error> {
         let chars = name.chars().count();
         if name.trim().is_empty() || chars > NAME_CHARS || name.chars().any(char::is_control) {

@@ -1,12 +1,11 @@
 //! The upstream servers: their state, and the lists of tools that they return.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use toolroute_catalog::{Catalog, Change, Tool, ToolId};
-use toolroute_rank::engine::Engine;
 use toolroute_rank::engine::SnapshotState;
 use toolroute_run::execution::LeftOut;
 
@@ -70,7 +69,7 @@ impl ServerState {
             _ if self.is_awaited() => Some("starting; ask again in a few seconds".to_owned()),
             _ => self.fault(),
         };
-        self.with_held_back(because)
+        joined([because, self.held()])
     }
 
     /// What a person should know about the server in addition to its status, in a few words.
@@ -81,9 +80,7 @@ impl ServerState {
                 tools(self.withheld)
             )
         });
-        let said: Vec<String> =
-            self.with_held_back(self.fault()).into_iter().chain(withheld).collect();
-        (!said.is_empty()).then(|| said.join("; "))
+        joined([self.fault(), self.held(), withheld])
     }
 
     /// Whether the server's first list is awaited. A server that failed before and is tried again
@@ -115,12 +112,15 @@ impl ServerState {
         }
     }
 
-    fn with_held_back(&self, because: Option<String>) -> Option<String> {
-        let held =
-            (self.held_back > 0).then(|| format!("{} held back by pins", tools(self.held_back)));
-        let said: Vec<String> = because.into_iter().chain(held).collect();
-        (!said.is_empty()).then(|| said.join("; "))
+    fn held(&self) -> Option<String> {
+        (self.held_back > 0).then(|| format!("{} held back by pins", tools(self.held_back)))
     }
+}
+
+/// The reasons in one line; `None` without any.
+fn joined<const N: usize>(reasons: [Option<String>; N]) -> Option<String> {
+    let said: Vec<String> = reasons.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 fn tools(count: usize) -> String {
@@ -344,7 +344,7 @@ impl Service {
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");
         }
-        let changes = differences(&self.engine, server, &loaded.catalog);
+        let changes = differences(&self.catalog(), &loaded.catalog, Some(server));
         let is_other = !changes.is_empty();
         if is_other {
             self.engine.change(changes)?;
@@ -382,27 +382,32 @@ impl Service {
     }
 }
 
-/// The changes that replace the server's tools in the engine's catalog with `wanted`.
-fn differences(engine: &Engine, server: &str, wanted: &Catalog) -> Vec<Change> {
-    let present = engine.catalog();
-    let own = present.iter().filter(|tool| tool.server.as_deref() == Some(server));
-    let own: HashMap<&ToolId, &Tool> = own.map(|tool| (&tool.id, tool)).collect();
-    let gone = own.keys().filter(|id| wanted.get(id.as_str()).is_none_or(|tool| tool.id != ***id));
-    let mut gone: Vec<String> = gone.map(ToString::to_string).collect();
-    gone.sort();
-    let mut changes: Vec<Change> = gone.into_iter().map(Change::Remove).collect();
+/// The changes that make a catalog equal to `wanted`, or only the tools of one server in it.
+pub(crate) fn differences(
+    present: &Catalog,
+    wanted: &Catalog,
+    server: Option<&str>,
+) -> Vec<Change> {
+    let is_own = |tool: &Tool| server.is_none() || tool.server.as_deref() == server;
+    let gone = present.iter().filter(|tool| is_own(tool) && exactly(wanted, &tool.id).is_none());
+    let mut changes: Vec<Change> = gone.map(|tool| Change::Remove(tool.id.to_string())).collect();
     for tool in wanted.iter() {
-        match own.get(&tool.id) {
-            Some(known) if *known == tool => {}
-            Some(_) => changes.push(Change::Update(tool.clone())),
-            // The id belongs to a tool of another server, which stays.
-            None if present.get(tool.id.as_str()).is_some_and(|other| other.id == tool.id) => {
+        match exactly(present, &tool.id) {
+            // It stays.
+            Some(other) if !is_own(other) => {
                 tracing::warn!(server, id = %tool.id, "another server has a tool of this id");
             }
+            Some(known) if known == tool => {}
+            Some(_) => changes.push(Change::Update(tool.clone())),
             None => changes.push(Change::Register(tool.clone())),
         }
     }
     changes
+}
+
+/// The tool with exactly this id, which [`Catalog::get`] may also find as a name.
+fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
+    catalog.get(id.as_str()).filter(|tool| tool.id == *id)
 }
 
 #[cfg(test)]

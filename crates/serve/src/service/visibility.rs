@@ -85,18 +85,12 @@ impl Service {
     }
 
     /// The states of the servers that clients of a profile may know of.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
     pub(crate) fn visible_servers(&self, profile: Option<&str>) -> Result<Vec<ServerState>, Error> {
         let named = self.named(self.view(profile)?);
         Ok(self.servers().into_iter().filter(|state| named(&state.name)).collect())
     }
 
     /// The names of the servers whose prompts and resources clients of a profile get.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
     pub(crate) fn open_servers(&self, profile: Option<&str>) -> Result<BTreeSet<String>, Error> {
         let view = self.view(profile)?;
         let tools = self.by_tools(view);

@@ -1,5 +1,6 @@
 //! The BERT family: combines tokenizer and encoder into an [`Embedder`].
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -142,7 +143,7 @@ impl BertEmbedder {
         let dimension = config.bert.hidden_size;
         let identity = ModelIdentity { name: files.name().to_owned(), fingerprint, dimension };
         let tokenizer = TextTokenizer::load(files, config.max_tokens)?;
-        let (calibration, latin_only) = (files.calibration(), OnceLock::new());
+        let (calibration, latin_only) = (files.calibration, OnceLock::new());
         Ok(Self { model, tokenizer, config, identity, calibration, latin_only })
     }
 
@@ -256,18 +257,15 @@ impl Embedder for BertEmbedder {
     }
 }
 
-pub(super) fn read_weights(
-    files: &ModelFiles,
-    config: &ModelConfig,
-) -> Result<BertWeights<'static>, Error> {
+pub(super) fn read_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights, Error> {
     let path = files.path(WEIGHTS_FILE);
     let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
     BertWeights::read(&bytes, &config.bert).map_err(|problem| Error::bad_weights(path, problem))
 }
 
 /// The weights in f32. If the model only has rounded weights, they are dequantized.
-fn f32_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'static>, Error> {
-    match files.int8() {
+fn f32_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights, Error> {
+    match files.int8 {
         Int8File::Only => Ok(int8_weights(files, config)?.dequantized()),
         _ => read_weights(files, config),
     }
@@ -282,7 +280,7 @@ pub(super) fn round_weights(
     weights: &ModelFiles,
     tokenizer: &ModelFiles,
     config: &ModelConfig,
-) -> Result<BertWeights<'static>, Error> {
+) -> Result<BertWeights, Error> {
     let tokenizer = TextTokenizer::load(tokenizer, config.max_tokens)?;
     let ids: Vec<Vec<u32>> =
         EXAMPLES.lines().map(|text| tokenizer.ids(text)).collect::<Result<_, _>>()?;
@@ -295,12 +293,12 @@ pub(super) fn round_weights(
 
 /// Returns the rounded weights from their own file. If there is none, rounds the model's weights
 /// and tries to save the result for the next start.
-fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<'static>, Error> {
-    if matches!(files.int8(), Int8File::Whole | Int8File::Only) {
+fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights, Error> {
+    if matches!(files.int8, Int8File::Whole | Int8File::Only) {
         return rounded_weights(files, config);
     }
     let weights = round_weights(files, files, config)?;
-    if files.int8() == Int8File::Missing {
+    if files.int8 == Int8File::Missing {
         let kept = encoder::to_bytes(&weights, files.fingerprint()).and_then(|bytes| {
             // A model store may serve several users.
             let written = durable::replace(&files.path(INT8_FILE), Readers::All, &bytes);
@@ -313,22 +311,19 @@ fn int8_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights<
     Ok(weights)
 }
 
-fn rounded_weights(
-    files: &ModelFiles,
-    config: &ModelConfig,
-) -> Result<BertWeights<'static>, Error> {
+fn rounded_weights(files: &ModelFiles, config: &ModelConfig) -> Result<BertWeights, Error> {
     let (path, layers) = (files.path(INT8_FILE), config.bert.num_hidden_layers);
-    let (source, expected) = if files.int8() == Int8File::Only {
+    let (source, expected) = if files.int8 == Int8File::Only {
         (None, "weights that `toolroute model round` of this version wrote")
     } else {
         let expected = "weights that this version rounded; delete the file and it is made anew";
         (Some(files.fingerprint()), expected)
     };
     let weights = match files.in_program(INT8_FILE) {
-        Some(bytes) => encoder::from_bytes(bytes, source, layers),
+        Some(bytes) => encoder::from_bytes(bytes, Cow::Borrowed, source, layers),
         None => {
             let bytes = Mapped::open(&path).map_err(Error::io("read", &path))?;
-            encoder::from_bytes(&bytes, source, layers).map(BertWeights::into_owned)
+            encoder::from_bytes(&bytes, |numbers| numbers.to_vec().into(), source, layers)
         }
     };
     let weights =

@@ -24,22 +24,26 @@ macro_rules! model {
     ($name:literal: $($file:literal),+) => {
         BuiltIn {
             manifest: include_str!(concat!("../../../../models/", $name, "/manifest.toml")),
-            files: &[$((
-                $file,
-                {
-                    static FILE: &Line<[u8]> =
-                        &Line(*include_bytes!(concat!("../../../../models/", $name, "/", $file)));
-                    &FILE.0
-                },
-            )),+],
+            files: &[
+                // Both models have the same vocabulary, which a test compares with each manifest.
+                ("uncased-vocab.txt", include_bytes!("../../../../models/static/uncased-vocab.txt")),
+                $((
+                    $file,
+                    {
+                        static FILE: &Line<[u8]> =
+                            &Line(*include_bytes!(concat!("../../../../models/", $name, "/", $file)));
+                        &FILE.0
+                    },
+                )),+
+            ],
         }
     };
 }
 
 #[cfg(feature = "built-in-model")]
 static MODELS: [BuiltIn; 2] = [
-    model!("toolroute-l6-v1": "config.json", "uncased-vocab.txt", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "model.int8.safetensors"),
-    model!("static": "config.json", "uncased-vocab.txt", "static.int8.safetensors"),
+    model!("toolroute-l6-v1": "config.json", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json", "model.int8.safetensors"),
+    model!("static": "config.json", "static.int8.safetensors"),
 ];
 
 #[cfg(not(feature = "built-in-model"))]

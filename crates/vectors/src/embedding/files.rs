@@ -23,9 +23,10 @@ pub struct ModelFiles {
     fingerprint: String,
     /// The files that the fingerprint covers. No other file is read.
     covered: Vec<String>,
-    calibration: Option<Calibration>,
+    /// From the model's manifest.
+    pub(super) calibration: Option<Calibration>,
     /// Whether int8 weights may be saved in the folder, and whether existing ones are valid.
-    int8: Int8File,
+    pub(super) int8: Int8File,
 }
 
 /// Where the files of a model are stored.
@@ -78,10 +79,8 @@ const STATIC: &[&[&str]] = &[&[CONFIG_FILE], &[VOCABULARY_FILE], &[STATIC_FILE]]
 /// Optional files of an encoder.
 pub(super) const OPTIONAL: [&str; 2] = [LENGTH_FILE, PROMPTS_FILE];
 
-/// Returns the files that influence the vectors; `has` tells whether a file exists.
-///
-/// # Errors
-/// The name of the missing file.
+/// Returns the files that influence the vectors, or the name of a missing one; `has` tells whether
+/// a file exists.
 pub(super) fn layout(has: impl Fn(&str) -> bool) -> Result<Vec<&'static str>, &'static str> {
     let (rows, optional) =
         if has(STATIC_FILE) { (STATIC, &[][..]) } else { (ENCODER, &OPTIONAL[..]) };
@@ -128,9 +127,6 @@ impl ModelFiles {
     }
 
     /// Creates a manifest of the present files of a folder.
-    ///
-    /// # Errors
-    /// The same as [`ModelFiles::from_dir`].
     pub(super) fn describe(name: &str, dir: &Path) -> Result<Manifest, Error> {
         match layout(|file| dir.join(file).is_file()) {
             Ok(present) => {
@@ -164,9 +160,6 @@ impl ModelFiles {
 
     /// The same as [`ModelFiles::verified`], for a model that will run in int8. If the int8 weights
     /// exist and match the manifest, the f32 weights are neither hashed nor read.
-    ///
-    /// # Errors
-    /// The same as [`ModelFiles::verified`].
     pub(super) fn verified_int8(manifest: &Manifest, dir: PathBuf) -> Result<Self, Error> {
         let known = manifest.int8.as_ref();
         // An unreadable int8 file is treated as missing, because it can be made again from the f32
@@ -192,11 +185,6 @@ impl ModelFiles {
         }
     }
 
-    /// The calibration from the model's manifest, if any.
-    pub(super) fn calibration(&self) -> Option<Calibration> {
-        self.calibration
-    }
-
     /// The model's name; for a folder of the user, the name of the folder.
     pub fn name(&self) -> &str {
         &self.name
@@ -218,10 +206,6 @@ impl ModelFiles {
     /// Whether the model is a static table of token vectors instead of an encoder.
     pub fn is_static(&self) -> bool {
         self.covers(STATIC_FILE)
-    }
-
-    pub(super) fn int8(&self) -> Int8File {
-        self.int8
     }
 
     /// Whether the fingerprint covers `file`.

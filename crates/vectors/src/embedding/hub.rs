@@ -45,7 +45,10 @@ pub fn pull(
     let download = tempfile::tempdir().map_err(Error::io("create", std::env::temp_dir()))?;
     let api = connect(options, download.path(), &repo)?;
     let api = api.repo(Repo::with_revision(repo.clone(), RepoType::Model, revision));
-    let fetch = |file: &str| fetch(&api, &repo, file, progress);
+    let fetch = |file: &str| {
+        let report = Report { file: file.to_owned(), done: 0, total: 0, tell: progress };
+        api.download_with_progress(file, report).map_err(failed(&repo, file))
+    };
     match manifest {
         Some(manifest) => {
             let snapshot = fetch_all(manifest.files.iter().map(|f| f.path.as_str()), fetch)?;
@@ -79,8 +82,8 @@ fn locate(model: &str) -> Result<(String, Option<Manifest>), Error> {
     let known = Manifest::pinned();
     let wanted = |m: &&Manifest| m.name == model || m.repo.as_deref() == Some(model);
     match known.iter().find(wanted) {
-        Some(Manifest { repo: Some(repo), .. }) => {
-            Ok((repo.clone(), known.iter().find(wanted).cloned()))
+        Some(pinned @ Manifest { repo: Some(repo), .. }) => {
+            Ok((repo.clone(), Some(pinned.clone())))
         }
         None if model.split('/').count() == 2 => Ok((model.to_owned(), None)),
         _ => {
@@ -104,16 +107,6 @@ fn connect(
         builder = builder.with_endpoint(endpoint.clone());
     }
     builder.build().map_err(failed(repo, "anything"))
-}
-
-fn fetch(
-    api: &ApiRepo,
-    repo: &str,
-    file: &str,
-    progress: OnProgress<'_>,
-) -> Result<PathBuf, Error> {
-    let report = Report { file: file.to_owned(), done: 0, total: 0, tell: progress };
-    api.download_with_progress(file, report).map_err(failed(repo, file))
 }
 
 /// Downloads every file and returns the folder that contains them.

@@ -12,7 +12,7 @@ use crate::durable::sha256_hex;
 pub(super) const MANIFEST_FILE: &str = "manifest.toml";
 
 /// A description of a model. The manifests in `models/` are compiled into the library.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub name: String,
     #[serde(default)]
@@ -46,9 +46,6 @@ pub struct FileEntry {
 }
 
 /// Reads the `[calibration]` of the manifest in a folder, if there is one.
-///
-/// # Errors
-/// If the manifest cannot be read, or if the calibration is invalid.
 pub(super) fn stated_calibration(dir: &Path) -> Result<Option<Calibration>, Error> {
     #[derive(Deserialize)]
     struct Stated {
@@ -102,16 +99,8 @@ impl Manifest {
             let bytes = std::fs::metadata(&path).map_err(Error::io("read", &path))?.len();
             Ok(FileEntry { path: (*file).to_owned(), bytes, sha256: sha256_file(&path)? })
         };
-        Ok(Self {
-            name: name.to_owned(),
-            description: String::new(),
-            licence: String::new(),
-            repo: None,
-            revision: None,
-            files: files.iter().map(entry).collect::<Result<_, _>>()?,
-            int8: None,
-            calibration: None,
-        })
+        let files = files.iter().map(entry).collect::<Result<_, _>>()?;
+        Ok(Self { name: name.to_owned(), files, ..Self::default() })
     }
 
     /// SHA-256, in hexadecimal, over the paths and hashes of all files. Equal models have equal
@@ -151,17 +140,10 @@ impl Manifest {
     }
 
     fn verify_file(&self, entry: &FileEntry, path: &Path) -> Result<(), Error> {
-        let Ok(meta) = std::fs::metadata(path) else {
-            return Err(self.tampered(
-                entry,
-                "size",
-                format!("{} bytes", entry.bytes),
-                "no such file".into(),
-            ));
-        };
-        if meta.len() != entry.bytes {
-            let (expected, found) =
-                (format!("{} bytes", entry.bytes), format!("{} bytes", meta.len()));
+        let bytes = std::fs::metadata(path).ok().map(|about| about.len());
+        if bytes != Some(entry.bytes) {
+            let expected = format!("{} bytes", entry.bytes);
+            let found = bytes.map_or("no such file".to_owned(), |bytes| format!("{bytes} bytes"));
             return Err(self.tampered(entry, "size", expected, found));
         }
         self.verify_hash(entry, sha256_file(path)?)

@@ -33,7 +33,7 @@ impl Reference {
 
     /// Uses f32 weights in memory, for a model whose file has int8 weights only.
     pub fn of_weights(
-        weights: &BertWeights<'_>,
+        weights: &BertWeights,
         config: &ModelConfig,
         device: &Device,
     ) -> Result<Self, Error> {

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::Error;
 use super::bert::write_unit;
 use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
+use super::encoder::Keep;
 use super::files::{CONFIG_FILE, ModelFiles, STATIC_FILE};
 use super::tokenizer::{WordPiece, wordpiece};
 use crate::kernels::{QuantizedWeight, signed};
@@ -28,7 +29,7 @@ const MODEL_TYPE: &str = "toolroute-static";
 /// A table of token vectors and its tokenizer.
 pub struct StaticEmbedder {
     pieces: WordPiece,
-    table: QuantizedWeight<'static>,
+    table: QuantizedWeight,
     max_tokens: usize,
     identity: ModelIdentity,
     calibration: Option<Calibration>,
@@ -70,8 +71,8 @@ impl StaticEmbedder {
         };
         let pieces = wordpiece(files)?;
         let table = match files.read(STATIC_FILE)? {
-            Cow::Borrowed(bytes) => read(bytes),
-            Cow::Owned(bytes) => read(&bytes).map(QuantizedWeight::into_owned),
+            Cow::Borrowed(bytes) => read(bytes, Cow::Borrowed),
+            Cow::Owned(bytes) => read(&bytes, |numbers| numbers.to_vec().into()),
         };
         let table = table.map_err(bad)?;
         let found = (config.model_type.as_str(), table.scales.len(), table.inputs);
@@ -88,7 +89,7 @@ impl StaticEmbedder {
             dimension: config.hidden_size,
         };
         let max_tokens = config.max_position_embeddings;
-        let (calibration, latin_only) = (files.calibration(), OnceLock::new());
+        let (calibration, latin_only) = (files.calibration, OnceLock::new());
         Ok(Self { pieces, table, max_tokens, identity, calibration, latin_only })
     }
 
@@ -147,7 +148,7 @@ impl Embedder for StaticEmbedder {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<QuantizedWeight<'_>, String> {
+fn read<'a>(bytes: &'a [u8], keep: Keep<'a>) -> Result<QuantizedWeight, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let format = header.metadata().as_ref().and_then(|map| map.get("format"));
     if format.is_none_or(|format| format != FORMAT) {
@@ -164,11 +165,9 @@ fn read(bytes: &[u8]) -> Result<QuantizedWeight<'_>, String> {
     let scales = scale.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
     let scales: Vec<f32> = scales.collect();
     match weight.shape() {
-        [tokens, inputs] if *tokens == scales.len() => Ok(QuantizedWeight {
-            inputs: *inputs,
-            numbers: Cow::Borrowed(signed(weight.data())),
-            scales,
-        }),
+        [tokens, inputs] if *tokens == scales.len() => {
+            Ok(QuantizedWeight { inputs: *inputs, numbers: keep(signed(weight.data())), scales })
+        }
         shape => Err(format!("`tokens.weight` is {shape:?} with {} scales", scales.len())),
     }
 }

@@ -167,10 +167,8 @@ impl ModelStore {
         Ok(ModelFiles::just_verified(manifest, target.to_owned()))
     }
 
-    /// Returns the folder of the model with that name, even if it does not exist.
-    ///
-    /// # Errors
-    /// If the name would lead outside the store's folder.
+    /// Returns the folder of the model with that name, even if it does not exist, unless the name
+    /// would lead outside the store's folder.
     pub(super) fn dir(&self, name: &str) -> Result<PathBuf, Error> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let safe = !name.is_empty() && name.len() <= 100 && !name.starts_with('.');

@@ -87,6 +87,7 @@ mod tests {
         assert!(graph.is_some() && !first.is_exact());
         let again = restore(vectors(300), IndexKind::Hnsw, graph.clone()).unwrap();
         assert_eq!(first.search(&[1.0, 1.0], 5), again.search(&[1.0, 1.0], 5));
-        assert!(restore(vectors(299), IndexKind::Hnsw, graph).is_err());
+        let refused = restore(vectors(299), IndexKind::Hnsw, graph).err();
+        assert_eq!(refused, Some(Error::OtherGraph { expected: 299, got: 300 }));
     }
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::dot::dot_rows;
 use super::top::Top;
-use super::{Error, Hit, Rows, VectorIndex, Vectors};
+use super::{Error, Hit, VectorIndex, Vectors};
 
 /// Rows scored at a time. Their scores (1 KiB) stay in the first-level cache while they are ranked.
 const BLOCK: usize = 256;
@@ -58,12 +58,8 @@ fn scan_piece(query: &[f32], piece: &[f32], first: usize, limit: usize) -> Top {
 }
 
 impl VectorIndex for FlatIndex {
-    fn len(&self) -> usize {
-        self.vectors.len()
-    }
-
-    fn dimension(&self) -> usize {
-        self.vectors.dimension()
+    fn vectors(&self) -> &Vectors {
+        &self.vectors
     }
 
     fn search(&self, query: &[f32], limit: usize) -> Result<Vec<Hit>, Error> {
@@ -77,14 +73,6 @@ impl VectorIndex for FlatIndex {
         Ok(top.into_sorted())
     }
 
-    fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
-        self.vectors.score(query, rows)
-    }
-
-    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
-        self.vectors.score_many(queries)
-    }
-
     fn after(&self, vectors: Arc<Vectors>, _: &[Option<u32>]) -> Box<dyn VectorIndex> {
         Box::new(Self::new(vectors))
     }
@@ -96,6 +84,7 @@ mod tests {
 
     use super::super::top::best_first;
     use super::*;
+    use crate::index::Rows;
 
     fn by_sorting_all(index: &FlatIndex, query: &[f32], limit: usize) -> Vec<Hit> {
         let scores = index.score(query, Rows::All).unwrap();

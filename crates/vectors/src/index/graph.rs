@@ -7,6 +7,7 @@
 //! when read, so that searching a [`Graph`] cannot panic. Searching it ourselves also avoids the
 //! crate's lock, reference count and heap allocation per visited row.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::dot::dot;
@@ -110,10 +111,11 @@ impl Graph {
     ) -> Vec<Hit> {
         let mut seen = Visited::new(self.len());
         let mut top = Top::new(width.max(1), self.len());
-        let mut open = BinaryHeap::from([Best(start)]);
+        // The greatest of the reversed order is the best.
+        let mut open = BinaryHeap::from([Reverse(Worst(start))]);
         seen.first_visit(start.row);
         top.push(start);
-        while let Some(Best(from)) = open.pop() {
+        while let Some(Reverse(Worst(from))) = open.pop() {
             if top.is_full() && top.worst().is_some_and(|worst| from.score < worst.score) {
                 break;
             }
@@ -121,7 +123,7 @@ impl Graph {
                 if seen.first_visit(row) {
                     let found = hit(row);
                     if top.push(found) {
-                        open.push(Best(found));
+                        open.push(Reverse(Worst(found)));
                     }
                 }
             }
@@ -140,24 +142,6 @@ fn similarity(vectors: &Vectors, query: &[f32], row: u32) -> f32 {
 fn best_neighbour(layer: &Layer, from: Hit, hit: impl Fn(u32) -> Hit) -> Option<Hit> {
     let neighbours = layer.neighbours(from.row).iter().map(|&row| hit(row));
     neighbours.filter(|found| found.score > from.score).max_by(|a, b| a.score.total_cmp(&b.score))
-}
-
-/// A hit with an order in which the greatest is the best.
-#[derive(PartialEq, Eq)]
-struct Best(Hit);
-
-impl Eq for Hit {}
-
-impl Ord for Best {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        Worst(other.0).cmp(&Worst(self.0))
-    }
-}
-
-impl PartialOrd for Best {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 /// A bit per row: whether the search has visited it.

@@ -15,7 +15,7 @@ use hnsw_rs::hnsw::{Hnsw, Point};
 use super::dot::dot;
 use super::graph::Layer;
 use super::linked::PartialGraph;
-use super::{Error, FlatIndex, Graph, Hit, Rows, VectorIndex, Vectors};
+use super::{Error, FlatIndex, Graph, Hit, VectorIndex, Vectors};
 
 /// Links per row and layer; the bottom layer has twice as many.
 ///
@@ -111,24 +111,12 @@ impl HnswIndex {
 }
 
 impl VectorIndex for HnswIndex {
-    fn len(&self) -> usize {
-        self.vectors.len()
-    }
-
-    fn dimension(&self) -> usize {
-        self.vectors.dimension()
+    fn vectors(&self) -> &Vectors {
+        &self.vectors
     }
 
     fn search(&self, query: &[f32], limit: usize) -> Result<Vec<Hit>, Error> {
         self.search_with_width(query, limit, SEARCH_WIDTH)
-    }
-
-    fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
-        self.vectors.score(query, rows)
-    }
-
-    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
-        self.vectors.score_many(queries)
     }
 
     fn is_exact(&self) -> bool {

@@ -71,11 +71,18 @@ pub enum Rows<'a> {
 /// [`Error::Zero`] for a zero vector and [`Error::NotFinite`] for a vector that is not finite.
 /// Queries are normalised.
 pub trait VectorIndex: Send + Sync {
+    /// The vectors of the rows.
+    fn vectors(&self) -> &Vectors;
+
     /// Number of rows.
-    fn len(&self) -> usize;
+    fn len(&self) -> usize {
+        self.vectors().len()
+    }
 
     /// Length of a vector.
-    fn dimension(&self) -> usize;
+    fn dimension(&self) -> usize {
+        self.vectors().dimension()
+    }
 
     /// Returns the `limit` rows with the highest cosine, by descending score, then ascending row.
     ///
@@ -86,11 +93,15 @@ pub trait VectorIndex: Send + Sync {
     /// Returns the exact cosine of each of `rows`, in their order.
     ///
     /// Returns [`Error::Row`] if a row does not exist.
-    fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error>;
+    fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
+        self.vectors().score(query, rows)
+    }
 
     /// Returns the exact cosines of all rows, one vector per query. They are bit-identical to
     /// [`Self::score`], but the rows are read only once.
-    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error>;
+    fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
+        self.vectors().score_many(queries)
+    }
 
     /// Whether [`Self::search`] never misses a row.
     fn is_exact(&self) -> bool {

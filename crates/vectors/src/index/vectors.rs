@@ -39,20 +39,28 @@ impl Vectors {
     ///
     /// Returns [`Error::Zero`] or [`Error::NotFinite`] with the first invalid row.
     pub fn new(rows: Array2<f32>) -> Result<Self, Error> {
-        let most = u32::MAX as usize;
-        if rows.nrows() > most {
-            return Err(Error::TooMany { rows: rows.nrows(), most });
-        }
-        let (count, dimension) = rows.dim();
-        if dimension == 0 && count > 0 {
-            return Err(Error::Zero { place: Place::Row(0) });
-        }
+        let shape = rows.dim();
         let (mut numbers, start) = match rows.is_standard_layout() {
             true => rows.into_raw_vec_and_offset(),
             false => (rows.iter().copied().collect(), None),
         };
         numbers.drain(..start.unwrap_or(0));
-        numbers.truncate(count * dimension);
+        Self::of_numbers(numbers, shape)
+    }
+
+    /// Creates vectors from `rows` × `dimension` numbers; more numbers than that are dropped.
+    pub(super) fn of_numbers(
+        mut numbers: Vec<f32>,
+        (rows, dimension): (usize, usize),
+    ) -> Result<Self, Error> {
+        let most = u32::MAX as usize;
+        if rows > most {
+            return Err(Error::TooMany { rows, most });
+        }
+        if dimension == 0 && rows > 0 {
+            return Err(Error::Zero { place: Place::Row(0) });
+        }
+        numbers.truncate(rows * dimension);
         for (at, row) in numbers.chunks_exact_mut(dimension.max(1)).enumerate() {
             if let Some(scale) = scale_to_unit(row, Place::Row(at as u32))? {
                 for number in row {
@@ -60,7 +68,7 @@ impl Vectors {
                 }
             }
         }
-        Ok(Self { numbers: Numbers::Owned(numbers), rows: count, dimension })
+        Ok(Self { numbers: Numbers::Owned(numbers), rows, dimension })
     }
 
     /// Uses `rows` × `dimension` numbers of a file from the byte `start` on, without a copy, if they
@@ -95,9 +103,7 @@ impl Vectors {
             }
             numbers.extend_from_slice(row);
         }
-        let matrix = Array2::from_shape_vec((rows.len(), dimension), numbers)
-            .expect("as many numbers as rows times dimension. This is a bug.");
-        Self::new(matrix)
+        Self::of_numbers(numbers, (rows.len(), dimension))
     }
 
     /// Number of rows.
@@ -152,11 +158,7 @@ impl Vectors {
         })
     }
 
-    /// Returns the exact cosines of all rows, one vector per query. They are bit-identical to
-    /// [`VectorIndex::score`](super::VectorIndex::score), but the matrix is read only once.
-    ///
-    /// # Errors
-    /// The first error of a query, as in `score`.
+    /// Implements [`VectorIndex::score_many`](super::VectorIndex::score_many).
     pub(super) fn score_many(&self, queries: &[&[f32]]) -> Result<Vec<Vec<f32>>, Error> {
         let mut prepared = Aligned::zeros(queries.len() * self.dimension());
         for (query, to) in queries.iter().zip(prepared.chunks_exact_mut(self.dimension().max(1))) {
@@ -167,7 +169,7 @@ impl Vectors {
         Ok(scores)
     }
 
-    /// Returns the exact cosine of each of the rows.
+    /// Implements [`VectorIndex::score`](super::VectorIndex::score).
     pub(super) fn score(&self, query: &[f32], rows: Rows<'_>) -> Result<Vec<f32>, Error> {
         let query = self.prepare(query)?;
         match rows {

@@ -11,9 +11,9 @@
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 /// Calls the variant of a kernel that is compiled for the given number of rows.
 macro_rules! by_rows {
-    ($rows:expr, $kernel:ident $arguments:tt, $($count:literal)+) => {
+    ($rows:expr, $isa:ident::$kernel:ident $arguments:tt, $($count:literal)+) => {
         match $rows {
-            $($count => $kernel::<$count> $arguments,)+
+            $($count => super::$isa::$kernel::<$count> $arguments,)+
             _ => unreachable!("blocks are no larger than asked for. This is a bug."),
         }
     };

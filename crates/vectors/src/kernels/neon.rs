@@ -27,23 +27,11 @@ pub const ROWS: usize = 5;
 /// Bytes per register.
 const PIECE: usize = 16;
 
-pub unsafe fn product_i8_dot(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_dot(left, start, panel, back, out), 1 2 3 4 5) }
-}
-
 /// The sums of one row over 16 columns.
 type Sums = [int32x4_t; 4];
 
 #[target_feature(enable = "neon,dotprod")]
-unsafe fn i8_dot<const ROWS: usize>(
+pub unsafe fn i8_dot<const ROWS: usize>(
     left: &Left<'_, u8>,
     start: usize,
     panel: &[i8],

@@ -15,18 +15,19 @@ pub const LINE: usize = 64;
 /// A [`QuantizedWeight`] in panels of 32 outputs. For each group of four inputs, a panel has the
 /// four numbers of each of its 32 outputs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PackedWeight<'a> {
+pub struct PackedWeight {
     pub inputs: usize,
-    pub numbers: Cow<'a, [i8]>,
+    /// Borrowed if they are part of the binary.
+    pub numbers: Cow<'static, [i8]>,
     /// The sum of each output's numbers.
     pub sums: Vec<i32>,
     /// The factor that converts each output's numbers to f32.
     pub scales: Vec<f32>,
 }
 
-impl PackedWeight<'_> {
+impl PackedWeight {
     /// Packs a weight matrix. The numbers of outputs and inputs must be multiples of 32.
-    pub fn of(weight: &QuantizedWeight<'_>) -> Self {
+    pub fn of(weight: &QuantizedWeight) -> Self {
         let (inputs, outputs) = (weight.inputs, weight.scales.len());
         assert_eq!((outputs % PANEL, inputs % PANEL), (0, 0), "whole panels. This is a bug.");
         let mut numbers = vec![0; weight.numbers.len()];
@@ -48,7 +49,7 @@ impl PackedWeight<'_> {
     }
 
     /// Returns the weights in plain order.
-    pub fn unpacked(&self) -> QuantizedWeight<'static> {
+    pub fn unpacked(&self) -> QuantizedWeight {
         let inputs = self.inputs;
         let mut numbers = vec![0; self.numbers.len()];
         let panels = self.numbers.chunks_exact(inputs * PANEL);
@@ -71,12 +72,6 @@ impl PackedWeight<'_> {
             && self.sums.len() == outputs
             && self.inputs.checked_mul(outputs) == Some(self.numbers.len())
     }
-
-    /// Copies borrowed numbers.
-    pub fn into_owned(self) -> PackedWeight<'static> {
-        let Self { inputs, numbers, sums, scales } = self;
-        PackedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), sums, scales }
-    }
 }
 
 /// Packed numbers aligned to [`LINE`]: borrowed from the binary if they are aligned there, else
@@ -92,11 +87,7 @@ impl Numbers {
             Cow::Borrowed(numbers) if numbers.as_ptr().addr().is_multiple_of(LINE) => {
                 Self::Shared(numbers)
             }
-            other => {
-                let mut own = Aligned::zeros(other.len());
-                own.copy_from_slice(&other);
-                Self::Own(own)
-            }
+            other => Self::Own(Aligned::from(&*other)),
         }
     }
 }

@@ -37,9 +37,7 @@ impl PackedF32 {
                 }
             }
         }
-        let mut packed_bias = Aligned::zeros(bias.len());
-        packed_bias.copy_from_slice(bias);
-        Self { isa, inputs, panels, numbers, bias: packed_bias }
+        Self { isa, inputs, panels, numbers, bias: Aligned::from(bias) }
     }
 
     /// Number of output panels.
@@ -94,12 +92,12 @@ pub fn multiply_panel(
             // SAFETY: `isa` names only what `Isa::detect` found; `check` and the assertions above
             // cover every address that the kernel reads or writes.
             Isa::Avx512Vnni | Isa::Avx512 => unsafe {
-                super::x86::product_f32_512(left, start, rows, panel, bias, out);
+                by_rows!(rows, x86::f32_512(left, start, panel, bias, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::AvxVnni | Isa::Avx2 => unsafe {
-                super::x86::product_f32_256(left, start, rows, panel, bias, out);
+                by_rows!(rows, x86::f32_256(left, start, panel, bias, out), 1 2 3 4 5 6);
             },
             #[cfg(target_arch = "aarch64")]
             Isa::NeonDot => product_f32(left, start, panel, bias, out),

@@ -7,15 +7,14 @@ use std::ops::Range;
 
 use super::packed::{Numbers, PackedWeight};
 use super::portable::{Dequantize, product_i8};
-use super::tiles::Number;
 use super::{Aligned, Isa, Left, PANEL, Tiles, blocks};
 
 /// A weight matrix `[outputs, inputs]` rounded to int8, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct QuantizedWeight<'a> {
+pub struct QuantizedWeight {
     pub inputs: usize,
     /// Row-major, from −127 to 127; borrowed if they are part of the binary.
-    pub numbers: Cow<'a, [i8]>,
+    pub numbers: Cow<'static, [i8]>,
     /// The factor that converts each output's numbers to f32.
     pub scales: Vec<f32>,
 }
@@ -26,7 +25,7 @@ pub fn signed(bytes: &[u8]) -> &[i8] {
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
 
-impl QuantizedWeight<'_> {
+impl QuantizedWeight {
     /// Rounds rows of `inputs` numbers, each row with its own scale.
     pub fn quantize(weight: &[f32], inputs: usize) -> Self {
         let mut numbers = Vec::with_capacity(weight.len());
@@ -44,12 +43,6 @@ impl QuantizedWeight<'_> {
     pub fn dequantize(&self) -> Vec<f32> {
         let rows = self.numbers.chunks_exact(self.inputs).zip(&self.scales);
         rows.flat_map(|(row, scale)| row.iter().map(move |w| f32::from(*w) * scale)).collect()
-    }
-
-    /// Copies borrowed numbers.
-    pub fn into_owned(self) -> QuantizedWeight<'static> {
-        let Self { inputs, numbers, scales } = self;
-        QuantizedWeight { inputs, numbers: Cow::Owned(numbers.into_owned()), scales }
     }
 }
 
@@ -75,7 +68,7 @@ pub struct PackedI8 {
 
 impl PackedI8 {
     /// Weights that are part of the binary are used in place.
-    pub fn new(isa: Isa, weight: PackedWeight<'static>, bias: &[f32]) -> Self {
+    pub fn new(isa: Isa, weight: PackedWeight, bias: &[f32]) -> Self {
         let whole = weight.is_whole() && bias.len() == weight.scales.len();
         assert!(whole, "a weight a pair of output and input. This is a bug.");
         let PackedWeight { inputs, numbers, sums, scales } = weight;
@@ -84,9 +77,9 @@ impl PackedI8 {
             inputs,
             panels: bias.len() / PANEL,
             numbers: Numbers::of(numbers),
-            columns: aligned(&sums),
-            scales: aligned(&scales),
-            bias: aligned(bias),
+            columns: Aligned::from(&*sums),
+            scales: Aligned::from(&*scales),
+            bias: Aligned::from(bias),
         }
     }
 
@@ -99,6 +92,7 @@ impl PackedI8 {
     pub fn multiply(&self, left: &QuantizedRows, panels: Range<usize>, out: &mut [f32]) {
         let view = Left::all(&left.tiles);
         assert_eq!(view.depth, self.inputs, "the left matrix fits the weight. This is a bug.");
+        let mut wide = Vec::new();
         for (panel, out) in panels.zip(out.chunks_exact_mut(view.rows * PANEL)) {
             let columns = panel * PANEL..(panel + 1) * PANEL;
             let weights =
@@ -110,15 +104,9 @@ impl PackedI8 {
                 row_scales: &left.scales,
                 zeros: &left.zeros,
             };
-            multiply_panel(self.isa, &view, weights, back, out);
+            multiply_panel(self.isa, &view, weights, back, &mut wide, out);
         }
     }
-}
-
-fn aligned<T: Number>(from: &[T]) -> Aligned<T> {
-    let mut to = Aligned::zeros(from.len());
-    to.copy_from_slice(from);
-    to
 }
 
 fn multiply_panel(
@@ -126,6 +114,7 @@ fn multiply_panel(
     left: &Left<'_, u8>,
     panel: &[i8],
     back: Dequantize<'_>,
+    wide: &mut Vec<i16>,
     out: &mut [f32],
 ) {
     left.check();
@@ -154,22 +143,23 @@ fn multiply_panel(
             // SAFETY: `isa` names only what `Isa::detect` found; `check` and the assertions above
             // cover every address that the kernel reads or writes.
             Isa::Avx512Vnni => unsafe {
-                super::x86::product_i8_512(left, start, rows, panel, back, out);
+                by_rows!(rows, x86::i8_512(left, start, panel, back, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::AvxVnni => unsafe {
-                super::x86::product_i8_vnni_256(left, start, rows, panel, back, out);
+                by_rows!(rows, x86::i8_vnni_avx(left, start, panel, back, out), 1 2 3 4 5 6);
             },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::Avx512 | Isa::Avx2 => unsafe {
-                super::x86::product_i8_256(left, start, rows, panel, back, out);
+                super::x86::widen(left, start, rows, wide);
+                by_rows!(rows, x86::i8_madd(wide, start, panel, back, out), 1 2 3 4 5 6);
             },
             #[cfg(target_arch = "aarch64")]
             // SAFETY: as above.
             Isa::NeonDot => unsafe {
-                super::neon::product_i8_dot(left, start, rows, panel, back, out);
+                by_rows!(rows, neon::i8_dot(left, start, panel, back, out), 1 2 3 4 5);
             },
             Isa::Portable => product_i8(left, start, panel, back, out),
         }

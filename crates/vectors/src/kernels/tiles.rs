@@ -46,6 +46,14 @@ impl<T: Number> Aligned<T> {
     }
 }
 
+impl<T: Number> From<&[T]> for Aligned<T> {
+    fn from(numbers: &[T]) -> Self {
+        let mut aligned = Self::zeros(numbers.len());
+        aligned.copy_from_slice(numbers);
+        aligned
+    }
+}
+
 impl<T: Number> Deref for Aligned<T> {
     type Target = [T];
 

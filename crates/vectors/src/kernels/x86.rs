@@ -16,25 +16,11 @@ use super::{Left, PANEL};
 pub const ROWS_512: usize = 14;
 /// Rows of 16 columns whose sums fit in 16 registers: 6 · 2 + 3.
 pub const ROWS_256: usize = 6;
-/// Rows of 8 columns, with two sums each: 5 · 2 + 4 registers.
-pub const ROWS_MADD: usize = 5;
-
-pub unsafe fn product_f32_512(
-    left: &Left<'_, f32>,
-    start: usize,
-    rows: usize,
-    panel: &[f32],
-    bias: &[f32],
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe {
-        by_rows!(rows, f32_512(left, start, panel, bias, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-    }
-}
+/// Rows of 8 columns, with two sums each: 6 · 2 + 3 registers.
+pub const ROWS_MADD: usize = 6;
 
 #[target_feature(enable = "avx512f")]
-unsafe fn f32_512<const ROWS: usize>(
+pub unsafe fn f32_512<const ROWS: usize>(
     left: &Left<'_, f32>,
     start: usize,
     panel: &[f32],
@@ -77,20 +63,8 @@ const PREFETCH_F32: usize = 1024;
 /// Prefetch distance of int8 weights in bytes.
 const PREFETCH_I8: usize = 2048;
 
-pub unsafe fn product_f32_256(
-    left: &Left<'_, f32>,
-    start: usize,
-    rows: usize,
-    panel: &[f32],
-    bias: &[f32],
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, f32_256(left, start, panel, bias, out), 1 2 3 4 5 6) }
-}
-
 #[target_feature(enable = "avx2,fma")]
-unsafe fn f32_256<const ROWS: usize>(
+pub unsafe fn f32_256<const ROWS: usize>(
     left: &Left<'_, f32>,
     start: usize,
     panel: &[f32],
@@ -124,22 +98,8 @@ unsafe fn f32_256<const ROWS: usize>(
     }
 }
 
-pub unsafe fn product_i8_512(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe {
-        by_rows!(rows, i8_512(left, start, panel, back, out), 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
-    }
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-unsafe fn i8_512<const ROWS: usize>(
+pub unsafe fn i8_512<const ROWS: usize>(
     left: &Left<'_, u8>,
     start: usize,
     panel: &[i8],
@@ -194,7 +154,7 @@ unsafe fn i8_512<const ROWS: usize>(
 macro_rules! i8_vnni_256 {
     ($name:ident, $features:literal, $dot:ident) => {
         #[target_feature(enable = $features)]
-        unsafe fn $name<const ROWS: usize>(
+        pub unsafe fn $name<const ROWS: usize>(
             left: &Left<'_, u8>,
             start: usize,
             panel: &[i8],
@@ -254,69 +214,48 @@ i8_vnni_256!(i8_vnni_avx, "avx2,fma,avxvnni", _mm256_dpbusd_avx_epi32);
 #[cfg(test)]
 i8_vnni_256!(i8_vnni_evex, "avx2,fma,avx512vnni,avx512vl", _mm256_dpbusd_epi32);
 
-pub unsafe fn product_i8_vnni_256(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_vnni_avx(left, start, panel, back, out), 1 2 3 4 5 6) }
+/// Widens a block's bytes to 16 bits, row by row, because AVX2's byte product saturates.
+#[target_feature(enable = "avx2")]
+pub unsafe fn widen(left: &Left<'_, u8>, start: usize, rows: usize, wide: &mut Vec<i16>) {
+    wide.resize(rows * left.depth, 0);
+    // SAFETY: see the module; `wide` has a number for each one of the block.
+    unsafe {
+        for row in 0..rows {
+            let mut to = wide.as_mut_ptr().add(row * left.depth);
+            let mut from = left.numbers.as_ptr().add((start + row) * PANEL);
+            for _ in 0..left.depth / PANEL {
+                for half in [0, 16] {
+                    let bytes = _mm_loadu_si128(from.add(half).cast());
+                    _mm256_storeu_si256(to.add(half).cast(), _mm256_cvtepu8_epi16(bytes));
+                }
+                (from, to) = (from.wrapping_add(left.tile_stride), to.add(PANEL));
+            }
+        }
+    }
 }
 
-#[cfg(test)]
-pub unsafe fn product_i8_vnni_evex(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_vnni_evex(left, start, panel, back, out), 1 2 3 4 5 6) }
-}
-
-pub unsafe fn product_i8_256(
-    left: &Left<'_, u8>,
-    start: usize,
-    rows: usize,
-    panel: &[i8],
-    back: Dequantize<'_>,
-    out: &mut [f32],
-) {
-    // SAFETY: see the module.
-    unsafe { by_rows!(rows, i8_madd(left, start, panel, back, out), 1 2 3 4 5) }
-}
-
-/// Widens bytes to 16 bits, because AVX2's byte product saturates.
+/// `wide` is a block of [`widen`].
 #[target_feature(enable = "avx2,fma")]
-unsafe fn i8_madd<const ROWS: usize>(
-    left: &Left<'_, u8>,
+pub unsafe fn i8_madd<const ROWS: usize>(
+    wide: &[i16],
     start: usize,
     panel: &[i8],
     back: Dequantize<'_>,
     out: &mut [f32],
 ) {
+    let depth = wide.len() / ROWS;
     // SAFETY: see the module.
     unsafe {
         for column in (0..PANEL).step_by(8) {
             // Two sums per column, added at the end.
             let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
-            for group in 0..left.depth / 4 {
+            for group in 0..depth / 4 {
                 let weights = panel.as_ptr().add(group * PANEL * 4 + column * 4);
                 let low = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.cast()));
                 let high = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(16).cast()));
-                let k = group * 4;
-                let tile = left
-                    .numbers
-                    .as_ptr()
-                    .add(k / PANEL * left.tile_stride + start * PANEL + k % PANEL);
                 for (row, sums) in sums.iter_mut().enumerate() {
-                    let x = tile.add(row * PANEL).cast::<i32>().read_unaligned();
-                    let x = _mm256_cvtepu8_epi16(_mm_set1_epi32(x));
+                    let x = wide.as_ptr().add(row * depth + group * 4);
+                    let x = _mm256_set1_epi64x(x.cast::<i64>().read_unaligned());
                     sums[0] = _mm256_add_epi32(sums[0], _mm256_madd_epi16(x, low));
                     sums[1] = _mm256_add_epi32(sums[1], _mm256_madd_epi16(x, high));
                 }

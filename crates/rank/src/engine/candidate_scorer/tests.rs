@@ -1,7 +1,6 @@
 use super::super::{CacheSettings, Engine, Observations, RunCounts};
 use super::*;
 use crate::catalog::{Catalog, IntentSignal, LoadOptions};
-use crate::feedback::{Execution, StoreOptions};
 use crate::query::Stage;
 use crate::selection::Strategy;
 
@@ -184,20 +183,6 @@ fn a_cached_answer_is_the_same_and_never_stale() {
     let uncached = super::tests::engine(named(&["a"]), config);
     uncached.select(&request).unwrap();
     assert!(!uncached.select(&request).unwrap().cached);
-}
-
-#[test]
-fn runs_reach_the_log_and_are_counted() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log.db");
-    let catalog = Catalog::from_tools(named(&["a"])).catalog;
-    let builder = Engine::builder(catalog).feedback(&log, StoreOptions::default());
-    let engine = builder.build().unwrap();
-    engine.record(Execution::new("s__a".into(), "moves data", true)).unwrap();
-    engine.close();
-    assert_eq!(engine.observed().tool("s__a").unwrap().runs, 1);
-    let succeeded = "toolroute_executions_total{outcome=\"succeeded\"} 1";
-    assert!(engine.metrics().text().contains(succeeded));
 }
 
 /// The catalog of the ablation; with `bare`, without the declarations that signals read.

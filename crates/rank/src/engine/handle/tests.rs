@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::catalog::Tool;
 use crate::embedding::{self, Embedded, Embedder, ModelIdentity, Role};
-use crate::engine::{History, PastPrompt};
+use crate::engine::{History, PastPrompt, SnapshotState};
 use crate::index::IndexKind;
 use crate::selection;
 
@@ -82,20 +82,6 @@ fn engine_of(tools: Vec<Tool>, model: Option<Arc<Letters>>, index: IndexKind) ->
 }
 
 #[test]
-fn the_next_selection_sees_a_change() {
-    let engine = engine_of(vec![tool("read", "reads a file")], None, IndexKind::Auto);
-    assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
-    let report = register(&engine, tool("translate", "translates a text")).unwrap();
-    assert_eq!((report.version, report.tools, report.embedded), (1, 2, 0));
-    assert_eq!(ids(&engine, "translate a file")[0], "s__translate");
-    update(&engine, tool("translate", "cooks a meal")).unwrap();
-    assert_eq!(ids(&engine, "cook a meal"), ["s__translate"]);
-    remove(&engine, "s:translate").unwrap();
-    assert_eq!(ids(&engine, "translate a file"), ["s__read"]);
-    assert_eq!(engine.version(), 3);
-}
-
-#[test]
 fn what_was_learned_stays_with_a_tool_that_goes_and_comes_back() {
     let tools = || vec![tool("alpha", "one"), tool("beta", "two")];
     let before = engine_of(tools(), Some(Letters::new()), IndexKind::Auto);
@@ -159,6 +145,22 @@ fn a_graph_stays_where_some_tools_change() {
     let report = linked.change(changes.collect()).unwrap();
     assert_eq!(report.linked, 0, "little of the graph is left");
     assert!(!linked.state().is_approximate());
+}
+
+#[test]
+fn a_graph_that_was_linked_for_an_old_snapshot_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = folder.path().join("new folder/s");
+    let state = |index| {
+        let tools = (0..30).map(|at| tool(&format!("t{at}"), "reads")).collect();
+        let config = EngineConfig { index, ..EngineConfig::default() };
+        let builder = Engine::builder(Catalog::from_tools(tools).catalog).config(config);
+        let engine = builder.embedder(Letters::new()).snapshot(&snapshot).build().unwrap();
+        engine.index_report().snapshot.clone()
+    };
+    let kinds = [IndexKind::Exact, IndexKind::Hnsw, IndexKind::Hnsw, IndexKind::Exact];
+    use SnapshotState::{Created, Fresh, Updated};
+    assert_eq!(kinds.map(state), [Created, Updated, Fresh, Fresh]);
 }
 
 #[test]

@@ -29,9 +29,6 @@ pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result
 }
 
 /// Verifies a row of [`Columns::select`].
-///
-/// # Errors
-/// If the row is not what was written.
 pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
     let is_whole = row.get::<_, Option<i64>>("facts_sum")? == Some(facts(row)?)
         && (columns == Columns::Facts
@@ -40,9 +37,6 @@ pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
 }
 
 /// Verifies a record of weights.
-///
-/// # Errors
-/// If the row is not what was written.
 pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
     let sum = row_checksum(row, 0..row.as_ref().column_count() - 1)?;
     match row.get::<_, Option<i64>>("sum")? == Some(sum) {

@@ -24,23 +24,12 @@ pub struct WeightRecord {
     pub loss_after: Option<f64>,
 }
 
-/// New weights, and the executions and losses of their fit.
-pub(super) struct NewWeights<'a> {
-    pub weights: &'a ScoreWeights,
-    pub executions: usize,
-    pub loss_before: f64,
-    pub loss_after: f64,
-}
-
 /// The last column is the checksum of the others.
 pub(super) const COLUMNS: &str =
     "id, at, action, weights, parent, executions, loss_before, loss_after, sum";
 
 impl ExecutionStore {
     /// Returns the current weights, or `None` if those of the configuration apply.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn current_weights(&self) -> Result<Option<ScoreWeights>, StoreError> {
         let newest = newest(&self.connection).map_err(|error| store_error(&self.path, error))?;
         Ok(newest.and_then(|record| record.weights))
@@ -48,9 +37,6 @@ impl ExecutionStore {
 
     /// Returns every change of the weights, oldest first. The number of records serves as a
     /// version.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn weight_history(&self) -> Result<Vec<WeightRecord>, StoreError> {
         let read = || -> rusqlite::Result<Vec<WeightRecord>> {
             let sql = format!("SELECT {COLUMNS} FROM weights ORDER BY id");
@@ -59,13 +45,13 @@ impl ExecutionStore {
         read().map_err(|error| store_error(&self.path, error))
     }
 
+    /// `fit` is the number of executions, and the losses before and after.
     pub(in crate::feedback) fn apply_weights(
         &mut self,
         weights: &ScoreWeights,
-        (executions, loss_before, loss_after): (usize, f64, f64),
+        fit: (usize, f64, f64),
     ) -> Result<(), StoreError> {
-        let new = NewWeights { weights, executions, loss_before, loss_after };
-        apply(&mut self.connection, &new).map_err(|error| store_error(&self.path, error))
+        apply(&mut self.connection, weights, fit).map_err(|error| store_error(&self.path, error))
     }
 
     /// Reverts the latest weights and returns the ones before; `None` stands for the configuration.
@@ -115,18 +101,16 @@ fn holding(connection: &Connection) -> rusqlite::Result<Option<WeightRecord>> {
     }
 }
 
-fn apply(connection: &mut Connection, new: &NewWeights<'_>) -> rusqlite::Result<()> {
+fn apply(
+    connection: &mut Connection,
+    weights: &ScoreWeights,
+    (executions, before, after): (usize, f64, f64),
+) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let parent = holding(&transaction)?.map(|record| record.id);
-    let weights =
-        serde_json::to_string(new.weights).expect("names and numbers are JSON. This is a bug.");
-    let executions = i64::try_from(new.executions).unwrap_or(i64::MAX);
-    transaction.execute(
-        "INSERT INTO weights (at, action, weights, parent, executions, loss_before, loss_after, sum)
-         VALUES (?1, 'apply', ?2, ?3, ?4, ?5, ?6, 0)",
-        params![now(), weights, parent, executions, new.loss_before, new.loss_after],
-    )?;
-    checksums::seal_weights(&transaction, transaction.last_insert_rowid())?;
+    let executions = i64::try_from(executions).unwrap_or(i64::MAX);
+    let fit = (executions, Some(before), Some(after));
+    append(&transaction, "apply", (Some(weights), parent), fit)?;
     transaction.commit()
 }
 
@@ -135,16 +119,25 @@ fn revert(connection: &mut Connection) -> rusqlite::Result<Option<Option<ScoreWe
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(held) = holding(&transaction)? else { return Ok(None) };
     let before = held.parent.map(|id| by_id(&transaction, id)).transpose()?;
-    let weights = before.as_ref().and_then(|record| record.weights.clone());
-    let text = weights.as_ref().map(|weights| {
-        serde_json::to_string(weights).expect("names and numbers are JSON. This is a bug.")
-    });
-    transaction.execute(
-        "INSERT INTO weights (at, action, weights, parent, executions, sum)
-         VALUES (?1, 'revert', ?2, ?3, 0, 0)",
-        params![now(), text, before.map(|record| record.id)],
-    )?;
-    checksums::seal_weights(&transaction, transaction.last_insert_rowid())?;
+    let (parent, weights) = before.map_or((None, None), |record| (Some(record.id), record.weights));
+    append(&transaction, "revert", (weights.as_ref(), parent), (0, None, None))?;
     transaction.commit()?;
     Ok(Some(weights))
+}
+
+fn append(
+    connection: &Connection,
+    action: &str,
+    (weights, parent): (Option<&ScoreWeights>, Option<i64>),
+    (executions, before, after): (i64, Option<f64>, Option<f64>),
+) -> rusqlite::Result<()> {
+    let json = |weights: &ScoreWeights| {
+        serde_json::to_string(weights).expect("names and numbers are JSON. This is a bug.")
+    };
+    connection.execute(
+        "INSERT INTO weights (at, action, weights, parent, executions, loss_before, loss_after, sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)",
+        params![now(), action, weights.map(json), parent, executions, before, after],
+    )?;
+    checksums::seal_weights(connection, connection.last_insert_rowid())
 }

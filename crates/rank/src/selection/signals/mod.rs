@@ -303,7 +303,6 @@ impl Assessment<'_> {
         self.inputs.ask() || !is_none
     }
 
-    /// Returns the sum of a candidate's signals.
     fn sum(&self, candidate: &Candidate) -> f32 {
         let own = candidate.blend().clamp(0.0, self.best);
         let values = self.values(candidate.row);

@@ -1,99 +1,58 @@
 //! The signals and their weights.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::Error;
+use crate::query::words;
 
-/// A property, other than the semantic and keyword scores, that raises or lowers a tool's score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Signal {
-    /// The tool declares the current phase of work.
-    Phase,
-    /// The tool declares the programming languages of the context.
-    Language,
-    /// The complexity of the context is in the range that the tool declares.
-    Complexity,
-    /// The tool declares the type of the current task.
-    TaskType,
-    /// How often the tool's runs succeeded.
-    History,
-    /// The prompt matches patterns of the tool's author.
-    Intent,
-    /// The prompt needs something from the web, and the tool is for the web.
-    Web,
-    /// The tool's declared priority.
-    Priority,
-    /// The tool comes before one that fits, in a declared order of fallbacks.
-    Hierarchy,
-    /// The tool is slow, and the prompt is urgent.
-    Latency,
-    /// The tool is expensive, and the caller is cost-aware.
-    Cost,
-    /// The prompt contains keywords of the tool's category. Counts only if the encoder cannot read
-    /// all of the prompt.
-    Category,
-    /// The tool tends to follow the tool that was used last.
-    Workflow,
-    /// The caller plans to use the tool.
-    Planned,
-    /// The tool's server listed it recently and later than its other tools.
-    Newcomer,
-    /// A pattern declares that only this tool serves the prompt. This is a switch: any weight above
-    /// 0 turns it on.
-    Exclusive,
-    /// The tool is excluded if it conflicts with a better one in the answer. This is a switch, too.
-    Conflicts,
+words! {
+    /// A property, other than the semantic and keyword scores, that raises or lowers a tool's score.
+    Signal {
+        /// The tool declares the current phase of work.
+        Phase => "phase",
+        /// The tool declares the programming languages of the context.
+        Language => "language",
+        /// The complexity of the context is in the range that the tool declares.
+        Complexity => "complexity",
+        /// The tool declares the type of the current task.
+        TaskType => "task_type",
+        /// How often the tool's runs succeeded.
+        History => "history",
+        /// The prompt matches patterns of the tool's author.
+        Intent => "intent",
+        /// The prompt needs something from the web, and the tool is for the web.
+        Web => "web",
+        /// The tool's declared priority.
+        Priority => "priority",
+        /// The tool comes before one that fits, in a declared order of fallbacks.
+        Hierarchy => "hierarchy",
+        /// The tool is slow, and the prompt is urgent.
+        Latency => "latency",
+        /// The tool is expensive, and the caller is cost-aware.
+        Cost => "cost",
+        /// The prompt contains keywords of the tool's category. Counts only if the encoder cannot read
+        /// all of the prompt.
+        Category => "category",
+        /// The tool tends to follow the tool that was used last.
+        Workflow => "workflow",
+        /// The caller plans to use the tool.
+        Planned => "planned",
+        /// The tool's server listed it recently and later than its other tools.
+        Newcomer => "newcomer",
+        /// A pattern declares that only this tool serves the prompt. This is a switch: any weight above
+        /// 0 turns it on.
+        Exclusive => "exclusive",
+        /// The tool is excluded if it conflicts with a better one in the answer. This is a switch, too.
+        Conflicts => "conflicts",
+    }
 }
 
 /// The number of signals.
-pub const SIGNALS: usize = 17;
+pub const SIGNALS: usize = Signal::ALL.len();
 
 impl Signal {
-    pub const ALL: [Self; SIGNALS] = [
-        Self::Phase,
-        Self::Language,
-        Self::Complexity,
-        Self::TaskType,
-        Self::History,
-        Self::Intent,
-        Self::Web,
-        Self::Priority,
-        Self::Hierarchy,
-        Self::Latency,
-        Self::Cost,
-        Self::Category,
-        Self::Workflow,
-        Self::Planned,
-        Self::Newcomer,
-        Self::Exclusive,
-        Self::Conflicts,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Phase => "phase",
-            Self::Language => "language",
-            Self::Complexity => "complexity",
-            Self::TaskType => "task_type",
-            Self::History => "history",
-            Self::Intent => "intent",
-            Self::Web => "web",
-            Self::Priority => "priority",
-            Self::Hierarchy => "hierarchy",
-            Self::Latency => "latency",
-            Self::Cost => "cost",
-            Self::Category => "category",
-            Self::Workflow => "workflow",
-            Self::Planned => "planned",
-            Self::Newcomer => "newcomer",
-            Self::Exclusive => "exclusive",
-            Self::Conflicts => "conflicts",
-        }
-    }
-
     /// Whether the signal counts by itself. The others are proportional to the tool's own score:
     /// they weigh tools that fit, and do not lift a tool without a score.
     #[doc(hidden)] // For our own crates.
@@ -133,18 +92,11 @@ impl Signal {
     }
 }
 
-impl fmt::Display for Signal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 impl FromStr for Signal {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let known = Self::ALL.into_iter().find(|signal| signal.as_str() == name);
-        known.ok_or_else(|| Error::UnknownSignal {
+        Self::from_word(name).ok_or_else(|| Error::UnknownSignal {
             name: name.to_owned(),
             known: Self::ALL.map(Self::as_str).join(", "),
         })

@@ -145,24 +145,23 @@ async fn with_progress_timeout<T>(
         match tokio::time::timeout_at(until.into(), &mut work).await {
             Ok(done) => return done,
             Err(_) => {
-                let latest = heard().map_or(began, |heard| heard) + limit;
-                if latest.min(deadline) <= until {
-                    let waited = began.elapsed();
-                    let said = match heard() {
-                        _ if until == deadline => {
-                            format!(
-                                "no answer in {waited:.0?}, the longest that a request may take"
-                            )
-                        }
-                        Some(_) => format!("no answer and no progress in {limit:?}"),
-                        None => format!("no answer in {limit:?}"),
-                    };
-                    return Err(Fault::after(FaultKind::Timeout, said));
+                let latest = (heard().unwrap_or(began) + limit).min(deadline);
+                if latest <= until {
+                    break;
                 }
-                until = latest.min(deadline);
+                until = latest;
             }
         }
     }
+    let waited = began.elapsed();
+    let said = match heard() {
+        _ if until == deadline => {
+            format!("no answer in {waited:.0?}, the longest that a request may take")
+        }
+        Some(_) => format!("no answer and no progress in {limit:?}"),
+        None => format!("no answer in {limit:?}"),
+    };
+    Err(Fault::after(FaultKind::Timeout, said))
 }
 
 /// Returns the retry condition that the result of a try meets, if any.
@@ -174,13 +173,7 @@ fn retry_condition(result: &Result<Output, Fault>) -> Option<RetryOn> {
             FaultKind::Broken | FaultKind::ServerError => Some(RetryOn::Broken),
             FaultKind::Busy => Some(RetryOn::Busy),
             FaultKind::Timeout => Some(RetryOn::Timeout),
-            FaultKind::Refused
-            | FaultKind::Missing
-            | FaultKind::Flooding
-            | FaultKind::Unreadable
-            | FaultKind::NoResult
-            | FaultKind::TooLong
-            | FaultKind::Denied => None,
+            _ => None,
         },
     }
 }

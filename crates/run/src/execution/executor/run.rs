@@ -1,15 +1,15 @@
 //! The fallback cascade: the candidates' turns, one after the other.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::fallback::{Candidate, Origin, map_arguments};
+use super::super::fallback::{Candidate, Origin, is_worse, map_arguments};
 use super::super::invoker::{Arguments, Fault, FaultKind, Output};
 use super::super::message;
-use super::super::params::{Change, Prepared};
+use super::super::params::{Change, Clarification, Prepared};
 use super::super::permission::Verdict;
 use super::super::report::{Attempt, Ending, Outcome, Skip};
 use super::attempt::{AttemptResult, Dispatch};
-use super::check::CheckResult;
 use super::{Event, Executor, Request};
 use toolroute_catalog::Tool;
 
@@ -108,8 +108,7 @@ impl<'a> Run<'a> {
             Err(turn) => return turn,
         };
         let Some(invoker) = self.executor.servers.of(tool) else {
-            self.skip(candidate, Skip::NoServer);
-            return NextStep::Next;
+            return self.pass(candidate, Skip::NoServer);
         };
         // Before the breaker: a half-open one admits a single probe, which must then be sent.
         if let Err(exceeded) = self.request.guard.spend(tool) {
@@ -119,8 +118,7 @@ impl<'a> Run<'a> {
         if let Err(wait) = self.executor.breakers.admit(tool, Instant::now()) {
             self.request.guard.refund(tool);
             let for_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            self.skip(candidate, Skip::BreakerOpen { for_ms });
-            return NextStep::Next;
+            return self.pass(candidate, Skip::BreakerOpen { for_ms });
         }
         let sent = Dispatch {
             tool,
@@ -139,7 +137,10 @@ impl<'a> Run<'a> {
         let tool = candidate.tool.as_ref();
         let is_asked = candidate.origin == Origin::Asked;
         if self.written && !candidate.safe_after_write {
-            self.skip(candidate, Skip::WriteElsewhere);
+            return Err(self.pass(candidate, Skip::WriteElsewhere));
+        }
+        if !self.request.confirmed && is_worse(tool, &self.request.candidates[0].tool) {
+            self.skip(candidate, Skip::Worse);
             return Err(NextStep::Next);
         }
         match self.executor.options.permissions.judge(tool, self.request.confirmed) {
@@ -148,39 +149,29 @@ impl<'a> Run<'a> {
                 let (tool, message) = (tool.id.clone(), message::confirmation(tool));
                 return Err(NextStep::end(Outcome::Confirm { tool, message }));
             }
-            verdict => {
-                self.skip(candidate, Skip::Permission { verdict });
-                return Err(NextStep::Next);
-            }
+            verdict => return Err(self.pass(candidate, Skip::Permission { verdict })),
         }
         let mapped = if is_asked {
             Some(self.arguments.clone())
         } else {
             map_arguments(&self.request.candidates[0].tool, tool, &self.arguments)
         };
-        let prepared = match mapped {
-            Some(given) => Some(self.executor.prepare(&candidate.tool, given, self.deadline).await),
-            None => None,
-        };
-        match prepared {
-            Some(Ok(CheckResult::Refused(because))) => {
-                self.skip(candidate, Skip::Unchecked { because });
-                Err(NextStep::Next)
-            }
-            Some(Ok(CheckResult::Fits(prepared))) => {
+        let Some(given) = mapped else { return Err(self.pass(candidate, Skip::Parameters)) };
+        match self.executor.prepare(&candidate.tool, given, self.deadline).await {
+            Ok(prepared) => {
                 if is_asked {
                     self.arguments = without_defaults(&prepared);
                 }
                 Ok(prepared)
             }
-            Some(Err(clarification)) if is_asked => {
+            Err(Unprepared::Unfit(clarification)) if is_asked => {
                 let message = message::clarification(tool, &clarification);
                 let tool = tool.id.clone();
                 Err(NextStep::end(Outcome::Clarify { tool, clarification, message }))
             }
-            _ => {
-                self.skip(candidate, Skip::Parameters);
-                Err(NextStep::Next)
+            Err(Unprepared::Unfit(_)) => Err(self.pass(candidate, Skip::Parameters)),
+            Err(Unprepared::Unchecked(because)) => {
+                Err(self.pass(candidate, Skip::Unchecked { because }))
             }
         }
     }
@@ -250,18 +241,19 @@ impl<'a> Run<'a> {
     fn failed(&self) -> Outcome {
         let tools: Vec<&Tool> =
             self.request.candidates.iter().map(|candidate| candidate.tool.as_ref()).collect();
-        Outcome::Failed {
-            message: message::failure(
-                &tools,
-                &self.attempts,
-                self.executor.options.failure_log.as_deref(),
-            ),
-        }
+        let log = self.executor.options.failure_log.as_deref();
+        Outcome::Failed { message: message::failure(&tools, &self.attempts, log) }
     }
 
     fn skip(&mut self, candidate: &Candidate, because: Skip) {
         let attempt = self.new_attempt(candidate, Ending::Skipped { because });
         self.attempts.push(attempt);
+    }
+
+    /// Skips a candidate, and goes on to the next.
+    fn pass(&mut self, candidate: &Candidate, because: Skip) -> NextStep {
+        self.skip(candidate, because);
+        NextStep::Next
     }
 
     fn new_attempt(&self, candidate: &Candidate, ending: Ending) -> Attempt {
@@ -277,6 +269,38 @@ impl<'a> Run<'a> {
             error_text: None,
             error_answer: None,
             error_ids: Vec::new(),
+        }
+    }
+}
+
+/// Why there are no arguments for a call.
+enum Unprepared {
+    Unfit(Box<Clarification>),
+    /// They could not be checked, for this reason.
+    Unchecked(String),
+}
+
+impl Executor {
+    /// Prepares arguments on a thread that does not serve connections and with a time limit, because
+    /// a server chooses its schema and checking may be slow.
+    async fn prepare(
+        &self,
+        tool: &Arc<Tool>,
+        given: Arguments,
+        deadline: Instant,
+    ) -> Result<Prepared, Unprepared> {
+        let limit = deadline.min(Instant::now() + self.options.timing.timeout(tool));
+        let (parameters, tool) = (Arc::clone(&self.parameters), Arc::clone(tool));
+        let checking = tokio::task::spawn_blocking(move || {
+            let admitted = parameters.admit(&tool, &given);
+            admitted.map_err(|refused| Unprepared::Unchecked(refused.to_string()))?;
+            parameters.prepare(&tool, &given).map_err(Unprepared::Unfit)
+        });
+        let refused = |because: &str| Err(Unprepared::Unchecked(because.to_owned()));
+        match tokio::time::timeout_at(limit.into(), checking).await {
+            Ok(Ok(checked)) => checked,
+            Ok(Err(_)) => refused("its arguments could not be checked; the log says why"),
+            Err(_) => refused("checking its arguments took longer than a call of it may"),
         }
     }
 }

@@ -11,10 +11,13 @@ use crate::execution::{
     Pending, Retries, Skip,
 };
 
-/// Answers by a script, and records the called tools.
+type Script = Box<dyn Fn(&str) -> Result<Output, Fault> + Send + Sync>;
+
+/// Answers by a script, and records the called tools and the keys of the calls.
 struct Scripted {
-    script: fn(&str, usize) -> Result<Output, Fault>,
+    script: Script,
     calls: Arc<Mutex<Vec<String>>>,
+    keys: Arc<Mutex<Vec<Option<String>>>>,
     delay: Duration,
 }
 
@@ -22,14 +25,9 @@ impl Invoker for Scripted {
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
         Box::pin(async move {
             tokio::time::sleep(self.delay).await;
-            let name = call.tool.name.clone();
-            let nth = {
-                let mut calls = self.calls.lock().unwrap();
-                let nth = calls.iter().filter(|known| **known == name).count();
-                calls.push(name.clone());
-                nth
-            };
-            (self.script)(&name, nth)
+            self.calls.lock().unwrap().push(call.tool.name.clone());
+            self.keys.lock().unwrap().push(call.key.map(str::to_owned));
+            (self.script)(&call.tool.name)
         })
     }
 }
@@ -37,24 +35,27 @@ impl Invoker for Scripted {
 struct Setup {
     executor: Executor,
     calls: Arc<Mutex<Vec<String>>>,
+    keys: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-fn setup(script: fn(&str, usize) -> Result<Output, Fault>) -> Setup {
-    setup_with(script, Duration::ZERO, |_| {})
+fn setup(script: impl Fn(&str) -> Result<Output, Fault> + Send + Sync + 'static) -> Setup {
+    setup_with(Box::new(script), Duration::ZERO, |_| {})
 }
 
-fn setup_with(
-    script: fn(&str, usize) -> Result<Output, Fault>,
-    delay: Duration,
-    change: impl FnOnce(&mut ExecutorOptions),
-) -> Setup {
-    let calls = Arc::default();
-    let servers = Servers::new().with("s", Scripted { script, calls: Arc::clone(&calls), delay });
+/// The tool `a` gives this answer, and all others a text.
+fn setup_of_a(answer: Result<Output, Fault>, others: &'static str) -> Setup {
+    setup(move |name| if name == "a" { answer.clone() } else { Ok(Output::text(others)) })
+}
+
+fn setup_with(script: Script, delay: Duration, change: impl FnOnce(&mut ExecutorOptions)) -> Setup {
+    let (calls, keys) = (Arc::default(), Arc::default());
+    let scripted = Scripted { script, calls: Arc::clone(&calls), keys: Arc::clone(&keys), delay };
+    let servers = Servers::new().with("s", scripted);
     let mut options = ExecutorOptions::default();
     options.timing.retries =
         Retries { first_pause: Duration::from_millis(1), ..Retries::default() };
     change(&mut options);
-    Setup { executor: Executor::new(servers, options), calls }
+    Setup { executor: Executor::new(servers, options), calls, keys }
 }
 
 fn tool(name: &str, reads: bool) -> Candidate {
@@ -65,13 +66,13 @@ fn tool(name: &str, reads: bool) -> Candidate {
 }
 
 fn call(setup: &Setup, candidates: &[Candidate]) -> Report {
-    call_with(setup, candidates, json!({}), &|_| {})
+    call_with(setup, candidates, (json!({}), None), &|_| {})
 }
 
 fn call_with(
     setup: &Setup,
     candidates: &[Candidate],
-    arguments: Value,
+    (arguments, key): (Value, Option<&str>),
     on_event: &(dyn Fn(Event) + Send + Sync),
 ) -> Report {
     let arguments: Arguments = arguments.as_object().unwrap().clone();
@@ -85,7 +86,7 @@ fn call_with(
         budget_tokens: None,
         on_event,
     };
-    runtime.block_on(setup.executor.call(&request))
+    runtime.block_on(setup.executor.call_with_key(&request, key))
 }
 
 fn broken(reached: bool) -> Fault {
@@ -94,10 +95,7 @@ fn broken(reached: bool) -> Fault {
 
 #[test]
 fn a_read_that_fails_is_tried_again_and_then_elsewhere() {
-    let setup = setup(|name, _| match name {
-        "a" => Err(broken(true)),
-        _ => Ok(Output::text("found")),
-    });
+    let setup = setup_of_a(Err(broken(true)), "found");
     let report = call(&setup, &[tool("a", true), tool("b", true)]);
     let Outcome::Answered(answer) = &report.outcome else { panic!("{report:?}") };
     assert_eq!((answer.tool.as_str(), &*answer.output.text), ("s__b", "found"));
@@ -107,7 +105,7 @@ fn a_read_that_fails_is_tried_again_and_then_elsewhere() {
 
 #[test]
 fn a_write_that_may_have_happened_is_never_sent_again() {
-    let setup = setup(|_, _| Err(broken(true)));
+    let setup = setup(|_| Err(broken(true)));
     let report = call(&setup, &[tool("a", false), tool("b", false)]);
     assert_eq!(*setup.calls.lock().unwrap(), ["a"]);
     assert_eq!(report.attempts[1].ending, Ending::Skipped { because: Skip::WriteElsewhere });
@@ -117,12 +115,10 @@ fn a_write_that_may_have_happened_is_never_sent_again() {
 
 #[test]
 fn a_write_marked_safe_or_never_sent_goes_on() {
-    let setup_sent =
-        setup(|name, _| if name == "a" { Err(broken(true)) } else { Ok(Output::text("ok")) });
+    let setup_sent = setup_of_a(Err(broken(true)), "ok");
     let safe = Candidate { safe_after_write: true, ..tool("b", false) };
     assert!(matches!(call(&setup_sent, &[tool("a", false), safe]).outcome, Outcome::Answered(_)));
-    let unsent =
-        setup(|name, _| if name == "a" { Err(broken(false)) } else { Ok(Output::text("ok")) });
+    let unsent = setup_of_a(Err(broken(false)), "ok");
     let report = call(&unsent, &[tool("a", false), tool("b", false)]);
     assert!(matches!(report.outcome, Outcome::Answered(_)), "{report:?}");
 }
@@ -130,61 +126,27 @@ fn a_write_marked_safe_or_never_sent_goes_on() {
 #[test]
 fn what_was_only_guessed_to_do_the_same_is_not_asked_after_an_answer() {
     let guess = || Candidate { origin: Origin::ByMeaning, ..tool("b", true) };
-    let failed = setup(|name, _| match name {
-        "a" => Ok(Output { is_error: true, ..Output::text("no customer with id 4711") }),
-        _ => Ok(Output::text("another record")),
-    });
-    let empty = setup(|name, _| match name {
-        "a" => Ok(Output::text("")),
-        _ => Ok(Output::text("another record")),
-    });
-    for setup in [failed, empty] {
+    let failed = Output { is_error: true, ..Output::text("no customer with id 4711") };
+    for answer in [failed, Output::text("")] {
+        let setup = setup_of_a(Ok(answer), "another record");
         let report = call(&setup, &[tool("a", true), guess()]);
         assert_eq!(*setup.calls.lock().unwrap(), ["a"], "{report:?}");
         let told = format!("{:?}", report.outcome);
         assert!(!told.contains("another record"), "{told}");
     }
-    let setup = setup(|name, _| match name {
-        "a" => Err(broken(false)),
-        _ => Ok(Output::text("found")),
-    });
+    let setup = setup_of_a(Err(broken(false)), "found");
     let report = call(&setup, &[tool("a", true), guess()]);
     assert!(matches!(report.outcome, Outcome::Answered(_)), "{report:?}");
 }
 
 #[test]
-fn a_tools_own_error_goes_to_the_log_and_not_to_the_caller() {
-    let seen: Arc<Mutex<Vec<Failure>>> = Arc::default();
-    let kept = Arc::clone(&seen);
-    let setup = setup_with(
-        |_, _| {
-            Ok(Output { is_error: true, ..Output::text("ENOENT: no such file, api_key=abcdefgh") })
-        },
-        Duration::ZERO,
-        |options| {
-            options.on_failure =
-                Some(Arc::new(move |f: &Failure| kept.lock().unwrap().push(f.clone())))
-        },
-    );
-    let report = call(&setup, &[tool("a", true)]);
-    let message = report.outcome.message().unwrap();
-    assert!(
-        message.starts_with("No answer: s__a did not find what was named. Check the name"),
-        "{message}"
-    );
-    let seen = seen.lock().unwrap();
-    assert!(message.contains(&seen[0].id) && !message.contains("ENOENT"), "{message}");
-    assert_eq!(seen[0].detail, "ENOENT: no such file, api_key=[secret]");
-}
-
-#[test]
 fn nothing_found_is_an_answer_where_no_other_has_more() {
-    let setup_one = setup(|name, _| Ok(Output::text(if name == "a" { "[]" } else { "more" })));
+    let setup_one = setup_of_a(Ok(Output::text("[]")), "more");
     let report = call(&setup_one, &[tool("a", true), tool("b", true)]);
     assert_eq!(report.attempts[0].ending, Ending::Empty);
     let Outcome::Answered(answer) = report.outcome else { panic!() };
     assert_eq!(answer.output.text, "more");
-    let none = setup(|_, _| Ok(Output::text("[]")));
+    let none = setup(|_| Ok(Output::text("[]")));
     let Outcome::Answered(answer) = call(&none, &[tool("a", true), tool("b", true)]).outcome else {
         panic!()
     };
@@ -193,19 +155,17 @@ fn nothing_found_is_an_answer_where_no_other_has_more() {
 
 #[test]
 fn a_timeout_goes_elsewhere_and_opens_the_breaker_in_the_end() {
-    let setup = setup_with(
-        |_, _| Ok(Output::text("late")),
-        Duration::from_secs(5),
-        |options| {
-            options.timing.default_timeout = Duration::from_millis(20);
+    let setup =
+        setup_with(Box::new(|_| Ok(Output::text("late"))), Duration::from_secs(5), |options| {
+            options.timing.default_timeout = Duration::from_millis(200);
             options.timing.feedback_delay = Duration::from_millis(5);
-        },
-    );
+        });
     let told = Mutex::new(Vec::new());
     for turn in 0..4 {
-        let report = call_with(&setup, &[tool("a", true)], json!({ "turn": turn }), &|event| {
-            told.lock().unwrap().push(event);
-        });
+        let report =
+            call_with(&setup, &[tool("a", true)], (json!({ "turn": turn }), None), &|event| {
+                told.lock().unwrap().push(event);
+            });
         let expected = match turn {
             0..3 => {
                 matches!(report.attempts[0].ending, Ending::Failed { fault: FaultKind::Timeout })
@@ -225,7 +185,7 @@ fn a_timeout_goes_elsewhere_and_opens_the_breaker_in_the_end() {
 
 #[test]
 fn what_is_missing_or_needs_a_yes_is_asked_before_anything_is_called() {
-    let setup = setup(|_, _| Ok(Output::text("done")));
+    let setup = setup(|_| Ok(Output::text("done")));
     let mut needs = Tool::new(Some("s"), "a", "");
     let schema =
         json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});
@@ -240,42 +200,19 @@ fn what_is_missing_or_needs_a_yes_is_asked_before_anything_is_called() {
     assert!(setup.calls.lock().unwrap().is_empty());
 }
 
-#[test]
-fn a_long_answer_is_cut_and_its_rest_can_be_had() {
-    let setup = setup_with(
-        |_, _| Ok(Output::text("A sentence of words. ".repeat(500))),
-        Duration::ZERO,
-        |options| options.max_chars = 1_000,
-    );
-    let Outcome::Answered(answer) = call(&setup, &[tool("a", true)]).outcome else { panic!() };
-    assert!(answer.output.text.chars().count() <= 1_000);
-    let handle = answer.truncation.unwrap().handle.unwrap();
-    let page = setup.executor.options.kept.get(&handle, 0, 1 << 20).unwrap();
-    assert_eq!(page.text.chars().count(), 10_500);
-}
-
-fn any_fault() -> impl proptest::strategy::Strategy<Value = u8> {
-    0u8..8
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn the_cascade_ends_and_writes_once(
-        faults in prop::collection::vec(any_fault(), 1..6),
+        faults in prop::collection::vec(0u8..8, 1..6),
         reads in any::<bool>(),
     ) {
-        static FAULTS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-        static ALONE: Mutex<()> = Mutex::new(());
-        static REACHED: AtomicUsize = AtomicUsize::new(0);
-        let _alone = ALONE.lock().unwrap();
-        *FAULTS.lock().unwrap() = faults.clone();
-        REACHED.store(0, Ordering::SeqCst);
-        let setup = setup(|name, _| {
-            let at = usize::from(name.as_bytes()[0] - b'a');
-            let fault = FAULTS.lock().unwrap()[at];
+        let reached: Arc<AtomicUsize> = Arc::default();
+        let (script, counted) = (faults.clone(), Arc::clone(&reached));
+        let setup = setup(move |name| {
+            let fault = script[usize::from(name.as_bytes()[0] - b'a')];
             if fault != 2 && fault != 5 {
-                REACHED.fetch_add(1, Ordering::SeqCst);
+                counted.fetch_add(1, Ordering::SeqCst);
             }
             match fault {
                 0 => Ok(Output::text("ok")),
@@ -294,7 +231,7 @@ proptest! {
         prop_assert!(report.attempts.len() <= candidates.len());
         prop_assert!(report.attempts.iter().all(|attempt: &Attempt| attempt.tries <= 3));
         if !reads {
-            prop_assert!(REACHED.load(Ordering::SeqCst) <= 1, "{report:?}");
+            prop_assert!(reached.load(Ordering::SeqCst) <= 1, "{report:?}");
         }
         let said = report.outcome.message().unwrap_or_default().contains("SECRET");
         prop_assert!(!said);
@@ -304,33 +241,26 @@ proptest! {
 
 #[test]
 fn a_tool_that_declares_its_most_is_cut_there_and_a_key_reaches_it() {
-    let keys: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
-    struct Long(Arc<Mutex<Vec<Option<String>>>>);
-    impl Invoker for Long {
-        fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
-            self.0.lock().unwrap().push(call.key.map(str::to_owned));
-            Box::pin(std::future::ready(Ok(Output::text("A sentence. ".repeat(500)))))
-        }
-    }
-    let servers = Servers::new().with("s", Long(Arc::clone(&keys)));
-    let executor = Executor::new(servers, ExecutorOptions::default());
+    let setup = setup(|_| Ok(Output::text("A sentence. ".repeat(500))));
     let mut tool = Tool::new(Some("s"), "a", "");
     tool.routing.call_hints.max_tokens = Some(100);
     tool.routing.call_hints.typical_tokens = Some(50);
-    assert_eq!(executor.estimate(&tool).chars, 200);
-    let request = Request {
-        candidates: &[Candidate::asked(Arc::new(tool))],
-        arguments: &Arguments::new(),
-        guard: &LoopGuard::default(),
-        confirmed: false,
-        question: "",
-        budget_tokens: None,
-        on_event: &|_| {},
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let report = runtime.block_on(executor.call_with_key(&request, Some("k1")));
+    assert_eq!(setup.executor.estimate(&tool).chars, 200);
+    let candidate = Candidate::asked(Arc::new(tool));
+    let report = call_with(&setup, &[candidate], (json!({}), Some("k1")), &|_| {});
     let Outcome::Answered(answer) = &report.outcome else { panic!("{report:?}") };
     assert!(answer.output.text.chars().count() <= 400, "{}", answer.output.text);
-    assert_eq!(*keys.lock().unwrap(), [Some("k1".to_owned())]);
+    assert_eq!(*setup.keys.lock().unwrap(), [Some("k1".to_owned())]);
     assert!(report.reached());
+}
+
+#[test]
+fn words_are_cleaned_and_pictures_are_not() {
+    let mut redactor = Redactor::default();
+    redactor.hide(["aGVsbG8xMjM".to_owned()]);
+    let mut block = json!({"type": "image", "data": "aGVsbG8xMjM", "note": ["aGVsbG8xMjM"]});
+    clean(&redactor, &mut block, &BYTES);
+    assert_eq!(block, json!({"type": "image", "data": "aGVsbG8xMjM", "note": ["[secret]"]}));
+    clean(&redactor, &mut block, &[]);
+    assert_eq!(block["data"], "[secret]");
 }

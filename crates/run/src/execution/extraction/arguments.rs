@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::invoker::Arguments;
 use super::super::message;
-use super::super::params::{Clarification, Parameters};
+use super::super::params::{Clarification, Parameters, about};
 use super::super::report::{Outcome, Report};
 use super::LocalTime;
 use toolroute_catalog::Tool;
@@ -34,7 +34,7 @@ impl<'a> ArgumentSources<'a> {
 }
 
 /// The arguments from a prompt, and the questions that remain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreparedArguments {
     pub arguments: Arguments,
     /// The source of each value; items of a list have one each.
@@ -166,13 +166,7 @@ pub struct Question {
 
 impl std::fmt::Display for Question {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}`", self.name)?;
-        let about: String =
-            self.description.as_deref().unwrap_or_default().trim().chars().take(160).collect();
-        if !about.is_empty() {
-            write!(f, " ({about})")?;
-        }
-        write!(f, ": {}", self.why)?;
+        write!(f, "`{}`{}: {}", self.name, about(self.description.as_deref()), self.why)?;
         match &self.candidates[..] {
             [] => Ok(()),
             [one] => write!(f, ": {one}"),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_listed, singular, stem};
+use super::text::{Word, is_listed, overlap, singular, stem};
 
 /// A listed value in a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,10 +27,7 @@ const COMMON: &str = "active all any asc auto closed created custom daily date d
      short slow small standard text time title top true type up updated user week year";
 
 /// Values that, before a noun of the tool, count or order its results instead of choosing.
-const ORDINALS: &[&str] = &[
-    "any", "first", "last", "more", "most", "new", "next", "none", "other", "same", "second",
-    "third", "top",
-];
+const ORDINALS: &str = "any first last more most new next none other same second third top";
 
 /// Strengths of a choice: it is introduced by a preposition or the tool's noun, or has several
 /// words; it stands beside its parameter's name; it stands alone.
@@ -49,9 +46,8 @@ impl PromptContext<'_> {
         for (words, value) in values {
             for at in 0..self.words.len() {
                 let Some(span) = self.spoken(at, words) else { continue };
-                let overlaps =
-                    |other: &Choice| other.span.start < span.end && span.start < other.span.end;
-                if found.iter().any(overlaps) || self.is_in_a_value(&span) {
+                let is_taken = found.iter().any(|other| overlap(&other.span, &span));
+                if is_taken || self.is_in_a_value(&span) {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());
@@ -127,17 +123,15 @@ impl PromptContext<'_> {
 
     pub(super) fn is_in_a_value(&self, span: &Range<usize>) -> bool {
         self.mentions.iter().any(|mention| {
-            let overlaps = mention.span.start < span.end && span.start < mention.span.end;
             // The unit of an amount may be a choice, its digits may not.
             let is_unit = matches!(mention.content, Content::Amount(_))
                 && mention.span.end == span.end
                 && mention.span.start < span.start;
-            overlaps
-                && !is_unit
-                && !matches!(
-                    mention.content,
-                    Content::Place(_) | Content::Token(_) | Content::Currency(_)
-                )
+            let is_word = matches!(
+                mention.content,
+                Content::Place(_) | Content::Token(_) | Content::Currency(_)
+            );
+            overlap(&mention.span, span) && !is_unit && !is_word
         })
     }
 
@@ -164,8 +158,7 @@ impl PromptContext<'_> {
         }
         let counted = after.first().map_or("".into(), |word| singular(&word.lower));
         let said = self.text[span.clone()].to_lowercase();
-        if self.tool_nouns.iter().any(|noun| *noun == counted) && !ORDINALS.contains(&said.as_str())
-        {
+        if self.tool_nouns.iter().any(|noun| *noun == counted) && !is_listed(&said, ORDINALS) {
             return INTRODUCED;
         }
         let around =
@@ -176,13 +169,12 @@ impl PromptContext<'_> {
 
     /// Returns the range of a choice with the words that introduce it.
     fn with_name(&self, slot: &Slot, span: &Range<usize>, strength: u8) -> Range<usize> {
-        const LEADS: [&str; 10] =
-            ["in", "as", "to", "into", "with", "by", "using", "via", "a", "an"];
+        const LEADS: &str = "in as to into with by using via a an";
         let is_own = |word: &Word| {
             strength == NAMED && slot.nouns().any(|noun| stem(noun) == stem(&word.lower))
         };
         let before = self.before(span.start);
-        let belongs = |word: &&&Word| is_own(word) || LEADS.contains(&word.lower.as_str());
+        let belongs = |word: &&&Word| is_own(word) || is_listed(&word.lower, LEADS);
         let first = before.iter().take_while(belongs).last();
         let last =
             self.after(span.end).first().filter(|word| is_own(word)).map(|word| word.span.end);
@@ -204,23 +196,20 @@ impl PromptContext<'_> {
             }
         }
         // For `include_comments`: "with comments", "without comments".
-        if let Some((first, rest)) = name.split_first()
-            && matches!(
-                first.as_str(),
-                "include" | "with" | "show" | "has" | "exclude" | "without" | "skip"
-            )
+        let sense = |word: &str, with: &str, without: &str| {
+            (is_listed(word, with) || is_listed(word, without)).then(|| is_listed(word, with))
+        };
+        if let [first, rest @ ..] = &name[..]
             && !rest.is_empty()
+            && let Some(wants) = sense(first, "include with show has", "exclude without skip")
         {
-            let wants = !matches!(first.as_str(), "exclude" | "without" | "skip");
-            for at in 1..self.words.len() {
-                let Some(span) = self.spoken_stems(at, rest) else { continue };
-                let before = &self.words[at - 1];
-                let includes = match before.lower.as_str() {
-                    "with" | "including" | "include" | "includes" => true,
-                    "without" | "excluding" | "exclude" | "no" => false,
-                    _ => continue,
-                };
-                found.insert(span.start, (before.span.start..span.end, includes == wants));
+            const WITH: &str = "with including include includes";
+            for (before, at) in self.words.iter().zip(1..) {
+                if let Some(span) = self.spoken_stems(at, rest)
+                    && let Some(has) = sense(&before.lower, WITH, "without excluding exclude no")
+                {
+                    found.insert(span.start, (before.span.start..span.end, has == wants));
+                }
             }
         }
         let mut found = found.into_values();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, is_listed, singular, stem};
+use super::text::{Word, is_function_word, is_listed, is_negated_verb, singular, stem};
 
 /// The cue that the words beside a value give for a parameter. A strength of zero is no cue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,10 +24,7 @@ pub(super) const NOUN: u8 = 3;
 pub(super) const PREPOSITION: u8 = 1;
 
 /// Words that may stand between a name and its value.
-const CONNECTORS: &[&str] = &[
-    "a", "an", "are", "as", "at", "be", "equal", "equals", "exactly", "is", "number", "no", "of",
-    "on", "the", "to", "was",
-];
+const CONNECTORS: &str = "a an are as at be equal equals exactly is number no of on the to was";
 
 /// The most words before a value that are read.
 const REACH: usize = 7;
@@ -50,36 +47,16 @@ pub(super) struct Preposition {
     pub is_strict: bool,
 }
 
-const PREPOSITIONS: &[(&[&str], Role, bool)] = &[
-    (&["at", "least"], Role::Start, false),
-    (&["no", "less", "than"], Role::Start, false),
-    (&["more", "than"], Role::Start, true),
-    (&["greater", "than"], Role::Start, true),
-    (&["starting", "from"], Role::Start, false),
-    (&["starting", "on"], Role::Start, false),
-    (&["starting"], Role::Start, false),
-    (&["from"], Role::Start, false),
-    (&["since"], Role::Start, false),
-    (&["after"], Role::Start, false),
-    (&["between"], Role::Start, false),
-    (&["minimum"], Role::Start, false),
-    (&["above"], Role::Start, true),
-    (&["over"], Role::Start, true),
-    (&["at", "most"], Role::End, false),
-    (&["up", "to"], Role::End, false),
-    (&["no", "more", "than"], Role::End, false),
-    (&["less", "than"], Role::End, true),
-    (&["fewer", "than"], Role::End, true),
-    (&["to"], Role::End, false),
-    (&["into"], Role::End, false),
-    (&["until"], Role::End, false),
-    (&["till"], Role::End, false),
-    (&["through"], Role::End, false),
-    (&["before"], Role::End, false),
-    (&["by"], Role::End, false),
-    (&["maximum"], Role::End, false),
-    (&["below"], Role::End, true),
-    (&["under"], Role::End, true),
+/// Prepositions by their role and whether they are strict, separated by bars.
+const PREPOSITIONS: [(Role, bool, &str); 4] = [
+    (
+        Role::Start,
+        false,
+        "at least|no less than|starting from|starting on|starting|from|since|after|between|minimum",
+    ),
+    (Role::Start, true, "more than|greater than|above|over"),
+    (Role::End, false, "at most|up to|no more than|to|into|until|till|through|before|by|maximum"),
+    (Role::End, true, "less than|fewer than|below|under"),
 ];
 
 impl PromptContext<'_> {
@@ -134,8 +111,7 @@ impl PromptContext<'_> {
         let word = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
         word.is_some_and(|word| {
             is_listed(&word.lower, "not no non without never except excluding")
-                || word.lower.ends_with("n't")
-                || word.lower.ends_with("n’t")
+                || is_negated_verb(&word.lower)
         })
     }
 
@@ -151,19 +127,16 @@ impl PromptContext<'_> {
 
     /// Returns the preposition right before a value.
     pub fn preposition(&self, before: &[&Word], mention: &Mention) -> Option<Preposition> {
-        let spoken = |words: &[&str]| {
-            words.len() <= before.len()
-                && words.iter().rev().zip(before).all(|(said, word)| *said == word.lower)
+        let is_spoken = |words: &&str| {
+            let mut said = before.iter();
+            words.rsplit(' ').all(|word| said.next().is_some_and(|said| said.lower == word))
         };
+        let found = PREPOSITIONS.into_iter().flat_map(|(role, is_strict, all)| {
+            let found = all.split('|').filter(is_spoken).map(|words| words.split(' ').count());
+            found.map(move |length| Preposition { role, length, is_strict })
+        });
         // The longest match counts: "up to" is not "to".
-        let found = PREPOSITIONS
-            .iter()
-            .filter(|(words, ..)| spoken(words))
-            .max_by_key(|(words, ..)| words.len());
-        if let Some((words, role, is_strict)) = found {
-            return Some(Preposition { role: *role, length: words.len(), is_strict: *is_strict });
-        }
-        self.ends_a_pair(before, mention)
+        found.max_by_key(|found| found.length).or_else(|| self.ends_a_pair(before, mention))
     }
 
     /// Returns the role of the "and" before B in "between A and B".
@@ -265,7 +238,7 @@ impl PromptContext<'_> {
         let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
         let named = cue.strength >= WHOLE_NAME;
         // "since 3 May" includes that day, but a parameter `after` may exclude it.
-        let excludes = |word: &str| slot.has_word(&[word]) && !named;
+        let excludes = |word: &str| slot.has_word(word) && !named;
         let is_other_edge = excludes("after") || excludes("before");
         match slot.role {
             Some(role) if role == said.role && is_other_edge => {}
@@ -279,7 +252,7 @@ impl PromptContext<'_> {
             None if slot.kind.is_number()
                 && !slot.is_limit()
                 && is_bound(before, said)
-                && !before.first().is_some_and(|word| slot.has_word(&[&word.lower])) =>
+                && !before.first().is_some_and(|word| slot.has_word(&word.lower)) =>
             {
                 return Cue { conflicts: true, ..Cue::default() };
             }
@@ -301,9 +274,10 @@ impl PromptContext<'_> {
                 return Some((strength, rest[length - 1].span.start));
             }
             let word = before[skipped];
-            let is_bound =
-                PREPOSITIONS.iter().any(|(words, ..)| words.contains(&word.lower.as_str()));
-            if !CONNECTORS.contains(&word.lower.as_str()) && !is_bound {
+            let is_bound = PREPOSITIONS
+                .iter()
+                .any(|(.., words)| words.split(['|', ' ']).any(|bound| bound == word.lower));
+            if !is_listed(&word.lower, CONNECTORS) && !is_bound {
                 return None;
             }
         }
@@ -317,15 +291,13 @@ impl PromptContext<'_> {
         after: &[&Word],
         mention: &Mention,
     ) -> Option<(u8, Range<usize>)> {
-        const RESULTS: [&str; 9] =
-            ["result", "item", "entry", "hit", "match", "row", "record", "answer", "page"];
-        let is_word = |word: Option<&&Word>, among: &[&str]| {
-            word.is_some_and(|w| among.contains(&w.lower.as_str()))
-        };
+        const RESULTS: &str = "result item entry hit match row record answer";
+        let is_word =
+            |at: usize, list: &str| before.get(at).is_some_and(|word| is_listed(&word.lower, list));
         let counted = after.first().filter(|word| {
             let noun = singular(&word.lower);
             noun != word.lower
-                && (RESULTS.contains(&noun.as_ref()) && noun != "page"
+                && (is_listed(&noun, RESULTS)
                     || self.tool_nouns.iter().any(|of_tool| *of_tool == noun))
         });
         let end = counted.map_or(mention.span.end, |word| word.span.end);
@@ -333,11 +305,10 @@ impl PromptContext<'_> {
         if counted.is_none() && after.first().is_some_and(|word| !is_function_word(&word.lower)) {
             return None;
         }
-        if is_word(before.first(), &["top", "first", "limit", "max", "maximum"]) {
+        if is_word(0, "top first limit max maximum") {
             return Some((NOUN + 1, before[0].span.start..end));
         }
-        let two = (before.get(1), before.first());
-        if is_word(two.0, &["at", "up"]) && is_word(two.1, &["most", "to"]) {
+        if is_word(1, "at up") && is_word(0, "most to") {
             return Some((NOUN, before[1].span.start..end));
         }
         counted.map(|_| (NOUN, mention.span.start..end))
@@ -346,12 +317,9 @@ impl PromptContext<'_> {
 
 /// Whether a preposition sets a bound. "to" and "by" may stand before a value without setting one.
 fn is_bound(before: &[&Word], said: &Preposition) -> bool {
-    const BOUNDS: [&str; 11] = [
-        "least", "most", "than", "between", "minimum", "maximum", "above", "over", "below",
-        "under", "and",
-    ];
+    const BOUNDS: &str = "least most than between minimum maximum above over below under and";
     let nearest = before.first().map_or("", |word| word.lower.as_str());
-    said.is_strict || BOUNDS.contains(&nearest) || (said.length == 2 && nearest == "to")
+    said.is_strict || is_listed(nearest, BOUNDS) || (said.length == 2 && nearest == "to")
 }
 
 /// Returns the strength and the number of words of the first name of the slot that `spoken` finds.
@@ -378,9 +346,9 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         }
     }
     // "returning 19 May", "departing on 5 May": a word for an end that only this slot has.
-    let ends = slot.ends().filter(|end| {
-        !others.iter().any(|other| other.name != slot.name && other.has_word(&[end]))
-    });
+    let ends = slot
+        .ends()
+        .filter(|end| !others.iter().any(|other| other.name != slot.name && other.has_word(end)));
     for end in ends {
         if spoken(&[end]) {
             return Some((NOUN, 1));
@@ -390,12 +358,10 @@ fn named(slot: &Slot, others: &[Slot], spoken: impl Fn(&[&str]) -> bool) -> Opti
         return Some((NOUN - 1, 1));
     }
     let aliases: &[&str] = match slot.kind {
-        Kind::Text if slot.has_word(&["title", "name", "label", "subject"]) => {
+        Kind::Text if slot.has_word("title name label subject") => {
             &["called", "named", "titled", "entitled", "title", "name"]
         }
-        Kind::Integer
-            if slot.has_word(&["quantity", "qty", "count", "copies"]) && !slot.is_limit() =>
-        {
+        Kind::Integer if slot.has_word("quantity qty count copies") && !slot.is_limit() => {
             &["pieces", "units", "copies", "items"]
         }
         Kind::Message => &["saying", "text", "message", "body", "content", "comment"],

@@ -83,6 +83,22 @@ impl std::fmt::Display for Decimal {
     }
 }
 
+/// Small numbers by their words.
+pub(super) const SPELLED: [&str; 13] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve",
+];
+
+/// Parses a count: digits, a word such as "three", or "a" for one.
+pub(super) fn count(said: &str) -> Option<i64> {
+    let said = said.to_lowercase();
+    match SPELLED.iter().position(|known| *known == said) {
+        Some(at) => i64::try_from(at).ok(),
+        None if matches!(said.as_str(), "a" | "an") => Some(1),
+        None => said.parse().ok(),
+    }
+}
+
 /// Parses a number without sign or unit. Returns `None` if the text is ambiguous.
 ///
 /// If a text has points and commas, the last of them is the decimal separator. Alone, a comma

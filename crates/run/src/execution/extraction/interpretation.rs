@@ -13,6 +13,8 @@ use super::unit::{Dimension, Unit};
 
 /// The longest text after a colon in bytes that is a title. A longer one is a message.
 const LONGEST_TITLE: usize = 160;
+/// The usual form of a day, if a parameter's description names no other.
+pub(super) const ISO_DAY: &str = "%Y-%m-%d";
 
 /// The meaning of a mention for a slot.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +29,25 @@ pub(super) enum Interpretation {
     Invalid(String),
     /// The mention can mean several values.
     Ambiguous(Vec<String>),
+}
+
+impl Interpretation {
+    fn text(text: impl Into<String>, how: &str) -> Self {
+        Self::Value { value: Value::String(text.into()), how: how.to_owned() }
+    }
+
+    fn invalid(why: &str) -> Self {
+        Self::Invalid(why.to_owned())
+    }
+
+    /// The only one of some possible texts, `how` it was derived; ambiguous if there are several.
+    pub fn only(texts: Vec<String>, how: &str) -> Self {
+        match <[String; 1]>::try_from(texts) {
+            Ok([text]) => Self::text(text, how),
+            Err(texts) if texts.is_empty() => Self::NotApplicable,
+            Err(texts) => Self::Ambiguous(texts),
+        }
+    }
 }
 
 /// Interprets the mentions of one prompt.
@@ -60,15 +81,9 @@ impl Interpreter<'_> {
             }
             (_, content) => text(content, slot, named),
         };
-        match reading {
-            Interpretation::Value { value, how } => {
-                match self.checker.misfit(&slot.path, slot.is_list, &value) {
-                    None => Interpretation::Value { value, how },
-                    Some(why) => Interpretation::Invalid(why),
-                }
-            }
-            other => other,
-        }
+        let Interpretation::Value { value, .. } = &reading else { return reading };
+        let misfit = self.checker.misfit(&slot.path, slot.is_list, value);
+        misfit.map_or(reading, Interpretation::Invalid)
     }
 
     /// Whether an id has another form than the slot's ids.
@@ -81,16 +96,16 @@ impl Interpreter<'_> {
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
         let is_percent = amount.units.contains(&Unit::Percent);
         if slot.is_money() && slot.unit != Some(Unit::Percent) && (amount.is_part || is_percent) {
-            return Interpretation::Invalid("a part is said, and of what is not".to_owned());
+            return Interpretation::invalid("a part is said, and of what is not");
         }
         if amount.is_part {
             return Interpretation::NotApplicable;
         }
         if amount.is_range {
-            return Interpretation::Invalid("a range of numbers is no number".to_owned());
+            return Interpretation::invalid("a range of numbers is no number");
         }
         let Some(said) = amount.value else {
-            return Interpretation::Invalid("the number can be read in two ways".to_owned());
+            return Interpretation::invalid("the number can be read in two ways");
         };
         if amount.is_spelled && !named && amount.units.is_empty() {
             return Interpretation::NotApplicable;
@@ -99,30 +114,24 @@ impl Interpreter<'_> {
             let why = "whether it is added or taken away is not said";
             return Interpretation::Invalid(why.to_owned());
         }
-        let mut how = String::new();
-        let value = if amount.units.is_empty() {
-            match slot.unit {
-                Some(Unit::Cents) => return missing_unit(said, "cents"),
-                Some(unit) if !named && !unit.is_usually_omitted() => {
-                    return missing_unit(said, &unit.to_string());
-                }
-                _ => said,
-            }
-        } else {
-            match self.in_unit(amount, slot, named) {
-                Ok((value, told)) => {
-                    how = told;
-                    value
-                }
+        let (value, how) = match slot.unit {
+            _ if !amount.units.is_empty() => match self.in_unit(amount, slot, named) {
+                Ok(converted) => converted,
                 Err(reading) => return reading,
+            },
+            Some(unit) if unit == Unit::Cents || !(named || unit.is_usually_omitted()) => {
+                return Interpretation::Invalid(format!(
+                    "the unit of {said} is not said, and it counts in {unit}"
+                ));
             }
+            _ => (said, String::new()),
         };
         if slot.kind == Kind::Integer && !value.is_whole() {
             return Interpretation::Invalid(format!("{value} is no whole number"));
         }
         match value.to_json() {
             Some(value) => Interpretation::Value { value, how },
-            None => Interpretation::Invalid("the number is too large".to_owned()),
+            None => Interpretation::invalid("the number is too large"),
         }
     }
 
@@ -132,7 +141,7 @@ impl Interpreter<'_> {
         amount: &Amount,
         slot: &Slot,
         named: bool,
-    ) -> Result<(super::decimal::Decimal, String), Interpretation> {
+    ) -> Result<(Decimal, String), Interpretation> {
         let said = amount.value.ok_or(Interpretation::NotApplicable)?;
         let Some(unit) = slot.unit else { return self.without_unit(amount, slot, named) };
         let same = amount.units.iter().filter(|from| from.dimension() == unit.dimension());
@@ -156,27 +165,24 @@ impl Interpreter<'_> {
         amount: &Amount,
         slot: &Slot,
         named: bool,
-    ) -> Result<(super::decimal::Decimal, String), Interpretation> {
+    ) -> Result<(Decimal, String), Interpretation> {
         let said = amount.value.ok_or(Interpretation::NotApplicable)?;
         let has =
             |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
-        let plain = Ok((said, String::new()));
-        if has(Dimension::Money) {
+        let is_right = if has(Dimension::Money) {
             let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
-            return match slot.is_money() {
-                true if self.has_unit || !is_named => plain,
-                true => Err(Interpretation::Invalid(
-                    "which currency it counts in is not known".to_owned(),
-                )),
-                false => Err(self.wrong_unit(amount, slot, named)),
-            };
-        }
-        if has(Dimension::Percent) {
-            let counts_percents = slot.has_maximum_100 || slot.has_word(&["percent", "percentage"]);
-            return if counts_percents { plain } else { Err(self.wrong_unit(amount, slot, named)) };
-        }
-        let is_warmth = has(Dimension::Temperature) && slot.has_word(&["temperature"]);
-        if self.has_unit || is_warmth { plain } else { Err(self.wrong_unit(amount, slot, named)) }
+            if slot.is_money() && is_named && !self.has_unit {
+                let why = "which currency it counts in is not known";
+                return Err(Interpretation::invalid(why));
+            }
+            slot.is_money()
+        } else if has(Dimension::Percent) {
+            slot.has_maximum_100 || slot.has_word("percent percentage")
+        } else {
+            self.has_unit || (has(Dimension::Temperature) && slot.has_word("temperature"))
+        };
+        let wrong = || self.wrong_unit(amount, slot, named);
+        is_right.then(|| (said, String::new())).ok_or_else(wrong)
     }
 
     /// Returns the interpretation of an amount whose unit does not fit the slot.
@@ -193,15 +199,12 @@ impl Interpreter<'_> {
         if when.is_instant || (!when.times.is_empty() && !self.has_time) {
             return Interpretation::NotApplicable;
         }
-        let form = slot.day_form.as_deref().unwrap_or("%Y-%m-%d");
-        match when.days[..] {
-            [] => Interpretation::NotApplicable,
-            [day] => {
-                let value = Value::String(day.strftime(form).to_string());
-                Interpretation::Value { value, how: "by the calendar".to_owned() }
-            }
-            _ => Interpretation::Ambiguous(when.days.iter().map(ToString::to_string).collect()),
-        }
+        let form = match when.days.len() {
+            1 => slot.day_form.as_deref().unwrap_or(ISO_DAY),
+            _ => ISO_DAY,
+        };
+        let days = when.days.iter().map(|day| day.strftime(form).to_string());
+        Interpretation::only(days.collect(), "by the calendar")
     }
 
     /// Returns the first day of a period for parameters such as `since`. Other parameters need a
@@ -210,14 +213,11 @@ impl Interpreter<'_> {
         if !named {
             return Interpretation::NotApplicable;
         }
-        if !slot.has_word(&["since", "from", "start"]) {
-            return Interpretation::Invalid("one day of it is needed".to_owned());
+        if !slot.has_word("since from start") {
+            return Interpretation::invalid("one day of it is needed");
         }
         let days = period.readings.iter().map(|(first, _)| *first).collect();
-        self.day(
-            &PartialDateTime { days, times: Vec::new(), zone: Zone::Local, is_instant: false },
-            slot,
-        )
+        self.day(&PartialDateTime { days, ..PartialDateTime::default() }, slot)
     }
 
     fn moment(&self, when: &PartialDateTime) -> Interpretation {
@@ -227,20 +227,14 @@ impl Interpreter<'_> {
             ));
         }
         if when.times.is_empty() {
-            return Interpretation::Invalid("the time of the day is not said".to_owned());
+            return Interpretation::invalid("the time of the day is not said");
         }
         if when.days.is_empty() {
-            return Interpretation::Invalid("the day is not said".to_owned());
+            return Interpretation::invalid("the day is not said");
         }
-        match when.moment(self.zone) {
-            Ok(moment) => Interpretation::Value {
-                value: Value::String(moment),
-                how: "by the calendar".to_owned(),
-            },
-            Err(moments) if moments.is_empty() => Interpretation::Invalid(
-                "the clocks skip or repeat that time on that day".to_owned(),
-            ),
-            Err(moments) => Interpretation::Ambiguous(moments),
+        match when.moments(self.zone) {
+            Some(moments) => Interpretation::only(moments, "by the calendar"),
+            None => Interpretation::invalid("the clocks skip or repeat that time on that day"),
         }
     }
 
@@ -250,19 +244,10 @@ impl Interpreter<'_> {
         }
         // The value has no offset, although the format `time` requires one, because the offset
         // depends on the day.
-        match when.times[..] {
-            [] => Interpretation::NotApplicable,
-            [time] => Interpretation::Value {
-                value: Value::String(time.strftime("%H:%M").to_string()),
-                how: "by the clock".to_owned(),
-            },
-            _ => Interpretation::Ambiguous(when.times.iter().map(ToString::to_string).collect()),
-        }
+        let form = if when.times.len() == 1 { "%H:%M" } else { "%H:%M:%S" };
+        let times = when.times.iter().map(|time| time.strftime(form).to_string());
+        Interpretation::only(times.collect(), "by the clock")
     }
-}
-
-fn missing_unit(said: super::decimal::Decimal, unit: &str) -> Interpretation {
-    Interpretation::Invalid(format!("the unit of {said} is not said, and it counts in {unit}"))
 }
 
 /// Interprets the name or the code of a country as its code.
@@ -311,23 +296,16 @@ fn month(content: &Content, slot: &Slot) -> Interpretation {
         Some([_]) if !slot.has_month_form => {
             Interpretation::Invalid("how a month is written for it is not known".to_owned())
         }
-        Some([month]) => Interpretation::Value {
-            value: month.strftime("%Y-%m").to_string().into(),
-            how: "by the calendar".to_owned(),
-        },
         Some(months) => {
             let said = months.iter().map(|month| month.strftime("%Y-%m").to_string());
-            Interpretation::Ambiguous(said.collect())
+            Interpretation::only(said.collect(), "by the calendar")
         }
     }
 }
 
 /// Interprets values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
-    let as_said = |text: &str| Interpretation::Value {
-        value: Value::String(text.to_owned()),
-        how: String::new(),
-    };
+    let as_said = |text: &str| Interpretation::text(text, "");
     match (slot.kind, content) {
         (Kind::Email, Content::Email(text))
         | (Kind::Url, Content::Url(text))
@@ -352,7 +330,7 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         }
         (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
         (Kind::Text, Content::Token(text))
-            if text.contains('*') && slot.has_word(&["pattern", "glob"]) =>
+            if text.contains('*') && slot.has_word("pattern glob") =>
         {
             as_said(text)
         }
@@ -362,10 +340,7 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
 }
 
 fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
-    let as_said = |text: &str| Interpretation::Value {
-        value: Value::String(text.to_owned()),
-        how: String::new(),
-    };
+    let as_said = |text: &str| Interpretation::text(text, "");
     let fits = |text: &str| slot.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
@@ -375,12 +350,8 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             if can_be { as_said(text) } else { Interpretation::NotApplicable }
         }
         Content::Quoted(text) if fits(text) => as_said(text),
-        Content::Amount(Amount { digits: Some(digits), .. }) => {
-            if named || fits(digits) {
-                as_said(digits)
-            } else {
-                Interpretation::NotApplicable
-            }
+        Content::Amount(Amount { digits: Some(digits), .. }) if named || fits(digits) => {
+            as_said(digits)
         }
         _ => Interpretation::NotApplicable,
     }

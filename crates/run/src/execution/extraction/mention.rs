@@ -14,6 +14,7 @@ use linkify::{LinkFinder, LinkKind};
 pub(super) use amounts::Amount;
 pub(super) use tokens::{is_certain_id, is_path};
 
+use super::text::overlap;
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
 use super::unit::Dimension;
 
@@ -102,12 +103,18 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     let mut found = Collector { text, mentions: Vec::new() };
     let quotes = quotes::scan(text);
     if scan.has_rest {
-        found.add(quotes::rest(text, &quotes));
+        let mut rest = quotes::rest(text, &quotes);
+        if rest.is_empty() {
+            let times = times(text, scan).into_iter().chain(amounts::scan(text));
+            let times: Vec<Mention> = times.filter(|time| time.content.is_time("")).collect();
+            rest.extend(quotes::reminder(text, &quotes, &times));
+        }
+        found.add(rest);
     }
     found.add(quotes);
     found.add(links(text));
-    found.add(tokens::addresses(text));
-    found.add(tokens::sizes(text));
+    found.add(tokens::matches(&tokens::ADDRESS, text));
+    found.add(tokens::matches(&tokens::SIZE, text));
     found.add(times(text, scan));
     if scan.has_addresses {
         found.add(tokens::streets(text));
@@ -133,9 +140,7 @@ impl Collector<'_> {
     fn add(&mut self, mentions: Vec<Mention>) {
         for Mention { span, content } in mentions {
             debug_assert!(self.text.get(span.clone()).is_some());
-            let overlaps =
-                |other: &Mention| other.span.start < span.end && span.start < other.span.end;
-            if !self.mentions.iter().any(overlaps) {
+            if !self.mentions.iter().any(|other| overlap(&other.span, &span)) {
                 self.mentions.push(Mention { span, content });
             }
         }

@@ -14,33 +14,18 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::Source;
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot, is_abbreviation};
 use super::text::{Word, is_function_word, is_listed, name_words, stem};
 use super::unit::{Dimension, Unit};
+use super::{Question, Source, TakenValue};
 use toolroute_catalog::{Effects, Tool};
 
 /// Verbs in names of tools that destroy. A prompt may say another: "fold" for `merge`.
 const DESTROYING: &str = "cancel clear close delete destroy drop end erase kill merge purge remove reset \
      revoke stop wipe";
-
-/// A value that was assigned to a parameter.
-#[derive(Clone, Debug)]
-pub(super) struct Assignment {
-    pub value: Value,
-    pub source: Source,
-    pub how: String,
-}
-
-/// Why a parameter has no value although the prompt mentions one.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OpenQuestion {
-    pub why: String,
-    pub candidates: Vec<String>,
-}
 
 /// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
@@ -53,8 +38,9 @@ pub(super) struct Plan<'a> {
     /// The nouns of the tool's name that the prompt does not have.
     unsaid: Vec<String>,
     /// The values of each slot.
-    pub assignments: Vec<Vec<Assignment>>,
-    pub open_questions: Vec<Option<OpenQuestion>>,
+    pub assignments: Vec<Vec<TakenValue>>,
+    /// Why a slot has no value although the prompt mentions one.
+    pub open_questions: Vec<Option<Question>>,
     pub is_given: Vec<bool>,
     /// For each mention, whether it was assigned or is part of a doubt.
     pub taken: Vec<bool>,
@@ -147,8 +133,16 @@ impl<'a> Plan<'a> {
         self.context.text[span.clone()].to_owned()
     }
 
-    fn source(&self, span: &Range<usize>) -> Source {
-        Source::Prompt { start: span.start, end: span.end, text: self.text_of(span) }
+    /// Assigns a value from a part of the prompt to a slot.
+    pub fn take(&mut self, slot: usize, value: impl Into<Value>, span: &Range<usize>, how: &str) {
+        let source = Source::Prompt { start: span.start, end: span.end, text: self.text_of(span) };
+        self.assign(slot, value.into(), source, how);
+    }
+
+    pub fn assign(&mut self, slot: usize, value: Value, source: Source, how: &str) {
+        let (Slot { name, is_list, .. }, taken) = (&self.slots[slot], &mut self.assignments[slot]);
+        let name = if *is_list { format!("{name}/{}", taken.len()) } else { name.clone() };
+        taken.push(TakenValue { name, value, source, how: how.to_owned() });
     }
 
     /// Assigns a mention to a slot, or notes why it is invalid.
@@ -162,14 +156,11 @@ impl<'a> Plan<'a> {
             self.taken[at] |= counts_money && is_within;
         }
         match claim.reading {
-            Interpretation::Value { value, how } => {
-                let assignment = Assignment { value, source: self.source(&span), how };
-                self.assignments[slot].push(assignment);
-            }
-            Interpretation::Invalid(why) => self.ask_about(slot, why, vec![self.text_of(&span)]),
+            Interpretation::Value { value, how } => self.take(slot, value, &span, &how),
+            Interpretation::Invalid(why) => self.ask_about(slot, &why, vec![self.text_of(&span)]),
             Interpretation::Ambiguous(candidates) => {
                 let why = format!("\"{}\" can mean several", self.text_of(&span));
-                self.ask_about(slot, why, candidates);
+                self.ask_about(slot, &why, candidates);
             }
             Interpretation::NotApplicable => {}
         }
@@ -198,7 +189,8 @@ impl<'a> Plan<'a> {
             return Cue { conflicts: true, ..Cue::default() };
         }
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if !slot.is_change() && self.is_relative(&mention.span, amount));
+            if !slot.is_change() && self.is_relative(&mention.span, amount)
+                || self.is_ahead(&mention.span, amount) && !self.is_of_later(slot));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
         }
@@ -257,9 +249,29 @@ impl<'a> Plan<'a> {
             || after.first().is_some_and(|word| is_listed(&word.lower, COMPARATIVES))
     }
 
-    fn ask_about(&mut self, slot: usize, why: String, candidates: Vec<String>) {
+    /// Whether an amount is the time until something: "in 5 minutes".
+    fn is_ahead(&self, span: &Range<usize>, amount: &Amount) -> bool {
+        let is_time = |unit: &Unit| matches!(unit.dimension(), Dimension::Time | Dimension::Months);
+        let before = self.context.before(span.start);
+        amount.units.iter().any(is_time) && before.first().is_some_and(|word| word.lower == "in")
+    }
+
+    /// Whether a slot, or the tool, is about a later time: a delay, a reminder. "Start the mixer in 5
+    /// minutes" does not say how long it runs.
+    fn is_of_later(&self, slot: &Slot) -> bool {
+        const LATER: &str =
+            "after alarm countdown delay due expir later remind schedul snooz timer ttl until wait";
+        let about = slot.description.as_deref().unwrap_or_default().to_lowercase();
+        let mut words = about
+            .split(|c: char| !c.is_alphanumeric())
+            .chain(slot.words.iter().chain(self.tool_words).map(String::as_str));
+        words.any(|word| word == "in" || LATER.split(' ').any(|begin| word.starts_with(begin)))
+    }
+
+    pub fn ask_about(&mut self, slot: usize, why: &str, candidates: Vec<String>) {
         self.assignments[slot].clear();
-        self.open_questions[slot] = Some(OpenQuestion { why, candidates });
+        let question = self.slots[slot].question(why);
+        self.open_questions[slot] = Some(Question { candidates, ..question });
     }
 
     /// Notes a doubt between several mentions for one slot.
@@ -271,7 +283,7 @@ impl<'a> Plan<'a> {
             self.spend(&span, &claim.cue);
             candidates.push(self.text_of(&span));
         }
-        self.ask_about(slot, "several values are said".to_owned(), candidates);
+        self.ask_about(slot, "several values are said", candidates);
     }
 
     /// Returns the slot that the words beside a mention name most strongly, unless there is a tie.

@@ -3,16 +3,15 @@
 use std::ops::Range;
 
 use super::mention::{Content, Mention};
-use super::plan::{Assignment, OpenQuestion, Plan};
+use super::plan::Plan;
+use super::reference;
 use super::slot::Kind;
 use super::text::{Word, is_function_word, is_listed, name_words, stem, words};
-use super::{Source, reference};
 use serde_json::Value;
 use toolroute_catalog::Tool;
 
 /// Words that only state that something is to be searched or run.
-const COMMANDS: &[&str] =
-    &["ask", "execute", "find", "google", "look", "lookup", "query", "run", "search"];
+const COMMANDS: &str = "ask execute find google look lookup query run search";
 
 /// More verbs that order a search, if the object of the tool follows them.
 const ORDERS: &str = "fetch get give list show";
@@ -53,15 +52,9 @@ impl Plan<'_> {
         if let [(at, quote)] = &quotes[..]
             && self.is_only_commands(std::slice::from_ref(&self.context.mentions[*at].span))
         {
-            let span = self.context.mentions[*at].span.clone();
-            let source = Source::Prompt {
-                start: span.start,
-                end: span.end,
-                text: self.context.text[span.clone()].to_owned(),
-            };
             self.taken[*at] = true;
-            let assignment = Assignment { value: quote.clone().into(), source, how: String::new() };
-            return self.assignments[slot].push(assignment);
+            let span = self.context.mentions[*at].span.clone();
+            return self.take(slot, quote.clone(), &span, "");
         }
         let words = self.remaining();
         if words.is_empty() || self.is_only_commands(&[]) {
@@ -77,13 +70,7 @@ impl Plan<'_> {
             Some(_) => "",
             None => "the prompt's own words, without values that are for other parameters",
         };
-        let (start, end) = (span.start, span.end);
-        let source = Source::Prompt { start, end, text: text[span].to_owned() };
-        self.assignments[slot].push(Assignment {
-            value: words.into(),
-            source,
-            how: how.to_owned(),
-        });
+        self.take(slot, words, &span, how);
         // The words contain the values that no parameter took.
         self.taken.fill(true);
     }
@@ -134,15 +121,12 @@ impl Plan<'_> {
         let is_text = mentions.all(|mention| !within(mention) || is_word(mention));
         if !is_plain || !is_text || !fits {
             let why = format!("\"{said}\" may be meant for it");
-            self.open_questions[slot] = Some(OpenQuestion { why, candidates: vec![said] });
-            return;
+            return self.ask_about(slot, &why, vec![said]);
         }
         for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
             *taken |= within(mention);
         }
-        let (start, end) = (span.start, span.end);
-        let source = Source::Prompt { start, end, text: said.clone() };
-        self.assignments[slot].push(Assignment { value, source, how: String::new() });
+        self.take(slot, value, &span, "");
     }
 
     fn free_quotes(&self) -> Vec<(usize, String)> {
@@ -163,8 +147,8 @@ impl Plan<'_> {
         };
         let is_command = |word: &str| {
             is_function_word(word)
-                || COMMANDS.contains(&word)
-                || reference::WORDS.contains(&word)
+                || is_listed(word, COMMANDS)
+                || is_listed(word, reference::WORDS)
                 || self.tool_words.contains(&stem(word))
         };
         self.context.words.iter().all(|word| is_spent(&word.span) || is_command(&word.lower))
@@ -207,7 +191,7 @@ pub(super) fn objects(tool: &Tool) -> Vec<String> {
     let described = described.take_while(|word| !is_function_word(word));
     let named = name_words(&tool.name).into_iter();
     let all = named.chain(name_words(tool.server.as_deref().unwrap_or_default())).chain(described);
-    let is_object = |word: &String| !is_function_word(word) && !COMMANDS.contains(&word.as_str());
+    let is_object = |word: &String| !is_function_word(word) && !is_listed(word, COMMANDS);
     all.filter(is_object).map(|word| stem(&word)).collect()
 }
 
@@ -227,7 +211,7 @@ fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
         |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
     let verb = past(0, POLITE);
     let word = said.get(verb)?.lower.as_str();
-    if !COMMANDS.contains(&word) && !is_listed(word, ORDERS) {
+    if !is_listed(word, COMMANDS) && !is_listed(word, ORDERS) {
         return None;
     }
     let has_particle = match word {
@@ -306,11 +290,10 @@ fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
 
 /// Whether a word has no meaning at the edge of a text.
 fn is_loose(word: &str) -> bool {
-    const LOOSE: [&str; 11] =
-        ["about", "and", "at", "for", "from", "in", "of", "on", "or", "to", "with"];
+    const LOOSE: &str = "about and at for from in of on or to with";
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let has_sign = word.contains(['"', '“', '\'', '`', '«']);
-    !has_sign && (bare.is_empty() || LOOSE.contains(&bare.as_str()))
+    !has_sign && (bare.is_empty() || is_listed(&bare, LOOSE))
 }
 
 #[cfg(test)]

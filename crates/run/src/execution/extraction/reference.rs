@@ -1,19 +1,21 @@
 //! References to earlier values: "it", "that", "the last result".
 
+use std::ops::Range;
+
 use serde_json::Value;
 use toolroute_catalog::{begins_clause, is_time_word};
 
 use super::cue::{PREPOSITION, PromptContext};
+use super::interpretation::Interpretation;
 use super::mention::{Content, Mention};
-use super::plan::{Assignment, OpenQuestion, Plan};
+use super::plan::Plan;
 use super::slot::{Kind, Slot};
 use super::text::{Word, is_listed};
 use super::{ArgumentSources, Source};
 use crate::execution::params::{alike, plain};
 
 /// Words that refer back.
-pub(super) const WORDS: &[&str] =
-    &["it", "that", "them", "these", "this", "those", "result", "last", "previous"];
+pub(super) const WORDS: &str = "it that them these this those result last previous";
 
 /// The depth to which the last result is searched.
 const DEPTH: usize = 3;
@@ -72,8 +74,7 @@ impl Plan<'_> {
             }
             match <[Candidate; 1]>::try_from(values) {
                 Ok([Candidate { value, source }]) => {
-                    let how = "the prompt refers to it".to_owned();
-                    self.assignments[at].push(Assignment { value, source, how });
+                    self.assign(at, value, source, "the prompt refers to it");
                 }
                 Err(values) if values.is_empty() => {}
                 Err(values) => {
@@ -82,8 +83,7 @@ impl Plan<'_> {
                         other => other.to_string(),
                     };
                     let candidates = values.into_iter().take(5).map(text).collect();
-                    let why = "several values came before".to_owned();
-                    self.open_questions[at] = Some(OpenQuestion { why, candidates });
+                    self.ask_about(at, "several values came before", candidates);
                 }
             }
         }
@@ -151,33 +151,25 @@ impl Plan<'_> {
                 mentions,
                 tool_nouns: self.context.tool_nouns,
             };
-            // A number is nothing to refer to, unless it is a name: "order 12".
-            let is_named = |mention: &Mention| {
-                let cue = context.cue(mention, slot, self.slots);
-                matches!(&mention.content, Content::Amount(amount) if amount.digits.is_some())
-                    && cue.strength > PREPOSITION
-                    && !cue.conflicts
-            };
-            let candidates: Vec<Candidate> = mentions
-                .iter()
-                .filter(|mention| {
-                    matches!(
-                        mention.content,
-                        Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_)
-                    ) || is_named(mention)
-                })
-                .filter_map(|mention| match self.reader.read(mention, slot, is_named(mention)) {
-                    super::interpretation::Interpretation::Value { value, .. } => {
-                        let (start, end) = (mention.span.start, mention.span.end);
-                        let text = prompts[at][start..end].to_owned();
-                        Some(Candidate {
-                            value,
-                            source: Source::Earlier { prompt: at, start, end, text },
-                        })
+            let read = |mention: &Mention| {
+                // A number is nothing to refer to, unless it is a name: "order 12".
+                let is_named = match &mention.content {
+                    Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_) => {
+                        false
                     }
-                    _ => None,
-                })
-                .collect();
+                    Content::Amount(amount) if amount.digits.is_some() => {
+                        let cue = context.cue(mention, slot, self.slots);
+                        (cue.strength > PREPOSITION && !cue.conflicts).then_some(true)?
+                    }
+                    _ => return None,
+                };
+                let reading = self.reader.read(mention, slot, is_named);
+                let Interpretation::Value { value, .. } = reading else { return None };
+                let (prompt, Range { start, end }) = (at, mention.span.clone());
+                let text = prompts[at][start..end].to_owned();
+                Some(Candidate { value, source: Source::Earlier { prompt, start, end, text } })
+            };
+            let candidates: Vec<Candidate> = mentions.iter().filter_map(read).collect();
             if !candidates.is_empty() {
                 return candidates;
             }

@@ -70,7 +70,7 @@ const START: &str = "after begin beginning departure earliest from input least l
      origin since source src start starts";
 const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
      return target till to until upper";
-const LIMITS: &[&str] = &["limit", "count", "n", "top", "k", "size"];
+const LIMITS: &str = "limit count n top k size max";
 
 /// Words of prose, which a distinctive pattern does not match.
 const PROSE: &[&str] =
@@ -84,7 +84,11 @@ impl Slot {
         let item = if is_list { params::resolved(&schema["items"], root) } else { schema };
         let item = kind::sole_alternative(item, root);
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
-        let words = text::name_words(name);
+        let mut words = text::name_words(name);
+        if words.is_empty() {
+            // A name of signs alone, such as `_`.
+            words.push(name.to_owned());
+        }
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_zone = words.iter().any(|word| word == "zone");
@@ -150,24 +154,18 @@ impl Slot {
 
     /// Whether its values are short codes in capitals, such as "MSFT".
     pub fn is_code(&self) -> bool {
-        let is_symbol = matches!(
-            self.words.last().map(String::as_str),
-            Some("symbol" | "symbols" | "ticker" | "tickers" | "iata")
-        );
-        self.kind == Kind::Id && is_symbol
+        const SYMBOLS: &str = "symbol symbols ticker tickers iata";
+        let last = self.words.last();
+        self.kind == Kind::Id && last.is_some_and(|last| text::is_listed(last, SYMBOLS))
     }
 
     /// Whether it limits the number of results.
     pub fn is_limit(&self) -> bool {
-        let is_max_of_results = self.words.len() == 2
-            && matches!(self.words[0].as_str(), "max" | "num" | "page" | "per")
-            && matches!(
-                text::singular(&self.words[1]).as_ref(),
-                "result" | "item" | "size" | "page" | "count"
-            );
+        let is_max_of_results = matches!(&self.words[..], [first, second]
+            if text::is_listed(first, "max num page per")
+                && text::is_listed(&text::singular(second), "result item size page count"));
         self.kind.is_number()
-            && (is_max_of_results
-                || self.words.iter().all(|word| LIMITS.contains(&word.as_str()) || word == "max"))
+            && (is_max_of_results || self.words.iter().all(|word| text::is_listed(word, LIMITS)))
     }
 
     /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.
@@ -182,12 +180,10 @@ impl Slot {
 
     /// Returns the words of its name, without general words and those that mark an end of a range.
     pub fn nouns(&self) -> impl Iterator<Item = &str> + Clone {
-        const EMPTY: &[&str] = &[
-            "id", "name", "type", "value", "no", "the", "of", "is", "has", "in", "out", "by", "at",
-            "on", "for", "per", "with", "include", "exclude", "number", "num",
-        ];
+        const EMPTY: &str = "id name type value no the of is has in out by at on for per with include exclude \
+             number num";
         let words = self.words.iter().map(String::as_str);
-        words.filter(|word| !EMPTY.contains(word) && role_of_word(word).is_none())
+        words.filter(|word| !text::is_listed(word, EMPTY) && role_of_word(word).is_none())
     }
 
     /// Returns the words of its name that mark an end of a range.
@@ -201,19 +197,16 @@ impl Slot {
     }
 
     pub fn is_owner(&self) -> bool {
-        self.words.len() == 1 && self.has_word(&["owner", "org", "organization"])
+        self.words.len() == 1 && self.has_word("owner org organization")
     }
 
     /// Whether it is the name of a repository without its owner.
     pub fn is_repository(&self) -> bool {
-        self.words.len() == 1 && self.has_word(&["repo", "repository"])
+        self.words.len() == 1 && self.has_word("repo repository")
     }
 
     pub fn is_money(&self) -> bool {
-        const MONEY: &[&str] = &[
-            "amount", "price", "cost", "budget", "total", "fee", "balance", "sum", "value",
-            "salary", "payment",
-        ];
+        const MONEY: &str = "amount price cost budget total fee balance sum value salary payment";
         self.has_word(MONEY)
     }
 
@@ -232,14 +225,15 @@ impl Slot {
         text::is_function_word(word) || words.any(|own| text::stem(own) == text::stem(word))
     }
 
-    /// Whether its name or its description has one of the words.
-    pub fn says(&self, among: &[&str]) -> bool {
+    /// Whether its name or its description has a word of a list.
+    pub fn says(&self, among: &str) -> bool {
         let about = text::words(self.description.as_deref().unwrap_or_default());
-        self.has_word(among) || about.iter().any(|word| among.contains(&word.lower.as_str()))
+        self.has_word(among) || about.iter().any(|word| text::is_listed(&word.lower, among))
     }
 
-    pub fn has_word(&self, among: &[&str]) -> bool {
-        self.words.iter().any(|word| among.contains(&word.as_str()))
+    /// Whether a word of its name is in a list whose words are separated by spaces.
+    pub fn has_word(&self, among: &str) -> bool {
+        self.words.iter().any(|word| text::is_listed(word, among))
     }
 }
 
@@ -276,7 +270,7 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
 /// Lets a title that is the only required text take the text after a colon: "open a ticket: the scanner
 /// is broken".
 fn give_rest_to_title(slots: &mut [Slot]) {
-    const TITLES: &[&str] = &["title", "subject", "summary", "headline", "task", "todo"];
+    const TITLES: &str = "title subject summary headline task todo";
     let mut texts = slots.iter_mut().filter(|slot| slot.required && slot.kind.is_text());
     if let (Some(title), None) = (texts.next(), texts.next()) {
         title.takes_rest |= title.kind == Kind::Text && !title.is_list && title.has_word(TITLES);

@@ -140,3 +140,12 @@ fn a_time_that_no_parameter_took_is_a_moment() {
         ArgumentSources { given: given.as_object(), ..ArgumentSources::new(prompt, &now) };
     assert!(prepare_arguments(&tool, &sources).moments.is_empty());
 }
+
+#[test]
+fn a_parameter_whose_name_has_no_letters_is_no_fault() {
+    for kind in ["boolean", "integer", "string"] {
+        let schema = object(json!({"_": {"type": kind}}), &["_"]);
+        let prepared = prepare(&tool("odd", "Does odd things", &schema), "do 5 things: \"a\" no");
+        assert!(prepared.missing.len() <= 1, "{kind}");
+    }
+}

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use regex::Regex;
+
 pub(super) use toolroute_catalog::singular;
 
 /// A word of a prompt: its byte range, and its text in lower case.
@@ -18,6 +20,15 @@ const FUNCTION_WORDS: &str = "a about after all also am an and any are around as
      the their them then there these they this those through to under until up us use using \
      was we were what when where which who will with within would you your";
 
+/// Compiles a pattern of this program.
+pub(super) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the patterns are fixed and compile. This is a bug.")
+}
+
+pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
 /// Whether a word is in a list whose words are separated by spaces.
 pub(super) fn is_listed(word: &str, list: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
@@ -25,6 +36,11 @@ pub(super) fn is_listed(word: &str, list: &str) -> bool {
 
 pub(super) fn is_function_word(word: &str) -> bool {
     is_listed(word, FUNCTION_WORDS)
+}
+
+/// Whether a word ends as "don't" does.
+pub(super) fn is_negated_verb(word: &str) -> bool {
+    word.ends_with("n't") || word.ends_with("n’t")
 }
 
 /// Splits a text into words. A hyphen or an underscore separates words, an apostrophe does not.
@@ -36,19 +52,14 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         match (start, is_part(c)) {
             (None, true) if c.is_alphanumeric() => start = Some(at),
             (Some(from), false) => {
-                let lower = text[from..at].trim_end_matches(['\'', '’']).to_lowercase();
-                words.push(Word { span: from..from + lower_length(&text[from..at]), lower });
+                let word = text[from..at].trim_end_matches(['\'', '’']);
+                words.push(Word { span: from..from + word.len(), lower: word.to_lowercase() });
                 start = None;
             }
             _ => {}
         }
     }
     words
-}
-
-/// Returns the length of a word in bytes, without apostrophes at its end.
-fn lower_length(word: &str) -> usize {
-    word.trim_end_matches(['\'', '’']).len()
 }
 
 /// Splits a name into words: `maxResults`, `max_results` and `max-results` have the words `max` and

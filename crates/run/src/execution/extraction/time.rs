@@ -17,7 +17,7 @@ use jiff::tz::{Offset, TimeZone};
 pub(super) use days::Tense;
 
 /// A day, a time or both, as far as the prompt gives them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PartialDateTime {
     /// The possible days; empty if the prompt gives only a time.
     pub days: Vec<Date>,
@@ -28,9 +28,10 @@ pub(super) struct PartialDateTime {
     pub is_instant: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Zone {
     /// The time zone of the prompt's author.
+    #[default]
     Local,
     Fixed(Offset),
     /// A name that several time zones have, such as "IST".
@@ -91,19 +92,6 @@ fn is_joint(gap: &str) -> bool {
 }
 
 impl PartialDateTime {
-    fn day(days: Vec<Date>) -> Self {
-        Self { days, times: Vec::new(), zone: Zone::Local, is_instant: false }
-    }
-
-    fn instant(moment: &Zoned) -> Self {
-        Self {
-            days: vec![moment.date()],
-            times: vec![moment.time()],
-            zone: Zone::Local,
-            is_instant: true,
-        }
-    }
-
     /// Combines a day and a time; `None` if `self` and `other` are not one of each.
     fn with(&self, other: &Self) -> Option<Self> {
         let (day, time) = match (self.times.is_empty(), other.times.is_empty()) {
@@ -120,25 +108,12 @@ impl PartialDateTime {
         self.days.is_empty() && self.times.len() != 1
     }
 
-    /// Returns the moment in the format of RFC 3339.
-    ///
-    /// # Errors
-    /// The possible moments if there are several; none if the day or the time is missing, if the
-    /// zone is ambiguous, or if the clocks skip or repeat the time on that day.
-    pub fn moment(&self, local: &TimeZone) -> Result<String, Vec<String>> {
-        if let Zone::Ambiguous(_) = self.zone {
-            return Err(Vec::new());
-        }
-        let mut moments = Vec::new();
-        for day in &self.days {
-            for time in &self.times {
-                moments.push(self.written(day.to_datetime(*time), local).ok_or_else(Vec::new)?);
-            }
-        }
-        match <[String; 1]>::try_from(moments) {
-            Ok([one]) => Ok(one),
-            Err(moments) => Err(moments),
-        }
+    /// Returns the possible moments in the format of RFC 3339; `None` if the clocks skip or repeat
+    /// one of them. The zone must not be ambiguous.
+    pub fn moments(&self, local: &TimeZone) -> Option<Vec<String>> {
+        let days = self.days.iter();
+        let moments = days.flat_map(|day| self.times.iter().map(|time| day.to_datetime(*time)));
+        moments.map(|moment| self.written(moment, local)).collect()
     }
 
     /// Formats a moment. Returns `None` for a time that the clocks skip or show twice on that day.
@@ -148,10 +123,8 @@ impl PartialDateTime {
             _ => local.clone(),
         };
         let zoned = zone.into_ambiguous_zoned(moment).unambiguous().ok()?;
-        let offset = zoned.offset();
-        if offset == Offset::UTC {
-            return Some(zoned.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-        }
-        Some(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+        let is_utc = zoned.offset() == Offset::UTC;
+        let form = if is_utc { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
+        Some(zoned.strftime(form).to_string())
     }
 }

@@ -73,39 +73,27 @@ const SCALED: &[(&str, Dimension, i64, &[&str])] = &[
     ("GB", Data, 0, &["gb", "gigabyte", "gigabytes"]),
 ];
 
-/// Frequent ISO 4217 codes, each with the signs and names that mean no other currency.
+/// Frequent ISO 4217 codes.
+const CODES: &str = "AED AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN NOK NZD PLN RON RUB \
+     SEK SGD THB TRY TWD UAH USD ZAR";
+
+/// Signs and names that mean one of these currencies alone.
 const CURRENCIES: &[(&str, &[&str])] = &[
     ("AED", &["dirhams"]),
-    ("AUD", &[]),
     ("BRL", &["reais"]),
-    ("CAD", &[]),
     ("CHF", &["francs"]),
     ("CNY", &["yuan"]),
-    ("CZK", &[]),
-    ("DKK", &[]),
     ("EUR", &["€", "euro", "euros"]),
     ("GBP", &["£"]),
-    ("HKD", &[]),
     ("HUF", &["forint"]),
-    ("IDR", &[]),
     ("ILS", &["₪", "nis", "shekel", "shekels"]),
     ("INR", &["₹"]),
     ("JPY", &["yen"]),
     ("KRW", &["₩"]),
-    ("MXN", &[]),
-    ("NOK", &[]),
-    ("NZD", &[]),
     ("PLN", &["zloty"]),
-    ("RON", &[]),
     ("RUB", &["₽"]),
-    ("SEK", &[]),
-    ("SGD", &[]),
     ("THB", &["baht"]),
-    ("TRY", &[]),
-    ("TWD", &[]),
-    ("UAH", &[]),
     ("USD", &["usdollar", "usdollars", "us$"]),
-    ("ZAR", &[]),
 ];
 
 impl Unit {
@@ -139,10 +127,8 @@ impl Unit {
     /// are ignored.
     pub fn currency(word: &str) -> Option<&'static str> {
         let lower = word.to_lowercase().replace(' ', "");
-        let meant = |(code, names): &&(&'static str, &[&str])| {
-            *code == word || names.contains(&lower.as_str())
-        };
-        CURRENCIES.iter().find(meant).map(|(code, _)| *code)
+        let named = || CURRENCIES.iter().find(|(_, names)| names.contains(&lower.as_str()));
+        CODES.split(' ').find(|code| *code == word).or_else(|| named().map(|(code, _)| *code))
     }
 
     pub fn dimension(self) -> Dimension {

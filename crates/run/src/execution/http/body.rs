@@ -9,10 +9,8 @@ use toolroute_catalog::{Operation, OperationArgument, OperationBody, Place};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Adds the body to a request: the given members, or the one argument that is the whole body.
-///
-/// # Errors
-/// The body that the operation needs cannot be built, for this reason.
+/// Adds the body to a request: the given members, or the one argument that is the whole body. An
+/// error is the reason why the body that the operation needs cannot be built.
 pub(super) fn add(
     request: RequestBuilder,
     operation: &Operation,

@@ -18,12 +18,8 @@ struct Part<'a> {
     content: Vec<u8>,
 }
 
-/// Returns the content type of the body and its bytes, or `None` if no argument is given.
-///
-/// A list becomes one part for each of its elements. The same arguments give the same bytes.
-///
-/// # Errors
-/// The content of a file is not valid base64.
+/// Returns the content type of the body and its bytes, or `None` if no argument is given. A list
+/// becomes one part for each of its elements. The same arguments give the same bytes.
 pub(super) fn encode<'a>(
     members: impl Iterator<Item = (&'a OperationArgument, &'a Value)>,
 ) -> Result<Option<(String, Vec<u8>)>, String> {

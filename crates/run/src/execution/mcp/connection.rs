@@ -14,8 +14,8 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, PeerRequestOptions,
     RoleClient, RunningService, ServiceError,
 };
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
@@ -47,7 +47,7 @@ pub(super) struct Connection {
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
     progress: Listeners,
     stderr_tail: StderrTail,
-    server_handle: ServerHandle,
+    server_handle: Arc<ServerHandle>,
 }
 
 /// Handles requests of the server: pings are answered, the list of roots is empty, and all other
@@ -77,26 +77,14 @@ impl Connection {
         handler: Handler,
         watcher: Watcher,
     ) -> Result<Self, ConnectFault> {
-        let (words, progress) = (StderrTail::default(), Listeners::default());
-        let mut mode = ClientLifecycleMode::Initialize;
-        loop {
+        let stderr_tail = StderrTail::default();
+        let open = || {
             let (pipes, stderr, lease) = Pipes::open(program, options)
                 .map_err(|error| format!("cannot start `{}`: {error}", program.command))?;
-            let server_handle = ServerHandle::of(lease);
-            collect_stderr(stderr, &words);
-            let intake =
-                Intake::new(pipes, progress.clone(), watcher.clone(), server_handle.clone());
-            match handler.serve_with_lifecycle(intake, mode.clone()).await {
-                Ok(service) => {
-                    listen(&mode, &service);
-                    return Ok(Self::new(service, progress, words, server_handle));
-                }
-                Err(error) => {
-                    mode = next_mode(&mode, &error)
-                        .ok_or_else(|| connect_fault(&error, &words, &server_handle))?
-                }
-            }
-        }
+            collect_stderr(stderr, &stderr_tail);
+            Ok((pipes, ServerHandle::of(lease)))
+        };
+        Self::connect(open, Arc::clone(&stderr_tail), handler, watcher).await
     }
 
     pub async fn http(
@@ -104,41 +92,41 @@ impl Connection {
         handler: Handler,
         watcher: Watcher,
     ) -> Result<Self, ConnectFault> {
-        let progress = Listeners::default();
-        let mut mode = ClientLifecycleMode::Initialize;
-        loop {
+        let open = || {
             let client = client::for_remote(remote).map_err(|error| error.to_string())?;
             let config = StreamableHttpClientTransportConfig::with_uri(remote.url.as_str());
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let server_handle = ServerHandle::default();
-            let intake =
-                Intake::new(transport, progress.clone(), watcher.clone(), server_handle.clone());
+            Ok((transport, ServerHandle::default()))
+        };
+        Self::connect(open, StderrTail::default(), handler, watcher).await
+    }
+
+    /// Does the handshake over a transport, or the next handshake over a new one.
+    async fn connect<T: Transport<RoleClient> + 'static>(
+        open: impl Fn() -> Result<(T, ServerHandle), String>,
+        stderr_tail: StderrTail,
+        handler: Handler,
+        watcher: Watcher,
+    ) -> Result<Self, ConnectFault> {
+        let progress = Listeners::default();
+        let mut mode = ClientLifecycleMode::Initialize;
+        loop {
+            let (transport, server_handle) = open()?;
+            let server_handle = Arc::new(server_handle);
+            let handle = Arc::clone(&server_handle);
+            let intake = Intake::new(transport, progress.clone(), watcher.clone(), handle);
             match handler.serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
-                    return Ok(Self::new(service, progress, StderrTail::default(), server_handle));
+                    let peer = service.peer().clone();
+                    let service = Mutex::new(Some(service));
+                    return Ok(Self { peer, service, progress, stderr_tail, server_handle });
                 }
                 Err(error) => {
-                    let none = StderrTail::default();
                     mode = next_mode(&mode, &error)
-                        .ok_or_else(|| connect_fault(&error, &none, &server_handle))?;
+                        .ok_or_else(|| connect_fault(&error, &stderr_tail, &server_handle))?;
                 }
             }
-        }
-    }
-
-    fn new(
-        service: RunningService<RoleClient, Handler>,
-        progress: Listeners,
-        stderr_tail: StderrTail,
-        server_handle: ServerHandle,
-    ) -> Self {
-        Self {
-            peer: service.peer().clone(),
-            service: Mutex::new(Some(service)),
-            progress,
-            stderr_tail,
-            server_handle,
         }
     }
 

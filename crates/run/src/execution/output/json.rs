@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{first_chars, marker};
+use super::{LEAST_CHARS, first_chars, marker};
 
 /// The member, or the last item, that states what is missing.
 const MARK: &str = "_truncated";
@@ -13,14 +13,16 @@ pub(super) fn truncate(text: &str, most: usize, handle: Option<&str>) -> String 
     truncate_value(&value, most, text, handle).to_string()
 }
 
-/// Truncates a value by the largest cut that fits. Lists and texts are shortened from their ends
-/// first and nesting depth last, because the important parts of an answer are near its top.
-pub(super) fn truncate_value(
+/// Truncates a value to at most `most` characters of JSON, by the largest cut that fits. Lists and
+/// texts are shortened from their ends first and nesting depth last, because the important parts of
+/// an answer are near its top. `whole` is the text that is stored under the handle.
+pub(in crate::execution) fn truncate_value(
     value: &Value,
     most: usize,
     whole: &str,
     handle: Option<&str>,
 ) -> Value {
+    let most = most.max(LEAST_CHARS);
     let chars = whole.chars().count();
     // The longest marker.
     let said = json!(marker(chars, chars, handle));

@@ -2,15 +2,8 @@
 
 use super::text;
 
-/// Summarises long texts.
-pub trait Summarizer: Send + Sync {
-    /// Summarises what the text says about the question in at most `most_chars` characters; `None`
-    /// if that fails.
-    fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String>;
-}
-
 /// Scores each text by its similarity to a question; one number for each text.
-pub type Score = dyn Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync;
+type Score = dyn Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync;
 
 /// A summarizer that keeps the sentences nearest to the question, in their order. It adds no words
 /// of its own.
@@ -29,10 +22,10 @@ impl Extractive {
     pub fn new(score: impl Fn(&str, &[&str]) -> Option<Vec<f32>> + Send + Sync + 'static) -> Self {
         Self { score: Box::new(score) }
     }
-}
 
-impl Summarizer for Extractive {
-    fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String> {
+    /// Summarises what the text says about the question in at most `most_chars` characters; `None`
+    /// if that fails.
+    pub fn summarize(&self, text: &str, question: &str, most_chars: usize) -> Option<String> {
         let mut sentences = text::sentences(text);
         sentences.truncate(MOST_SENTENCES);
         let scores = (self.score)(question, &sentences)?;
@@ -53,13 +46,10 @@ impl Summarizer for Extractive {
         kept.sort_unstable();
         let mut summary = String::new();
         for (nth, at) in kept.iter().enumerate() {
-            let follows = nth > 0 && kept[nth - 1] + 1 == *at;
-            summary.push_str(if nth == 0 {
-                ""
-            } else if follows {
-                " "
-            } else {
-                GAP
+            summary.push_str(match nth.checked_sub(1).map(|before| kept[before] + 1 == *at) {
+                None => "",
+                Some(true) => " ",
+                Some(false) => GAP,
             });
             summary.push_str(sentences[*at]);
         }

@@ -20,14 +20,8 @@ fn cut(text: &str, room: usize) -> &str {
         return kept;
     }
     let least = (kept.len() as f64 * LEAST_SHARE) as usize;
-    let next = |end: usize| text[end..].chars().next();
-    let sentence = kept.char_indices().rev().find_map(|(at, c)| {
-        let end = at + c.len_utf8();
-        // Scripts of East Asia write no space after the end of a sentence.
-        let ends = matches!(c, '。' | '！' | '？')
-            || (matches!(c, '.' | '!' | '?') && next(end).is_none_or(char::is_whitespace));
-        ends.then_some(end)
-    });
+    let mut ends = kept.char_indices().rev().filter_map(|(at, c)| sentence_end(text, at, c));
+    let sentence = ends.next();
     let line = || kept.rfind('\n');
     let word = || kept.rfind(char::is_whitespace);
     let enough = |end: &usize| *end >= least;
@@ -36,19 +30,24 @@ fn cut(text: &str, room: usize) -> &str {
     kept[..end.unwrap_or(kept.len())].trim_end()
 }
 
+/// Returns the end of a sentence that the character `c` at `at` ends, if it does.
+fn sentence_end(text: &str, at: usize, c: char) -> Option<usize> {
+    let end = at + c.len_utf8();
+    // Scripts of East Asia write no space after the end of a sentence.
+    let ends = matches!(c, '。' | '！' | '？')
+        || (matches!(c, '.' | '!' | '?')
+            && text[end..].chars().next().is_none_or(char::is_whitespace));
+    ends.then_some(end)
+}
+
 /// Splits a text into sentences. A sentence never spans two lines.
 pub(super) fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     for line in text.lines() {
         let mut start = 0;
-        for (at, c) in line.char_indices() {
-            let end = at + c.len_utf8();
-            let stops = matches!(c, '。' | '！' | '？')
-                || (matches!(c, '.' | '!' | '?') && line[end..].starts_with(char::is_whitespace));
-            if stops {
-                sentences.push(line[start..end].trim());
-                start = end;
-            }
+        for end in line.char_indices().filter_map(|(at, c)| sentence_end(line, at, c)) {
+            sentences.push(line[start..end].trim());
+            start = end;
         }
         sentences.push(line[start..].trim());
     }

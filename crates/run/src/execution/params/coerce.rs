@@ -77,21 +77,16 @@ pub(in super::super) fn resolved<'a>(mut schema: &'a Value, root: &'a Value) -> 
 
 /// Returns the types that a schema and its alternatives name; empty if they name none.
 fn types<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a str> {
-    let mut types: Vec<&str> = match &schema["type"] {
-        Value::String(one) => vec![one],
-        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    for key in ["anyOf", "oneOf"] {
-        for one in schema[key].as_array().into_iter().flatten() {
-            match &resolved(one, root)["type"] {
-                Value::String(one) => types.push(one),
-                Value::Array(many) => types.extend(many.iter().filter_map(Value::as_str)),
-                _ => {}
-            }
-        }
-    }
-    types
+    let alternatives = [&schema["anyOf"], &schema["oneOf"]].into_iter();
+    let alternatives = alternatives.flat_map(|all| all.as_array().into_iter().flatten());
+    let alternatives = alternatives.map(|one| resolved(one, root));
+    [schema].into_iter().chain(alternatives).flat_map(type_names).collect()
+}
+
+/// The types that a schema itself names.
+pub(in super::super) fn type_names(schema: &Value) -> impl Iterator<Item = &str> {
+    let types = schema["type"].as_array().into_iter().flatten();
+    types.chain([&schema["type"]]).filter_map(Value::as_str)
 }
 
 /// Whether a schema accepts values of a type. A schema that names no type accepts all.

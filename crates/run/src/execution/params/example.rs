@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::super::invoker::Arguments;
-use super::{coerce, exact, needed};
+use super::{coerce, exact, needed, required};
 use toolroute_catalog::ParameterHints;
 
 /// The most values of one parameter that are tried.
@@ -130,9 +130,7 @@ impl ValueGenerator<'_> {
         *self.budget -= 1;
         let several = ["anyOf", "oneOf", "allOf"].into_iter();
         let mut one = several.flat_map(|key| schema[key].as_array().into_iter().flatten());
-        let types = schema["type"].as_array().into_iter().flatten();
-        let kind = types.chain([&schema["type"]]).filter_map(Value::as_str);
-        match kind.into_iter().find(|kind| *kind != "null") {
+        match coerce::type_names(schema).find(|kind| *kind != "null") {
             Some(kind @ ("integer" | "number")) => number(schema, kind == "integer"),
             Some("boolean") => json!(true),
             Some("array") => self.list(name, schema),
@@ -164,7 +162,7 @@ impl ValueGenerator<'_> {
 
     fn object(&mut self, schema: &Value) -> Value {
         let mut members = Map::new();
-        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for name in required(schema) {
             let value = self.value(name, &schema["properties"][name]);
             members.insert(name.to_owned(), value);
         }

@@ -8,40 +8,19 @@ use toolroute_catalog::{Operation, near_word};
 
 /// Names that models and authors use for the same thing. An argument is renamed only if exactly one
 /// parameter of its group exists and was not given, so a group may be broad.
-const ALIASES: [&[&str]; 12] = [
-    &[
-        "query",
-        "q",
-        "search",
-        "searchquery",
-        "searchterm",
-        "term",
-        "keywords",
-        "question",
-        "prompt",
-    ],
-    &["path", "filepath", "file", "filename", "pathname"],
-    &["directory", "dir", "folder", "path"],
-    &["url", "uri", "link", "address", "href"],
-    &[
-        "limit",
-        "maxresults",
-        "max",
-        "count",
-        "n",
-        "topk",
-        "numresults",
-        "pagesize",
-        "perpage",
-        "size",
-    ],
-    &["content", "text", "body", "contents", "data", "value"],
-    &["message", "msg", "text", "content"],
-    &["id", "identifier", "key", "uid"],
-    &["language", "lang", "locale"],
-    &["location", "city", "place"],
-    &["start", "from", "begin", "startdate", "since"],
-    &["end", "to", "until", "enddate"],
+const ALIASES: [&str; 12] = [
+    "query q search searchquery searchterm term keywords question prompt",
+    "path filepath file filename pathname",
+    "directory dir folder path",
+    "url uri link address href",
+    "limit maxresults max count n topk numresults pagesize perpage size",
+    "content text body contents data value",
+    "message msg text content",
+    "id identifier key uid",
+    "language lang locale",
+    "location city place",
+    "start from begin startdate since",
+    "end to until enddate",
 ];
 
 /// Renames the arguments to the names in the schema.
@@ -100,19 +79,11 @@ pub(super) fn placeless(
 /// Returns the only free parameter that a name can mean: the same name apart from case and
 /// separators, or an alias.
 fn meant<'a>(name: &str, free: Vec<&'a String>) -> Option<&'a String> {
-    let wanted = plain(name);
-    let spelled: Vec<_> = free.iter().filter(|free| plain(free) == wanted).collect();
-    if let [one] = spelled[..] {
-        return Some(one);
-    }
-    let same = |free: &str| {
-        let free = plain(free);
-        let both = |group: &&&[&str]| group.contains(&wanted.as_str()) && group.contains(&&*free);
-        ALIASES.iter().any(|group| both(&group))
+    let only = |is_it: fn(&str, &str) -> bool| {
+        let mut found = free.iter().filter(|free| is_it(name, free));
+        found.next().filter(|_| found.next().is_none()).copied()
     };
-    let mut aliases = free.into_iter().filter(|free| same(free));
-    let one = aliases.next()?;
-    aliases.next().is_none().then_some(one)
+    only(|name, free| plain(name) == plain(free)).or_else(|| only(alike))
 }
 
 /// Returns a name without separators, in lower case: `maxResults`, `max_results` and `Max-Results`
@@ -124,5 +95,6 @@ pub(in super::super) fn plain(name: &str) -> String {
 /// Whether two parameters of different tools mean the same thing.
 pub(in super::super) fn alike(a: &str, b: &str) -> bool {
     let (a, b) = (plain(a), plain(b));
-    a == b || ALIASES.iter().any(|group| group.contains(&&*a) && group.contains(&&*b))
+    let has = |group: &str, name: &str| group.split(' ').any(|alias| alias == name);
+    a == b || ALIASES.iter().any(|group| has(group, &a) && has(group, &b))
 }

@@ -146,13 +146,6 @@ fn what_is_missing_is_asked_for_with_an_example() {
 }
 
 #[test]
-fn an_unknown_argument_is_refused_only_where_the_schema_forbids_it() {
-    assert!(prepare(&search(), json!({"query": "x", "colour": 1})).is_err());
-    let open = json!({"properties": {"query": {"type": "string"}}});
-    assert!(prepare(&open, json!({"query": "x", "colour": 1})).is_ok());
-}
-
-#[test]
 fn a_schema_that_is_none_checks_nothing_and_stops_nothing() {
     for schema in [
         json!({"type": 7}),
@@ -194,24 +187,13 @@ fn any_schema() -> impl Strategy<Value = Value> {
 }
 
 fn any_arguments() -> impl Strategy<Value = Value> {
+    let texts = r#"5 true -0 1.50 TWO 3 [1,2] {"a":"1"} x "#;
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
-        prop::sample::select(vec![
-            "5",
-            "true",
-            "-0",
-            "1.50",
-            "TWO",
-            "3",
-            "[1,2]",
-            "{\"a\":\"1\"}",
-            "",
-            "x"
-        ])
-        .prop_map(Value::from),
+        prop::sample::select(texts.split(' ').collect::<Vec<_>>()).prop_map(Value::from),
     ];
     let value = leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
@@ -219,16 +201,8 @@ fn any_arguments() -> impl Strategy<Value = Value> {
             inner.prop_map(|value| json!({"a": value})),
         ]
     });
-    let name = prop::sample::select(vec![
-        "query",
-        "q",
-        "max_results",
-        "maxResults",
-        "file",
-        "path",
-        "a",
-        "z",
-    ]);
+    let names = "query q max_results maxResults file path a z";
+    let name = prop::sample::select(names.split(' ').collect::<Vec<_>>());
     prop::collection::btree_map(name, value, 0..5)
         .prop_map(|members| members.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
 }

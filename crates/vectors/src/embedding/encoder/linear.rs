@@ -20,7 +20,7 @@ pub(super) struct Input {
 }
 
 impl Linear {
-    pub fn new(isa: Isa, weights: LinearWeights<'static>) -> Self {
+    pub fn new(isa: Isa, weights: LinearWeights) -> Self {
         match weights {
             LinearWeights::F32 { weight, bias, inputs } => {
                 Self::F32(PackedF32::pack(isa, &weight, &bias, inputs))

@@ -19,8 +19,8 @@ use crate::kernels::{Isa, Math, PANEL, Pool, PoolGuard, Tiles};
 use attention::HeadScratch;
 use linear::{Input, Linear};
 pub(super) use rounding::rounded;
-pub(super) use store::{from_bytes, to_bytes};
-pub(super) use weights::{BertWeights, Norm, Table};
+pub(super) use store::{Keep, from_bytes, to_bytes};
+pub(super) use weights::{BertWeights, Layer, Norm, Table};
 
 /// How the weights of the linear layers are stored and multiplied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -44,25 +44,15 @@ const PASS: usize = 256;
 pub(super) struct Encoder {
     math: Math,
     isa: Isa,
-    words: Table<'static>,
+    words: Table,
     /// Sum of position and first token type embeddings: `[positions, hidden]`.
     positions: Vec<f32>,
     norm: Norm,
-    layers: Vec<Layer>,
+    layers: Vec<Layer<Linear>>,
     pooling: Pooling,
     hidden: usize,
     heads: usize,
     pool: Pool,
-}
-
-struct Layer {
-    /// Weights of queries, keys and values, stacked. The queries include the factor `1/√d`.
-    qkv: Linear,
-    out: Linear,
-    attention_norm: Norm,
-    up: Linear,
-    down: Linear,
-    output_norm: Norm,
 }
 
 /// The rows of one sequence in the packed batch.
@@ -98,16 +88,10 @@ impl Encoder {
 
     /// Packs f32 weights. int8 weights and word embeddings are used in place. `threads` threads
     /// share a single prompt.
-    pub fn new(weights: BertWeights<'static>, config: &ModelConfig, threads: usize) -> Self {
+    pub fn new(weights: BertWeights, config: &ModelConfig, threads: usize) -> Self {
         let isa = Isa::detect();
-        let layers = weights.layers.into_iter().map(|layer| Layer {
-            qkv: Linear::new(isa, layer.qkv),
-            out: Linear::new(isa, layer.out),
-            attention_norm: layer.attention_norm,
-            up: Linear::new(isa, layer.up),
-            down: Linear::new(isa, layer.down),
-            output_norm: layer.output_norm,
-        });
+        let layers = weights.layers.into_iter();
+        let layers = layers.map(|layer| layer.map(|linear| Linear::new(isa, linear)));
         Self {
             math: Math::default(),
             isa,
@@ -168,7 +152,7 @@ impl Encoder {
     }
 
     /// Runs the sequences as one pass. For each layer, calls `see` with the inputs of its linear
-    /// layers, in the order of [`LayerWeights::linears`], and the number of rows that are tokens.
+    /// layers, in the order of [`Layer::linears`], and the number of rows that are tokens.
     fn watch(
         &self,
         sequences: &[&[u32]],
@@ -196,12 +180,13 @@ impl Encoder {
         for panel in 0..x.panels() {
             (tokens..x.rows()).for_each(|row| x.piece_mut(panel, row).fill(0.0));
         }
+        let [known, _] = self.words.shape();
         let (mut spans, mut start) = (Vec::with_capacity(sequences.len()), 0);
         for ids in sequences {
             for (at, id) in ids.iter().enumerate() {
                 let position = self.positions.get(at * self.hidden..(at + 1) * self.hidden);
-                let (Some(position), true) = (position, (*id as usize) < self.words.len()) else {
-                    let (known, positions) = (self.words.len(), self.positions.len() / self.hidden);
+                let (Some(position), true) = (position, (*id as usize) < known) else {
+                    let positions = self.positions.len() / self.hidden;
                     return Err(Error::BadToken { id: *id, known, at, positions });
                 };
                 for (panel, position) in position.chunks_exact(PANEL).enumerate() {
@@ -218,7 +203,7 @@ impl Encoder {
     }
 
     /// `x ← norm(x + attention(x))`.
-    fn attend(&self, layer: &Layer, scratch: &mut Scratch, spans: &[Span], team: Team<'_>) {
+    fn attend(&self, layer: &Layer<Linear>, scratch: &mut Scratch, spans: &[Span], team: Team<'_>) {
         let Scratch { x, context, out, heads, .. } = scratch;
         layer.qkv.prepare(x, &self.math);
         context.tiles.reshape(x.tiles.rows(), self.hidden / PANEL);
@@ -242,7 +227,7 @@ impl Encoder {
     }
 
     /// `x ← norm(x + down(gelu(up(x))))`.
-    fn feed_forward(&self, layer: &Layer, scratch: &mut Scratch, team: Team<'_>) {
+    fn feed_forward(&self, layer: &Layer<Linear>, scratch: &mut Scratch, team: Team<'_>) {
         let Scratch { x, wide, out, .. } = scratch;
         self.multiply(&layer.up, x, &mut wide.tiles, team, |panel| self.math.gelu(panel));
         self.multiply(&layer.down, wide, out, team, |_| ());

@@ -35,10 +35,10 @@ const LEAST: f64 = 1e-4;
 /// # Errors
 /// If an example contains a token id that is not in the vocabulary.
 pub(in crate::embedding) fn rounded(
-    weights: BertWeights<'static>,
+    weights: BertWeights,
     encoder: &Encoder,
     examples: &[Vec<u32>],
-) -> Result<BertWeights<'static>, Error> {
+) -> Result<BertWeights, Error> {
     let examples: Vec<&[u32]> = examples.iter().map(Vec::as_slice).collect();
     let BertWeights { words, positions, norm, layers } = weights;
     let (mut waiting, mut layers) = (layers.into_iter(), Vec::new());
@@ -107,11 +107,7 @@ impl LayerInputs {
 }
 
 /// Returns row-major weights as int8, and the scales of their inputs.
-fn round(
-    isa: Isa,
-    mut weight: Vec<f32>,
-    seen: &LayerInputs,
-) -> (QuantizedWeight<'static>, Vec<f32>) {
+fn round(isa: Isa, mut weight: Vec<f32>, seen: &LayerInputs) -> (QuantizedWeight, Vec<f32>) {
     let inputs = seen.numbers.len() / seen.tokens;
     let input_scales = input_scales(&weight, seen, inputs);
     for row in weight.chunks_exact_mut(inputs) {

@@ -7,48 +7,24 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use safetensors::tensor::{Dtype, SafeTensors, View};
+use safetensors::SafeTensorError;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
-use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
+use super::weights::{BertWeights, Layer, LinearWeights, Norm, Table};
 use crate::kernels::{LINE, PANEL, PackedWeight, QuantizedWeight, signed};
 
 /// Increase it whenever the same weights would be rounded or laid out differently.
 const FORMAT: &str = "toolroute-int8-3";
 
-/// A tensor to be written.
-struct Stored<'a> {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: Cow<'a, [u8]>,
-}
-
-impl View for &Stored<'_> {
-    fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.bytes)
-    }
-
-    fn data_len(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
-/// Collects tensors by name.
+/// Collects tensors: name, type, shape and bytes of each.
 #[derive(Default)]
-struct Writer<'a> {
-    tensors: Vec<(String, Stored<'a>)>,
+struct Writer {
+    tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn put(&mut self, name: &str, dtype: Dtype, shape: Vec<usize>, bytes: Vec<u8>) {
-        self.tensors.push((name.to_owned(), Stored { dtype, shape, bytes: bytes.into() }));
+        self.tensors.push((name.to_owned(), dtype, shape, bytes));
     }
 
     fn f32(&mut self, name: &str, numbers: &[f32]) {
@@ -61,13 +37,13 @@ impl Writer<'_> {
         self.put(name, Dtype::I8, shape, bytes);
     }
 
-    fn words(&mut self, name: &str, weight: &QuantizedWeight<'_>) {
+    fn words(&mut self, name: &str, weight: &QuantizedWeight) {
         let shape = vec![weight.scales.len(), weight.inputs];
         self.i8(&format!("{name}.weight"), shape, &weight.numbers);
         self.f32(&format!("{name}.scale"), &weight.scales);
     }
 
-    fn packed(&mut self, name: &str, weight: &PackedWeight<'_>) {
+    fn packed(&mut self, name: &str, weight: &PackedWeight) {
         self.i8(&format!("{name}.packed"), packed_shape(weight), &weight.numbers);
         let sums = weight.sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
         self.put(&format!("{name}.sum"), Dtype::I32, vec![weight.sums.len()], sums);
@@ -76,8 +52,8 @@ impl Writer<'_> {
 
     /// safetensors writes f32 before int8. Pads the f32 part to a multiple of 64 bytes.
     fn fill_line(&mut self) {
-        let numbers = self.tensors.iter().filter(|(_, stored)| stored.dtype != Dtype::I8);
-        let bytes: usize = numbers.map(|(_, stored)| stored.bytes.len()).sum();
+        let numbers = self.tensors.iter().filter(|(_, dtype, ..)| *dtype != Dtype::I8);
+        let bytes: usize = numbers.map(|(.., bytes)| bytes.len()).sum();
         self.f32("padding", &vec![0.0; (bytes.next_multiple_of(LINE) - bytes) / 4]);
     }
 
@@ -88,7 +64,7 @@ impl Writer<'_> {
     }
 
     /// Only int8 weights are stored; f32 weights are in the model's own file.
-    fn linear(&mut self, name: &str, weights: &LinearWeights<'_>) {
+    fn linear(&mut self, name: &str, weights: &LinearWeights) {
         if let LinearWeights::Int8 { weight, input_scales, bias } = weights {
             self.packed(name, weight);
             self.f32(&format!("{name}.input_scale"), input_scales);
@@ -98,7 +74,7 @@ impl Writer<'_> {
 }
 
 /// Shape: panels, groups of four inputs, outputs of a panel, inputs of a group.
-fn packed_shape(weight: &PackedWeight<'_>) -> Vec<usize> {
+fn packed_shape(weight: &PackedWeight) -> Vec<usize> {
     vec![weight.scales.len() / PANEL, weight.inputs / 4, PANEL, 4]
 }
 
@@ -108,7 +84,7 @@ fn about(source: &str) -> String {
 
 /// Serialises rounded weights as a safetensors file. `source` identifies the original weights.
 pub(in crate::embedding) fn to_bytes(
-    weights: &BertWeights<'_>,
+    weights: &BertWeights,
     source: &str,
 ) -> Result<Vec<u8>, String> {
     let mut writer = Writer::default();
@@ -125,30 +101,38 @@ pub(in crate::embedding) fn to_bytes(
         writer.norm(&format!("layer.{at}.output_norm"), &layer.output_norm);
     }
     writer.fill_line();
+    let text = |error: SafeTensorError| error.to_string();
+    let tensors = writer.tensors.iter().map(|(name, dtype, shape, bytes)| {
+        Ok((name, TensorView::new(*dtype, shape.clone(), bytes).map_err(text)?))
+    });
+    let tensors = tensors.collect::<Result<Vec<_>, String>>()?;
     let write = |about: String| {
-        let tensors = writer.tensors.iter().map(|(name, stored)| (name.as_str(), stored));
+        let tensors = tensors.iter().map(|(name, tensor)| (name, tensor));
         // A single entry: a map with several would be written in a different order each time.
         let about = HashMap::from([("about".to_owned(), about)]);
-        safetensors::serialize(tensors, Some(about)).map_err(|error| error.to_string())
+        safetensors::serialize(tensors, Some(about)).map_err(text)
     };
     let bytes = write(about(source))?;
-    let (header, _) = SafeTensors::read_metadata(&bytes).map_err(|error| error.to_string())?;
+    let (header, _) = SafeTensors::read_metadata(&bytes).map_err(text)?;
     // The first 8 bytes are the length of the header. Spaces pad the header to a multiple of 64
     // bytes.
     let start = header + 8;
     write(about(source) + &" ".repeat(start.next_multiple_of(LINE) - start))
 }
 
-/// Reads what [`to_bytes`] wrote; large tensors are borrowed. `source` is `None` if the file itself
-/// is pinned by a hash.
+/// Makes int8 numbers of a file last: borrows those of the binary, copies others.
+pub(in crate::embedding) type Keep<'a> = fn(&'a [i8]) -> Cow<'static, [i8]>;
+
+/// Reads what [`to_bytes`] wrote. `source` is `None` if the file itself is pinned by a hash.
 ///
 /// # Errors
 /// If the bytes are not such a file, or belong to other weights.
 pub(in crate::embedding) fn from_bytes<'a>(
     bytes: &'a [u8],
+    keep: Keep<'a>,
     source: Option<&str>,
     layers: usize,
-) -> Result<BertWeights<'a>, String> {
+) -> Result<BertWeights, String> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
     let about = header.metadata().as_ref().and_then(|map| map.get("about")).cloned();
     let expected = self::about(source.unwrap_or_default());
@@ -160,7 +144,7 @@ pub(in crate::embedding) fn from_bytes<'a>(
         return Err(format!("it says {about:?}, expected {expected:?}"));
     }
     let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
-    let read = Reader { tensors };
+    let read = Reader { tensors, keep };
     Ok(BertWeights {
         words: Table::Int8(read.words("words")?),
         positions: read.f32("positions")?,
@@ -171,9 +155,10 @@ pub(in crate::embedding) fn from_bytes<'a>(
 
 struct Reader<'a> {
     tensors: SafeTensors<'a>,
+    keep: Keep<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     /// Reads a tensor of four-byte numbers.
     fn fours(&self, name: &str, dtype: Dtype) -> Result<&[[u8; 4]], String> {
         let tensor = self.tensors.tensor(name).map_err(|error| error.to_string())?;
@@ -188,31 +173,31 @@ impl<'a> Reader<'a> {
         Ok(numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 
-    fn i8(&self, name: &str) -> Result<(Vec<usize>, &'a [i8]), String> {
+    fn i8(&self, name: &str) -> Result<(Vec<usize>, Cow<'static, [i8]>), String> {
         let tensor = self.tensors.tensor(name).map_err(|error| error.to_string())?;
         match tensor.dtype() {
-            Dtype::I8 => Ok((tensor.shape().to_vec(), signed(tensor.data()))),
+            Dtype::I8 => Ok((tensor.shape().to_vec(), (self.keep)(signed(tensor.data())))),
             other => Err(format!("tensor `{name}` is {other:?}, expected I8")),
         }
     }
 
-    fn words(&self, name: &str) -> Result<QuantizedWeight<'a>, String> {
+    fn words(&self, name: &str) -> Result<QuantizedWeight, String> {
         let scales = self.f32(&format!("{name}.scale"))?;
         let (shape, numbers) = self.i8(&format!("{name}.weight"))?;
         match shape[..] {
             [words, inputs] if words == scales.len() => {
-                Ok(QuantizedWeight { inputs, numbers: numbers.into(), scales })
+                Ok(QuantizedWeight { inputs, numbers, scales })
             }
             _ => Err(format!("`{name}` is {shape:?} with {} scales", scales.len())),
         }
     }
 
-    fn packed(&self, name: &str) -> Result<PackedWeight<'a>, String> {
+    fn packed(&self, name: &str) -> Result<PackedWeight, String> {
         let (shape, numbers) = self.i8(&format!("{name}.packed"))?;
         let sums = self.fours(&format!("{name}.sum"), Dtype::I32)?;
         let weight = PackedWeight {
             inputs: shape.get(1).map_or(0, |groups| groups * 4),
-            numbers: numbers.into(),
+            numbers,
             sums: sums.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect(),
             scales: self.f32(&format!("{name}.scale"))?,
         };
@@ -230,7 +215,7 @@ impl<'a> Reader<'a> {
         Ok(Norm { gain, shift, epsilon })
     }
 
-    fn layer(&self, at: usize) -> Result<LayerWeights<'a>, String> {
+    fn layer(&self, at: usize) -> Result<Layer<LinearWeights>, String> {
         let name = |part: &str| format!("layer.{at}.{part}");
         let linear = |part: &str| {
             let weight = self.packed(&name(part))?;
@@ -246,7 +231,7 @@ impl<'a> Reader<'a> {
             let input_scales = numbers("input_scale", weight.inputs)?;
             Ok::<_, String>(LinearWeights::Int8 { weight, input_scales, bias })
         };
-        Ok(LayerWeights {
+        Ok(Layer {
             qkv: linear("qkv")?,
             out: linear("out")?,
             attention_norm: self.norm(&name("attention_norm"))?,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use candle_core::{Device, Result, Tensor, bail};
 
 use super::super::architecture::Architecture;
-use super::weights::{BertWeights, LayerWeights, LinearWeights, Norm, Table};
+use super::weights::{BertWeights, Layer, LinearWeights, Norm, Table};
 
 /// Tensors by name, and their device.
 struct Named<'d> {
@@ -13,7 +13,7 @@ struct Named<'d> {
     device: &'d Device,
 }
 
-impl BertWeights<'_> {
+impl BertWeights {
     /// Returns the f32 tensors that candle's model needs.
     ///
     /// The positions already include the first token type, so the token types are zeros. The factor
@@ -70,7 +70,7 @@ impl Named<'_> {
         self.vector(&format!("{name}.bias"), bias)
     }
 
-    fn layer(&mut self, name: &str, layer: &LayerWeights<'_>, scale: f32) -> Result<()> {
+    fn layer(&mut self, name: &str, layer: &Layer<LinearWeights>, scale: f32) -> Result<()> {
         let (weight, bias, inputs) = parts(&layer.qkv)?;
         let (rows, whole) = (bias.len() / 3, weight.len() / 3);
         for (at, part) in ["query", "key", "value"].into_iter().enumerate() {
@@ -94,7 +94,7 @@ impl Named<'_> {
     }
 }
 
-fn parts<'a>(linear: &'a LinearWeights<'_>) -> Result<(&'a [f32], &'a [f32], usize)> {
+fn parts(linear: &LinearWeights) -> Result<(&[f32], &[f32], usize)> {
     match linear {
         LinearWeights::F32 { weight, bias, inputs } => Ok((weight, bias, *inputs)),
         LinearWeights::Int8 { .. } => bail!("a layer is rounded; expected f32. This is a bug."),

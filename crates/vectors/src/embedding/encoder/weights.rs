@@ -7,34 +7,33 @@ use crate::embedding::architecture::Architecture;
 use crate::kernels::{PackedWeight, QuantizedWeight};
 
 /// All weights that a forward pass needs.
-pub(in crate::embedding) struct BertWeights<'a> {
-    pub words: Table<'a>,
+pub(in crate::embedding) struct BertWeights {
+    pub words: Table,
     pub positions: Vec<f32>,
     pub norm: Norm,
-    pub layers: Vec<LayerWeights<'a>>,
+    pub layers: Vec<Layer<LinearWeights>>,
 }
 
-pub(in crate::embedding) struct LayerWeights<'a> {
-    pub qkv: LinearWeights<'a>,
-    pub out: LinearWeights<'a>,
+/// A layer of the encoder, with its linear layers as weights or packed for the kernels.
+pub(in crate::embedding) struct Layer<L> {
+    /// Queries, keys and values, stacked. The queries include the factor `1/√d`.
+    pub qkv: L,
+    pub out: L,
     pub attention_norm: Norm,
-    pub up: LinearWeights<'a>,
-    pub down: LinearWeights<'a>,
+    pub up: L,
+    pub down: L,
     pub output_norm: Norm,
 }
 
-impl<'a> LayerWeights<'a> {
+impl<L> Layer<L> {
     /// The linear layers with their names.
-    pub fn linears(&self) -> [(&'static str, &LinearWeights<'a>); 4] {
+    pub fn linears(&self) -> [(&'static str, &L); 4] {
         [("qkv", &self.qkv), ("out", &self.out), ("up", &self.up), ("down", &self.down)]
     }
 
-    /// Applies a function to each linear layer.
-    pub fn map<'b>(
-        self,
-        mut change: impl FnMut(LinearWeights<'a>) -> LinearWeights<'b>,
-    ) -> LayerWeights<'b> {
-        LayerWeights {
+    /// Applies a function to each linear layer, in the order of [`Layer::linears`].
+    pub fn map<M>(self, mut change: impl FnMut(L) -> M) -> Layer<M> {
+        Layer {
             qkv: change(self.qkv),
             out: change(self.out),
             attention_norm: self.attention_norm,
@@ -45,7 +44,7 @@ impl<'a> LayerWeights<'a> {
     }
 }
 
-pub(in crate::embedding) enum LinearWeights<'a> {
+pub(in crate::embedding) enum LinearWeights {
     F32 {
         weight: Vec<f32>,
         bias: Vec<f32>,
@@ -54,7 +53,7 @@ pub(in crate::embedding) enum LinearWeights<'a> {
     /// Each input is divided by its scale before rounding; its weights were multiplied by the scale
     /// before they were rounded.
     Int8 {
-        weight: PackedWeight<'a>,
+        weight: PackedWeight,
         input_scales: Vec<f32>,
         bias: Vec<f32>,
     },
@@ -74,38 +73,24 @@ impl Norm {
 }
 
 /// Word embeddings: one vector per token of the vocabulary.
-pub(in crate::embedding) enum Table<'a> {
+pub(in crate::embedding) enum Table {
     F32 { numbers: Vec<f32>, width: usize },
-    Int8(QuantizedWeight<'a>),
+    Int8(QuantizedWeight),
 }
 
-impl Table<'_> {
-    fn into_owned(self) -> Table<'static> {
+impl Table {
+    fn dequantized(self) -> Self {
         match self {
-            Self::F32 { numbers, width } => Table::F32 { numbers, width },
-            Self::Int8(table) => Table::Int8(table.into_owned()),
+            Self::Int8(table) => Self::F32 { numbers: table.dequantize(), width: table.inputs },
+            exact => exact,
         }
     }
 
-    fn dequantized(self) -> Table<'static> {
-        match self {
-            Self::F32 { numbers, width } => Table::F32 { numbers, width },
-            Self::Int8(table) => Table::F32 { numbers: table.dequantize(), width: table.inputs },
-        }
-    }
-
-    fn shape(&self) -> [usize; 2] {
+    /// Number of tokens, and length of a token's vector.
+    pub fn shape(&self) -> [usize; 2] {
         match self {
             Self::F32 { numbers, width } => [numbers.len() / width, *width],
             Self::Int8(table) => [table.scales.len(), table.inputs],
-        }
-    }
-
-    /// Number of tokens.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::F32 { numbers, width } => numbers.len() / width,
-            Self::Int8(table) => table.scales.len(),
         }
     }
 
@@ -133,19 +118,11 @@ struct Tensors<'a> {
     prefix: &'static str,
 }
 
-impl BertWeights<'_> {
-    /// Copies all borrowed data, for weights that outlive their file.
-    pub fn into_owned(self) -> BertWeights<'static> {
-        let Self { words, positions, norm, layers } = self;
-        let layers = layers.into_iter().map(|layer| layer.map(LinearWeights::into_owned));
-        BertWeights { words: words.into_owned(), positions, norm, layers: layers.collect() }
-    }
-
+impl BertWeights {
     /// Converts int8 weights back to f32.
-    pub fn dequantized(self) -> BertWeights<'static> {
-        let Self { words, positions, norm, layers } = self;
-        let layers = layers.into_iter().map(|layer| layer.map(LinearWeights::dequantized));
-        BertWeights { words: words.dequantized(), positions, norm, layers: layers.collect() }
+    pub fn dequantized(self) -> Self {
+        let layers = self.layers.into_iter().map(|layer| layer.map(LinearWeights::dequantized));
+        Self { words: self.words.dequantized(), layers: layers.collect(), ..self }
     }
 
     /// Checks that rounded weights have the shapes of the model, because the kernels do not check
@@ -228,7 +205,7 @@ impl Tensors<'_> {
         Ok(Norm { gain: get("weight", "gamma")?, shift: get("bias", "beta")?, epsilon })
     }
 
-    fn layer(&self, at: usize, config: &Architecture) -> Result<LayerWeights<'static>, String> {
+    fn layer(&self, at: usize, config: &Architecture) -> Result<Layer<LinearWeights>, String> {
         let (hidden, wide) = (config.hidden_size, config.intermediate_size);
         let name = |part: &str| format!("encoder.layer.{at}.{part}");
         let dense = |part: &str, inputs: usize, outputs: usize| {
@@ -245,7 +222,7 @@ impl Tensors<'_> {
             weight.extend(more);
             bias.extend(more_bias);
         }
-        Ok(LayerWeights {
+        Ok(Layer {
             qkv: linear((weight, bias), hidden),
             out: linear(dense("attention.output.dense", hidden, hidden)?, hidden),
             attention_norm: self.norm(&name("attention.output.LayerNorm"), config)?,
@@ -261,7 +238,7 @@ fn read_all<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Ve
     bytes.as_chunks().0.iter().map(|bytes| number(*bytes)).collect()
 }
 
-impl LinearWeights<'_> {
+impl LinearWeights {
     /// Number of outputs and of inputs.
     fn shape(&self) -> [usize; 2] {
         match self {
@@ -270,24 +247,15 @@ impl LinearWeights<'_> {
         }
     }
 
-    fn into_owned(self) -> LinearWeights<'static> {
+    fn dequantized(self) -> Self {
         match self {
-            Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
-            Self::Int8 { weight, input_scales, bias } => {
-                LinearWeights::Int8 { weight: weight.into_owned(), input_scales, bias }
-            }
-        }
-    }
-
-    fn dequantized(self) -> LinearWeights<'static> {
-        match self {
-            Self::F32 { weight, bias, inputs } => LinearWeights::F32 { weight, bias, inputs },
+            exact @ Self::F32 { .. } => exact,
             Self::Int8 { weight, input_scales, bias } => {
                 let (inputs, mut numbers) = (weight.inputs, weight.unpacked().dequantize());
                 for row in numbers.chunks_exact_mut(inputs) {
                     row.iter_mut().zip(&input_scales).for_each(|(weight, scale)| *weight /= scale);
                 }
-                LinearWeights::F32 { weight: numbers, bias, inputs }
+                Self::F32 { weight: numbers, bias, inputs }
             }
         }
     }

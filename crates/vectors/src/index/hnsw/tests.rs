@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::index::Rows;
 
 /// Rows around a few hundred centres, as tool descriptions cluster around subjects.
 fn clustered(rows: u32, dimension: u32, seed: u32) -> Vec<Vec<f32>> {
@@ -73,18 +74,6 @@ fn few_rows_and_none_are_searched_too() {
         let index = HnswIndex::build(Arc::new(Vectors::new(matrix).unwrap()));
         assert_eq!(index.search(&[1.0, 0.0, 0.0], 2).unwrap().len(), rows.min(2));
     }
-}
-
-#[test]
-fn a_kept_graph_answers_like_the_built_one() {
-    let rows = clustered(800, 16, 4);
-    let built = index(&rows);
-    let kept = Graph::from_bytes(&built.graph().unwrap().to_bytes()).unwrap();
-    let again = HnswIndex::with_graph(Arc::clone(&built.vectors), kept.clone()).unwrap();
-    assert_eq!(built.search(&rows[5], 10), again.search(&rows[5], 10));
-    let fewer = Arc::new(Vectors::from_rows(&rows[1..]).unwrap());
-    let refused = HnswIndex::with_graph(fewer, kept).err();
-    assert_eq!(refused, Some(Error::OtherGraph { expected: 799, got: 800 }));
 }
 
 /// Rows on a circle, each linked to its neighbours. Row 300 has no links and is not linked.

@@ -10,7 +10,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::{ModelKey, Snapshot, SnapshotError};
@@ -50,8 +49,6 @@ pub(super) fn decode(file: Mapped, path: &Path) -> Result<Snapshot, SnapshotErro
     let file = Arc::new(file);
     let opened = KIND.open(&file, size);
     let (header, body): (Header, _) = opened.map_err(|flaw| refused(flaw, path))?;
-    let malformed =
-        |what: &str| SnapshotError::Malformed { path: path.to_owned(), what: what.into() };
     // `open` has checked that these sizes add up to the size of the file.
     let (rows, dimension) = (header.rows as usize, header.model.dimension);
     let (hashes, body) = body.split_at(rows * HASH);
@@ -61,9 +58,7 @@ pub(super) fn decode(file: Mapped, path: &Path) -> Result<Snapshot, SnapshotErro
         Some(vectors) => vectors,
         None => {
             let numbers = numbers.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
-            let matrix = Array2::from_shape_vec((rows, dimension), numbers.collect())
-                .map_err(|_| malformed("its vectors are no matrix"))?;
-            Vectors::new(matrix)?
+            Vectors::of_numbers(numbers.collect(), (rows, dimension))?
         }
     };
     let graph = if graph.is_empty() { None } else { Some(Graph::from_bytes(graph)?) };

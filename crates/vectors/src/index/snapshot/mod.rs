@@ -90,9 +90,6 @@ pub enum SnapshotError {
     )]
     Checksum { path: PathBuf },
 
-    #[error("{path} contradicts itself: {what}: index the catalog again")]
-    Malformed { path: PathBuf, what: String },
-
     #[error(
         "the snapshot was made by {found} ({found_fingerprint}), expected {expected} ({expected_fingerprint}): index the catalog again, or configure the model that made it"
     )]

@@ -40,12 +40,6 @@ pub struct Term {
     pub stop: bool,
 }
 
-/// Returns all terms of a document, including extra ones.
-#[cfg(test)]
-fn document_terms(text: &str) -> Vec<Term> {
-    terms(text, Side::Document)
-}
-
 /// A part of a text whose terms do not depend on its surroundings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'t> {
@@ -90,6 +84,7 @@ pub(super) enum Side {
     Query,
 }
 
+/// Returns all terms of a text, including extra ones and stop words.
 fn terms(text: &str, side: Side) -> Vec<Term> {
     let mut terms = Vec::new();
     for_each_word(text, |word| terms.extend(word.terms(side)));

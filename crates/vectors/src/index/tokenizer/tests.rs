@@ -7,12 +7,16 @@ fn query(text: &str) -> Vec<String> {
 }
 
 fn document(text: &str) -> Vec<String> {
-    document_terms(text).into_iter().map(|term| term.text).collect()
+    terms(text, Side::Document).into_iter().map(|term| term.text).collect()
 }
 
 /// The terms that count towards the length of a document.
 fn counted(text: &str) -> Vec<String> {
-    document_terms(text).into_iter().filter(|term| !term.extra).map(|term| term.text).collect()
+    terms(text, Side::Document)
+        .into_iter()
+        .filter(|term| !term.extra)
+        .map(|term| term.text)
+        .collect()
 }
 
 #[test]
@@ -115,7 +119,7 @@ fn nothing_to_read_gives_no_terms() {
 proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in any::<String>()) {
-        for term in document_terms(&text).into_iter().chain(query_terms(&text)) {
+        for term in terms(&text, Side::Document).into_iter().chain(query_terms(&text)) {
             prop_assert!(!term.text.is_empty());
         }
     }
@@ -124,7 +128,7 @@ proptest! {
     fn tricky_characters_are_read_without_panic(
         text in "[aZ9'’־ׇָ׳ًـеЁйςΣǅﬁßİı漢がｶﾞ한ᄒไ็\u{200d}\u{301}🙂_. ]{0,24}",
     ) {
-        document_terms(&text);
+        terms(&text, Side::Document);
         query_terms(&text);
     }
 

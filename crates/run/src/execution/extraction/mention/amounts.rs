@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::super::decimal::{self, Decimal};
+use super::super::decimal::{self, Decimal, SPELLED, count};
+use super::super::text::{overlap, regex};
 use super::super::unit::{Dimension, Unit};
 use super::{Content, Mention};
 
@@ -33,7 +34,7 @@ pub(crate) struct Amount {
 
 static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
     let number = r"\d[\d.,'’\u{a0}\u{2009}\u{202f}]*";
-    Regex::new(&format!(
+    regex(&format!(
         r"(?x)
         (?P<sign>[-−+\#]|(?i:\b(?:minus|negative)\s+))?
         (?P<money>(?:(?:US)?[$]|[€£¥₪₹₩₽])\s?|\b[A-Z]{{3}}\s)?
@@ -43,23 +44,17 @@ static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
         (?P<times>[kK]\b|M\b|bn\b|\s(?i:thousand|million|billion)\b)?
         (?:\s?(?P<unit>[$€£¥₪₹₩₽%]|(?i:US\s?(?:[$]|dollars?\b))|°\s?[CF]\b|°|(?i:degrees\s+(?:celsius|fahrenheit))|[A-Za-z]+))?",
     ))
-    .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
-const SPELLED: [&str; 13] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    "eleven", "twelve",
-];
-
-/// Matches "an hour and a half", "one and a half hours", and "an hour" or "a minute" after "for".
+/// Matches "an hour and a half", "one and a half hours", and "an hour" or "a minute" after "for" or
+/// "in".
 static HALVES: LazyLock<Regex> = LazyLock::new(|| {
     let number = format!(r"an?|\d{{1,2}}|{}", SPELLED.join("|"));
     let unit = "minute|hour|day|week";
     let half = r"\s+and\s+(?:a\s+)?half";
-    Regex::new(&format!(
-        r"(?i)\b(?:for\s+)?(?:(?P<number>{number})\s+(?P<unit>{unit})s?{half}|(?P<before>{number}){half}\s+(?P<after>{unit})s?)\b|\bfor\s+(?P<one>an\s+hour|a\s+minute)\b"
+    regex(&format!(
+        r"(?i)\b(?:for\s+)?(?:(?P<number>{number})\s+(?P<unit>{unit})s?{half}|(?P<before>{number}){half}\s+(?P<after>{unit})s?)\b|\b(?:for|in)\s+(?P<one>an\s+hour|a\s+minute)\b"
     ))
-    .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
 fn halves(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
@@ -68,11 +63,7 @@ fn halves(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
         Some(one) => (one.range(), Decimal::whole(1), one.as_str().split_whitespace().last()?),
         None => {
             let said = groups.name("number").or(groups.name("before"))?;
-            let number = said.as_str().to_lowercase();
-            let number = match SPELLED.iter().position(|known| *known == number) {
-                Some(at) => i64::try_from(at).ok()?,
-                None => number.parse().unwrap_or(1),
-            };
+            let number = count(said.as_str())?;
             let unit = groups.name("unit").or(groups.name("after"))?.as_str();
             (said.start()..whole.end, Decimal::whole(2 * number + 1).times(1, 2)?, unit)
         }
@@ -82,17 +73,15 @@ fn halves(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
 }
 
 static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"(?i)\b(?P<number>{})(?:\s(?P<unit>[a-z]+))?\b", SPELLED.join("|")))
-        .expect("the pattern is fixed and compiles. This is a bug.")
+    regex(&format!(r"(?i)\b(?P<number>{})(?:\s(?P<unit>[a-z]+))?\b", SPELLED.join("|")))
 });
 
 /// Matches parts of something ("half of"), which have no value, and parts of an hour, which have
 /// one.
 static PARTS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+    regex(
         r"(?i)\b(?:(?P<half>half)(?:\s+of)?|(?P<quarter>(?:a\s+)?quarter\s+of)|(?:a|one|two)\s+thirds?\s+of|three\s+quarters\s+of)(?P<hour>\s+an\s+hour)?\b",
     )
-    .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
 fn part(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
@@ -126,7 +115,7 @@ pub(super) fn scan(text: &str) -> Vec<Mention> {
     found.extend(PARTS.captures_iter(text).filter_map(|groups| part(&groups)));
     for groups in HALVES.captures_iter(text) {
         let Some((span, amount)) = halves(&groups) else { continue };
-        found.retain(|(other, _)| other.end <= span.start || span.end <= other.start);
+        found.retain(|(other, _)| !overlap(other, &span));
         found.push((span, amount));
     }
     found.sort_by_key(|(span, _)| span.start);
@@ -273,12 +262,10 @@ fn multiplied(value: Decimal, times: Option<&str>) -> Option<Decimal> {
 
 fn spelled(groups: &Captures<'_>) -> Option<(Range<usize>, Amount)> {
     let number = groups.name("number")?;
-    let word = number.as_str().to_lowercase();
-    let value = i64::try_from(SPELLED.iter().position(|known| *known == word)?).ok()?;
+    let value = Some(Decimal::whole(count(number.as_str())?));
     let unit = groups.name("unit").map(|unit| (Unit::meanings_of(unit.as_str()), unit.end()));
     let (units, end) =
         unit.filter(|(units, _)| !units.is_empty()).unwrap_or((Vec::new(), number.end()));
-    let value = Some(Decimal::whole(value));
     let amount = Amount { value, units, is_spelled: true, ..Amount::default() };
     Some((number.start()..end, amount))
 }
@@ -345,10 +332,8 @@ impl Amount {
     }
 }
 
-static CURRENCY: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?i:us)\s?(?:[$]|(?i:dollars?)\b)|[A-Za-z]{3,8}\b)")
-        .expect("the pattern is fixed and compiles. This is a bug.")
-});
+static CURRENCY: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\b(?:(?i:us)\s?(?:[$]|(?i:dollars?)\b)|[A-Za-z]{3,8}\b)"));
 
 /// Finds currencies without an amount: "to EUR", "in euros".
 pub(super) fn currencies(text: &str) -> Vec<Mention> {

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::text::regex;
 use super::{Content, Mention};
 
 /// Opening quotation marks, each with the marks that close it.
@@ -77,10 +78,8 @@ fn closing_at(text: &str, from: usize, closing: &[char]) -> Option<usize> {
     None
 }
 
-static INTRODUCED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:saying|that says|with the text)\s*:?\s+|:\s+")
-        .expect("the pattern is fixed and compiles. This is a bug.")
-});
+static INTRODUCED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\b(?:saying|that says|with the text)\s*:?\s+|:\s+"));
 
 /// Returns the rest of the prompt after the first word or sign that introduces a text. Returns
 /// nothing if a quote follows, because the quote is then the text.
@@ -93,4 +92,27 @@ pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
     let has_quote = quotes.iter().any(|quote| quote.span.end > span.start);
     let content = Content::Rest(said.to_owned());
     (!said.is_empty() && !has_quote).then_some(Mention { span, content }).into_iter().collect()
+}
+
+static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$")
+        .expect("the pattern is fixed and compiles. This is a bug.")
+});
+
+/// Returns what a prompt is to remind of, without the time at its end: "remind me to call Anna in 5
+/// minutes". `times` are the mentions of times.
+pub(super) fn reminder(text: &str, quotes: &[Mention], times: &[Mention]) -> Option<Mention> {
+    let found = REMINDER.captures(text).filter(|_| quotes.is_empty())?;
+    let start = found.name("text")?.start();
+    let trimmed = |text: &str| text.trim_end_matches(['.', '!', ' ']).len();
+    let mut end = trimmed(text);
+    let last = times.iter().find(|time| time.span.end >= end && time.span.start > start);
+    if let Some(time) = last {
+        end = trimmed(&text[..time.span.start]);
+        let lead =
+            text[..end].rfind(' ').filter(|at| ["in", "at", "on"].contains(&&text[at + 1..end]));
+        end = lead.map_or(end, |at| trimmed(&text[..at]));
+    }
+    let said = text.get(start..end).filter(|said| !said.is_empty())?;
+    Some(Mention { span: start..end, content: Content::Rest(said.to_owned()) })
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::country;
-use super::super::text::is_listed;
+use super::super::text::{is_listed, regex};
 use super::{Content, Mention};
 
 /// Extensions of file names, without `com`, `org` and `io`, which are mostly domains.
@@ -24,30 +24,20 @@ const BARE_FILES: [&str; 5] = ["Makefile", "Dockerfile", "README", "LICENSE", "G
 const PAIRS: &str = "and/or he/she his/her him/her yes/no true/false on/off read/write input/output w/o n/a \
      either/or pros/cons client/server am/pm km/h m/s tcp/ip";
 
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the patterns are fixed and compile. This is a bug.")
-}
+/// IPv4 addresses.
+pub(super) static ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"));
 
-static ADDRESS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"));
+/// A width with a height: "800x600".
+pub(super) static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d{1,5}\s?[x×]\s?\d{1,5}\b"));
 
-/// Finds IPv4 addresses.
-pub(super) fn addresses(text: &str) -> Vec<Mention> {
-    let token = |found: regex::Match<'_>| Mention {
-        span: found.range(),
-        content: Content::Token(found.as_str().to_owned()),
-    };
-    ADDRESS.find_iter(text).map(token).collect()
-}
-
-static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d{1,5}\s?[x×]\s?\d{1,5}\b"));
-
-/// Finds a width with a height: "800x600".
-pub(super) fn sizes(text: &str) -> Vec<Mention> {
+/// Finds the matches of a pattern, as tokens without spaces.
+pub(super) fn matches(pattern: &Regex, text: &str) -> Vec<Mention> {
     let token = |found: regex::Match<'_>| Mention {
         span: found.range(),
         content: Content::Token(found.as_str().split_whitespace().collect()),
     };
-    SIZE.find_iter(text).map(token).collect()
+    pattern.find_iter(text).map(token).collect()
 }
 
 /// Returns the ranges of the words between spaces, without the punctuation around them.
@@ -62,11 +52,14 @@ fn spaced(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
+/// Finds the words that have a form, as contents of one kind.
+fn formed(text: &str, has_form: fn(&str) -> bool, content: fn(String) -> Content) -> Vec<Mention> {
+    let spans = spaced(text).filter(|span| has_form(&text[span.clone()]));
+    spans.map(|span| Mention { content: content(text[span.clone()].to_owned()), span }).collect()
+}
+
 pub(super) fn paths(text: &str) -> Vec<Mention> {
-    let spans = spaced(text).filter(|span| is_path(&text[span.clone()]));
-    spans
-        .map(|span| Mention { content: Content::Path(text[span.clone()].to_owned()), span })
-        .collect()
+    formed(text, is_path, Content::Path)
 }
 
 /// Whether a word has the form of a path: it has a root or folders, or is the name of a known file
@@ -110,10 +103,7 @@ fn is_file_name(word: &str) -> bool {
 
 /// Finds words with digits, signs or capitals where words of prose have none.
 pub(super) fn ids(text: &str) -> Vec<Mention> {
-    let spans = spaced(text).filter(|span| is_made(&text[span.clone()]));
-    spans
-        .map(|span| Mention { content: Content::Token(text[span.clone()].to_owned()), span })
-        .collect()
+    formed(text, is_made, Content::Token)
 }
 
 fn is_made(word: &str) -> bool {
@@ -222,53 +212,23 @@ mod tests {
 
     #[test]
     fn paths_are_told_from_prose() {
-        for word in [
-            "/",
-            "/etc/hosts",
-            "~/a",
-            "../x",
-            "C:\\a\\b",
-            "notes.txt",
-            "src/main.rs",
-            ".gitignore",
-            "src/",
-            "Makefile",
-            "דוח.pdf",
-            "a/b",
-        ] {
+        let paths = "/ /etc/hosts ~/a ../x C:\\a\\b notes.txt src/main.rs .gitignore src/ Makefile \
+                     דוח.pdf a/b";
+        for word in paths.split(' ') {
             assert!(is_path(word), "{word}");
         }
-        for word in [
-            "and/or",
-            "e.g",
-            "example.org",
-            "24/7",
-            "1.5",
-            "https://a.b/c.txt",
-            "v1.2",
-            "word",
-            ".",
-        ] {
+        let others = "and/or e.g example.org 24/7 1.5 https://a.b/c.txt v1.2 word .";
+        for word in others.split(' ') {
             assert!(!is_path(word), "{word}");
         }
     }
 
     #[test]
     fn ids_are_told_from_words_and_amounts() {
-        for word in [
-            "OPS-12",
-            "pay_8s",
-            "v1.2.3",
-            "T-42",
-            "acme-inc",
-            "USD",
-            "#general",
-            "camelCase",
-            "AB12",
-        ] {
+        for word in "OPS-12 pay_8s v1.2.3 T-42 acme-inc USD #general camelCase AB12".split(' ') {
             assert!(is_made(word), "{word}");
         }
-        for word in ["hello", "Hello", "90min", "3rd", "1h30m", "10k", "I", "12"] {
+        for word in "hello Hello 90min 3rd 1h30m 10k I 12".split(' ') {
             assert!(!is_made(word), "{word}");
         }
         for (word, certain) in [

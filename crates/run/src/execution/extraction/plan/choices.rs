@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::super::choice::{Choice, INTRODUCED};
 use super::super::slot::{Kind, Slot};
-use super::{Assignment, OpenQuestion, Plan};
+use super::super::text::overlap;
+use super::Plan;
 
 /// Choices by slot.
 type ChoicesBySlot = Vec<(usize, Vec<Choice>)>;
@@ -33,8 +34,7 @@ impl Plan<'_> {
         for (slot, choices) in found {
             if self.slots[slot].required {
                 let candidates = choices.iter().map(|choice| self.text_of(&choice.span)).collect();
-                let why = "it is not said which value is for it".to_owned();
-                self.open_questions[slot] = Some(OpenQuestion { why, candidates });
+                self.ask_about(slot, "it is not said which value is for it", candidates);
             }
         }
     }
@@ -46,12 +46,7 @@ impl Plan<'_> {
                 && self.is_open(at)
                 && let Some((span, truth)) = self.boolean(slot)
             {
-                let assignment = Assignment {
-                    value: truth.into(),
-                    source: self.source(&span),
-                    how: String::new(),
-                };
-                self.assignments[at].push(assignment);
+                self.take(at, truth, &span, "");
                 self.spent.push(span);
             }
         }
@@ -91,13 +86,11 @@ impl Plan<'_> {
         if several && !self.slots[at].is_list {
             let candidates = found.iter().map(|choice| self.text_of(&choice.span)).collect();
             self.spent.extend(found.into_iter().map(|choice| choice.whole));
-            return self.ask_about(at, "several values are said".to_owned(), candidates);
+            return self.ask_about(at, "several values are said", candidates);
         }
         for choice in found {
             if self.assignments[at].iter().all(|assignment| assignment.value != choice.value) {
-                let source = self.source(&choice.span);
-                let how = "one of its values".to_owned();
-                self.assignments[at].push(Assignment { value: choice.value, source, how });
+                self.take(at, choice.value, &choice.span, "one of its values");
             }
             self.take_within(&choice.span);
             self.spent.push(choice.whole);
@@ -112,8 +105,4 @@ impl Plan<'_> {
             }
         }
     }
-}
-
-fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start < b.end && b.start < a.end
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed, stem};
-use super::{Assignment, Plan};
+use super::Plan;
 
 /// Words before a name after which its value is sure to follow.
 const SURE: &str = "with using";
@@ -49,12 +49,9 @@ impl Plan<'_> {
                     found.span.start <= mention.span.start && mention.span.end <= found.span.end;
             }
             match misfit {
-                Some(why) => self.ask_about(at, why, vec![said]),
-                None if found.is_sure => {
-                    let source = self.source(&found.span);
-                    self.assignments[at].push(Assignment { value, source, how: String::new() });
-                }
-                None => self.ask_about(at, format!("\"{said}\" may be meant for it"), vec![said]),
+                Some(why) => self.ask_about(at, &why, vec![said]),
+                None if found.is_sure => self.take(at, value, &found.span, ""),
+                None => self.ask_about(at, &format!("\"{said}\" may be meant for it"), vec![said]),
             }
         }
     }
@@ -107,7 +104,7 @@ impl Plan<'_> {
         let from = lead.filter(|_| is_lead(lead_word)).unwrap_or(first);
         // "password protected" says how it is.
         let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
-        let is_login = slot.says(&["login", "username", "handle"]);
+        let is_login = slot.says("login username handle");
         let is_sure = !is_state && ((is_sure_lead && is_whole) || is_code || is_login);
         Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
     }

@@ -1,19 +1,20 @@
 //! Splits one value between two parameters: `owner/name`, `800x600`, "next month", "tomorrow at
 //! 19:30".
 
-use std::ops::Range;
-
 use jiff::civil::Date;
 use serde_json::Value;
 
 use super::super::decimal::Decimal;
-use super::super::interpretation::Interpretation;
+use super::super::interpretation::{ISO_DAY, Interpretation};
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
 use super::super::time::PartialDateTime;
 use super::super::unit::Unit;
-use super::{Assignment, Claim, Cue, Plan};
+use super::{Claim, Cue, Plan};
+
+/// A value with its length in the prompt.
+type Part = (Value, usize);
 
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
@@ -38,48 +39,41 @@ impl Plan<'_> {
 
     /// Splits `owner/name` for a tool that takes the two separately.
     pub(super) fn split_repository(&mut self) {
-        let (owner, name) = (self.only(Slot::is_owner), self.only(Slot::is_repository));
-        let (Some(owner), Some(name)) = (owner, name) else { return };
-        let Some(at) = self.only_free(is_slug) else { return };
-        let span = self.mention(at).span.clone();
-        let text = self.text_of(&span);
-        let Some((first, second)) = text.split_once('/') else { return };
-        let parts = [
-            (owner, first.into(), span.start..span.start + first.len()),
-            (name, second.into(), span.end - second.len()..span.end),
-        ];
-        self.give_parts(at, parts);
+        let slots = (self.only(Slot::is_owner), self.only(Slot::is_repository));
+        self.split(slots, |mention| {
+            let Content::Path(path) = &mention.content else { return None };
+            let (owner, name) = path.split_once('/').filter(|_| is_slug(mention))?;
+            Some([(owner.into(), owner.len()), (name.into(), name.len())])
+        });
     }
 
     /// Splits `800x600` for a tool that has a width and a height.
     fn split_size(&mut self) {
         let named = |word: &'static str| {
-            move |slot: &Slot| {
-                slot.kind.is_number() && slot.words.len() == 1 && slot.has_word(&[word])
-            }
+            move |slot: &Slot| slot.kind.is_number() && slot.words.len() == 1 && slot.has_word(word)
         };
-        let (Some(width), Some(height)) = (self.only(named("width")), self.only(named("height")))
-        else {
-            return;
-        };
-        let Some(at) = self.only_free(|mention| size(mention).is_some()) else { return };
-        let Some((first, second)) = size(self.mention(at)) else { return };
-        let span = self.mention(at).span.clone();
-        let parts = [
-            (width, first.0.into(), span.start..span.start + first.1),
-            (height, second.0.into(), span.end - second.1..span.end),
-        ];
-        self.give_parts(at, parts);
+        let slots = (self.only(named("width")), self.only(named("height")));
+        self.split(slots, |mention| {
+            let Content::Token(text) = &mention.content else { return None };
+            let (width, height) = text.split_once(['x', '×'])?;
+            Some([side(width)?, side(height)?])
+        });
     }
 
-    /// Gives the parts of a mention to two slots.
-    fn give_parts(&mut self, at: usize, parts: [(usize, Value, Range<usize>); 2]) {
+    /// Gives the parts of the only free mention that has two to two slots. `parts` are the values at
+    /// the beginning and at the end of a mention, with their lengths in the prompt.
+    fn split(
+        &mut self,
+        slots: (Option<usize>, Option<usize>),
+        parts: fn(&Mention) -> Option<[Part; 2]>,
+    ) {
+        let (Some(first), Some(second)) = slots else { return };
+        let Some(at) = self.only_free(|mention| parts(mention).is_some()) else { return };
+        let Some([start, end]) = parts(self.mention(at)) else { return };
         let span = self.mention(at).span.clone();
-        for (slot, value, part) in parts {
-            let how = format!("of {}", self.text_of(&span));
-            let assignment = Assignment { value, source: self.source(&part), how };
-            self.assignments[slot].push(assignment);
-        }
+        let how = format!("of {}", self.text_of(&span));
+        self.take(first, start.0, &(span.start..span.start + start.1), &how);
+        self.take(second, end.0, &(span.end - end.1..span.end), &how);
         self.taken[at] = true;
         self.spent.push(span);
     }
@@ -103,16 +97,10 @@ impl Plan<'_> {
             let unit = self.slots[slot].unit.unwrap_or(Unit::MINUTES);
             let value = Unit::MINUTES.convert(Decimal::whole(minutes), unit);
             if let Some(value) = value.and_then(Decimal::to_json).filter(|_| minutes > 0) {
-                let span = first.start..second.end;
-                let source = self.source(&span);
-                self.assignments[slot].push(Assignment {
-                    value,
-                    source,
-                    how: "from the one to the other".into(),
-                });
+                let (span, second) = (first.start..second.end, second.clone());
+                self.take(slot, value, &span, "from the one to the other");
                 self.taken[at] = true;
-                self.spent.push(second.clone());
-                return;
+                return self.spent.push(second);
             }
         }
     }
@@ -124,7 +112,7 @@ impl Plan<'_> {
             // A period includes its first and last day, which `after` and `before` exclude.
             let end_of = |role| {
                 move |slot: &Slot| {
-                    let is_edge = slot.has_word(&["after", "before"]);
+                    let is_edge = slot.has_word("after before");
                     slot.kind == Kind::Day && slot.role == Some(role) && !is_edge
                 }
             };
@@ -142,12 +130,9 @@ impl Plan<'_> {
     }
 
     fn reading_of(&self, slot: usize, days: Vec<Date>, how: &str) -> Interpretation {
-        let form = self.slots[slot].day_form.as_deref().unwrap_or("%Y-%m-%d");
-        let days: Vec<String> = days.iter().map(|day| day.strftime(form).to_string()).collect();
-        match &days[..] {
-            [day] => Interpretation::Value { value: day.clone().into(), how: how.to_owned() },
-            _ => Interpretation::Ambiguous(days),
-        }
+        let form = self.slots[slot].day_form.as_deref().unwrap_or(ISO_DAY);
+        let days = days.iter().map(|day| day.strftime(form).to_string());
+        Interpretation::only(days.collect(), how)
     }
 
     /// Returns a cue that spans the function word before a mention.
@@ -185,16 +170,9 @@ pub(super) fn is_slug(mention: &Mention) -> bool {
     starts && is_name(first) && is_name(second) && parts.next().is_none()
 }
 
-/// A number with the length of its digits.
-type Side = (i64, usize);
-
-/// Returns both sides of `800x600`.
-fn size(mention: &Mention) -> Option<(Side, Side)> {
-    let Content::Token(text) = &mention.content else { return None };
-    let (first, second) = text.split_once(['x', '×'])?;
-    let side = |digits: &str| {
-        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| Some((digits.parse().ok()?, digits.len()))).flatten()
-    };
-    Some((side(first)?, side(second)?))
+/// A whole number with the length of its digits.
+fn side(digits: &str) -> Option<Part> {
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: i64 = digits.parse().ok().filter(|_| is_number)?;
+    Some((number.into(), digits.len()))
 }

@@ -7,13 +7,13 @@ use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed};
 use super::super::unit::{Dimension, Unit};
 use super::pairs::is_slug;
-use super::{Claim, Cue, OpenQuestion, Plan};
+use super::{Claim, Cue, Plan};
 
 /// A slot that a mention fits, and its interpretation.
 type Holder = (usize, Interpretation);
 
 /// Prepositions that belong to the value after them.
-const LEADS: [&str; 10] = ["in", "on", "at", "for", "from", "to", "by", "near", "with", "of"];
+const LEADS: &str = "in on at for from to by near with of";
 
 impl Plan<'_> {
     /// Assigns one value or one list that fits a single parameter. Returns whether there was one.
@@ -70,7 +70,7 @@ impl Plan<'_> {
     fn lead(&self, at: usize) -> Cue {
         let span = &self.mention(at).span;
         let before = self.context.before(span.start);
-        let lead = before.first().filter(|word| LEADS.contains(&word.lower.as_str()));
+        let lead = before.first().filter(|word| is_listed(&word.lower, LEADS));
         Cue { span: lead.map(|word| word.span.start..span.end), ..Cue::default() }
     }
 
@@ -225,7 +225,7 @@ impl Plan<'_> {
             {
                 let why = format!("\"{part}\" is said of it too");
                 let said = assignment.value.to_string();
-                self.ask_about(slot, why, vec![said]);
+                self.ask_about(slot, &why, vec![said]);
             }
         }
     }
@@ -240,22 +240,18 @@ impl Plan<'_> {
         for &slot in &open {
             let is_held = |at: &usize| holders[*at].iter().any(|(other, _)| *other == slot);
             let is_certain = |at: &usize| {
-                let content = &self.mention(free[*at]).content;
-                let tells = matches!(
-                    content,
-                    Content::Url(_)
-                        | Content::Email(_)
-                        | Content::Path(_)
-                        | Content::When(_)
-                        | Content::Period(_)
-                        | Content::Unclear
-                );
-                let before = self.word_before(self.mention(free[*at]));
-                let is_time =
-                    !matches!(content, Content::Url(_) | Content::Email(_) | Content::Path(_));
-                let is_near = !matches!(before.as_str(), "of" | "about" | "than" | "like")
-                    && (is_time || before != "from");
-                self.slots[slot].required || (tells && is_near)
+                let mention = self.mention(free[*at]);
+                let before = self.word_before(mention);
+                let is_near = match mention.content {
+                    Content::Url(_) | Content::Email(_) | Content::Path(_) => {
+                        !is_listed(&before, "of about than like from")
+                    }
+                    Content::When(_) | Content::Period(_) | Content::Unclear => {
+                        !is_listed(&before, "of about than like")
+                    }
+                    _ => false,
+                };
+                self.slots[slot].required || is_near
             };
             let held: Vec<usize> = (0..free.len()).filter(is_held).filter(is_certain).collect();
             let Some(&first) = held.first() else { continue };
@@ -271,7 +267,7 @@ impl Plan<'_> {
                 }
                 _ => format!("{} may be meant for it", quoted(&said[0])),
             };
-            self.open_questions[slot] = Some(OpenQuestion { why, candidates: said });
+            self.ask_about(slot, &why, said);
         }
         self.doubt_others();
         self.doubt_emptiness(&free, &open);
@@ -295,8 +291,7 @@ impl Plan<'_> {
             let others = self.free().into_iter().filter(is_other);
             let said: Vec<String> = others.map(|at| self.text_of(&self.mention(at).span)).collect();
             if !said.is_empty() {
-                let why = "what the prompt names may be another thing".to_owned();
-                self.ask_about(slot, why, said);
+                self.ask_about(slot, "what the prompt names may be another thing", said);
             }
         }
     }
@@ -318,8 +313,7 @@ impl Plan<'_> {
             let said: Vec<String> = said.collect();
             if !said.is_empty() {
                 let why = "no parameter took a value of the prompt, and it may be meant for this";
-                let why = why.to_owned();
-                self.open_questions[slot] = Some(OpenQuestion { why, candidates: said });
+                self.ask_about(slot, why, said);
             }
         }
     }

@@ -47,15 +47,10 @@ impl Kind {
     }
 }
 
+/// Returns the only type of a schema apart from null.
 pub(super) fn type_of(schema: &Value) -> Option<&str> {
-    match &schema["type"] {
-        Value::String(one) => Some(one),
-        Value::Array(many) => {
-            let mut types = many.iter().filter_map(Value::as_str).filter(|one| *one != "null");
-            types.next().filter(|_| types.next().is_none())
-        }
-        _ => None,
-    }
+    let mut types = params::type_names(schema).filter(|one| *one != "null");
+    types.next().filter(|_| types.next().is_none())
 }
 
 /// Returns the only alternative of a schema apart from null, or the schema itself.
@@ -109,18 +104,19 @@ impl ParameterTraits<'_> {
         self.words.last().map_or("", String::as_str)
     }
 
-    fn any(&self, among: &[&str]) -> bool {
-        self.words.iter().any(|word| among.contains(&word.as_str()))
+    fn any(&self, among: &str) -> bool {
+        self.words.iter().any(|word| text::is_listed(word, among))
     }
 
-    fn tells(&self, phrases: &[&str]) -> bool {
-        phrases.iter().any(|phrase| has_phrase(self.about, phrase))
+    /// Whether its description contains one of some phrases, which bars separate.
+    fn tells(&self, phrases: &str) -> bool {
+        phrases.split('|').any(|phrase| has_phrase(self.about, phrase))
     }
 
     /// Like `tells`, but uses the tool's description if the parameter has none.
-    fn suggests(&self, phrases: &[&str]) -> bool {
+    fn suggests(&self, phrases: &str) -> bool {
         let about = if self.about.is_empty() { self.about_tool } else { self.about };
-        phrases.iter().any(|phrase| has_phrase(about, phrase))
+        phrases.split('|').any(|phrase| has_phrase(about, phrase))
     }
 }
 
@@ -131,7 +127,7 @@ pub(super) fn of(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     match type_of(schema) {
         Some("boolean") => Kind::Boolean,
         // Prompts do not contain seconds since 1970.
-        Some("integer" | "number") if given.tells(&["unix", "epoch"]) => Kind::Other,
+        Some("integer" | "number") if given.tells("unix|epoch") => Kind::Other,
         Some("integer") => Kind::Integer,
         Some("number") => Kind::Number,
         Some("string") => of_string(given, schema),
@@ -140,24 +136,13 @@ pub(super) fn of(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
 }
 
 fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
-    const PEOPLE: &[&str] = &[
-        "to",
-        "cc",
-        "bcc",
-        "recipient",
-        "recipients",
-        "sender",
-        "from",
-        "attendee",
-        "attendees",
-        "address",
-    ];
+    const PEOPLE: &str = "to cc bcc recipient recipients sender from attendee attendees address";
     if let Some(kind) = schema["format"].as_str().and_then(of_format) {
         return kind;
     }
-    let is_converted = given.any(&["from", "to", "source", "target", "base"])
-        && given.suggests(&["currency", "currencies"]);
-    if given.any(&["currency", "currencies"]) || is_converted {
+    let is_converted =
+        given.any("from to source target base") && given.suggests("currency|currencies");
+    if given.any("currency currencies") || is_converted {
         return Kind::Currency;
     }
     if is_month(given, schema) {
@@ -166,11 +151,11 @@ fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if let Some(kind) = of_time(given) {
         return kind;
     }
-    if given.any(&["url", "uri", "link", "href", "website", "webpage"]) {
+    if given.any("url uri link href website webpage") {
         return Kind::Url;
     }
-    let is_person = given.any(PEOPLE) && given.suggests(&["email", "e-mail", "emails", "mail"]);
-    if given.any(&["email", "emails", "mail"]) || is_person {
+    let is_person = given.any(PEOPLE) && given.suggests("email|e-mail|emails|mail");
+    if given.any("email emails mail") || is_person {
         return Kind::Email;
     }
     if is_path(given) {
@@ -185,7 +170,7 @@ fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if is_place(given) {
         return Kind::Place;
     }
-    if given.any(&["address"]) && !given.tells(&["ip", "wallet", "mac", "network"]) {
+    if given.any("address") && !given.tells("ip|wallet|mac|network") {
         return Kind::Address;
     }
     of_text(given)
@@ -207,30 +192,23 @@ fn of_format(format: &str) -> Option<Kind> {
 
 /// Recognises days and times without a format by name and description.
 fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
-    const MOMENTS: &[&str] = &[
-        "rfc 3339",
-        "rfc3339",
-        "iso 8601 date-time",
-        "iso 8601 datetime",
-        "iso 8601 timestamp",
-        "hh:mm:ss",
-    ];
-    let is_moment = given.tells(MOMENTS);
-    let has_day_form = super::day_form(given.about).is_some();
-    let is_day = has_day_form || matches!(given.last(), "date" | "due" | "deadline" | "birthday");
-    if is_moment {
+    const MOMENTS: &str =
+        "rfc 3339|rfc3339|iso 8601 date-time|iso 8601 datetime|iso 8601 timestamp|hh:mm:ss";
+    if given.tells(MOMENTS) {
         return Some(Kind::Moment);
     }
-    let is_time = || given.tells(&["hh:mm"]).then_some(Kind::Time);
-    if is_day { Some(Kind::Day) } else { is_time() }
+    let has_day_form = super::day_form(given.about).is_some();
+    if has_day_form || text::is_listed(given.last(), "date due deadline birthday") {
+        return Some(Kind::Day);
+    }
+    given.tells("hh:mm").then_some(Kind::Time)
 }
 
 fn is_country_code(given: &ParameterTraits<'_>, schema: &Value) -> bool {
-    const CODES: &[&str] =
-        &["iso 3166", "iso 3166-1", "alpha-2", "alpha2", "iso-3166", "two-letter", "2-letter"];
-    let is_code = given.tells(CODES) && !given.tells(&["alpha-3", "iso 3166-2"]);
+    const CODES: &str = "iso 3166|iso 3166-1|alpha-2|alpha2|iso-3166|two-letter|2-letter";
+    let is_code = given.tells(CODES) && !given.tells("alpha-3|iso 3166-2");
     let is_short = schema["maxLength"] == 2 || schema["pattern"] == "^[A-Z]{2}$";
-    (given.any(&["country", "countries"]) || given.tells(&["country"])) && (is_code || is_short)
+    (given.any("country countries") || given.tells("country")) && (is_code || is_short)
 }
 
 fn is_month(given: &ParameterTraits<'_>, schema: &Value) -> bool {
@@ -239,107 +217,51 @@ fn is_month(given: &ParameterTraits<'_>, schema: &Value) -> bool {
 }
 
 fn is_path(given: &ParameterTraits<'_>) -> bool {
-    const NOUNS: &[&str] =
-        &["path", "file", "filename", "filepath", "directory", "dir", "folder", "paths", "files"];
+    const NOUNS: &str = "path file filename filepath directory dir folder paths files";
     let last = given.last();
-    let is_end = ["source", "destination", "target", "src", "dst", "dest"].contains(&last);
-    let is_file_name = last == "name" && given.any(&["file"]);
-    let tells = given.suggests(&["path", "file", "files", "directory", "directories", "folder"]);
-    NOUNS.contains(&last) || is_file_name || (is_end && tells)
+    let is_end = text::is_listed(last, "source destination target src dst dest");
+    let is_file_name = last == "name" && given.any("file");
+    let tells = given.suggests("path|file|files|directory|directories|folder");
+    text::is_listed(last, NOUNS) || is_file_name || (is_end && tells)
 }
 
 fn is_id(last: &str) -> bool {
-    const NOUNS: &[&str] = &[
-        "id", "ids", "key", "keys", "uuid", "guid", "sku", "ref", "hash", "sha", "commit", "iban",
-        "isbn", "code", "symbol", "symbols", "ticker", "tickers", "number", "no", "nr", "slug",
-        "ticket", "serial", "zip", "postcode", "iata",
-    ];
-    NOUNS.contains(&last)
+    const NOUNS: &str = "id ids key keys uuid guid sku ref hash sha commit iban isbn code symbol symbols ticker \
+         tickers number no nr slug ticket serial zip postcode iata";
+    text::is_listed(last, NOUNS)
 }
 
 fn is_place(given: &ParameterTraits<'_>) -> bool {
-    const WAYS: &[&str] = &["location", "place", "origin", "destination", "from", "to", "where"];
-    const TELLING: &[&str] =
-        &["city", "cities", "place", "airport", "airports", "town", "country", "location"];
-    given.any(&["city", "cities", "town", "country"])
+    const WAYS: &str = "location place origin destination from to where";
+    const TELLING: &str = "city|cities|place|airport|airports|town|country|location";
+    given.any("city cities town country")
         || matches!(given.words, [word] if word == "place")
         || (given.any(WAYS) && given.suggests(TELLING))
 }
 
 /// Phrases in descriptions of parameters that take code.
-const CODE: [&str; 34] = [
-    "sql",
-    "graphql",
-    "jql",
-    "cql",
-    "cypher",
-    "sparql",
-    "promql",
-    "logql",
-    "kql",
-    "soql",
-    "regex",
-    "regular expression",
-    "xpath",
-    "css",
-    "selector",
-    "jsonpath",
-    "json path",
-    "jmespath",
-    "javascript",
-    "python code",
-    "source code",
-    "lucene",
-    "odata",
-    "expression",
-    "shell command",
-    "command to run",
-    "base64",
-    "json string",
-    "yaml",
-    "html",
-    "syntax",
-    "cron",
-    "glob",
-    "pattern",
-];
+const CODE: &str = "sql|graphql|jql|cql|cypher|sparql|promql|logql|kql|soql|regex|regular expression|xpath|\
+     css|selector|jsonpath|json path|jmespath|javascript|python code|source code|lucene|odata|\
+     expression|shell command|command to run|base64|json string|yaml|html|syntax|cron|glob|\
+     pattern";
 
 /// Words in the names of parameters that take code.
-const OF_CODE: [&str; 12] = [
-    "sql",
-    "regex",
-    "pattern",
-    "expression",
-    "selector",
-    "script",
-    "command",
-    "code",
-    "jql",
-    "graphql",
-    "xpath",
-    "glob",
-];
+const OF_CODE: &str =
+    "sql regex pattern expression selector script command code jql graphql xpath glob";
 
-const OF_SEARCH: [&str; 6] = [
-    "what to search",
-    "search query",
-    "search for",
-    "question to",
-    "to look for",
-    "natural language",
-];
+const OF_SEARCH: &str =
+    "what to search|search query|search for|question to|to look for|natural language";
 
 fn of_text(given: &ParameterTraits<'_>) -> Kind {
     // A parameter for code is not a query, because the prompt's own words are never code.
-    if given.tells(&CODE) || given.any(&OF_CODE) {
+    if given.tells(CODE) || given.any(OF_CODE) {
         return Kind::Text;
     }
-    let is_query = given.any(&["query", "question", "search", "keywords", "prompt", "q"]);
-    if is_query || given.tells(&OF_SEARCH) {
+    let is_query = given.any("query question search keywords prompt q");
+    if is_query || given.tells(OF_SEARCH) {
         return Kind::Query;
     }
-    let is_message =
-        given.any(&["text", "body", "message", "content", "contents", "comment", "note", "msg"]);
+    let is_message = given.any("text body message content contents comment note msg");
     if is_message { Kind::Message } else { Kind::Text }
 }
 

@@ -7,10 +7,11 @@ use jiff::civil::Time;
 use jiff::tz::Offset;
 use regex::{Captures, Regex};
 
+use super::super::text::{overlap, regex};
 use super::{PartialDateTime, TimeExpression, Zone};
 
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+    regex(
         r"(?ix)
         (?: \b(?P<at>at\s+)?(?P<hour>\d{1,2}) (?: :(?P<minute>\d{2})(?: :(?P<second>\d{2}))? )?
             (?: \s*(?P<half>[ap]\.?m\b\.?) )?
@@ -20,7 +21,6 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
           | \s*(?P<unread>(?-i:[ECMPAH][SDK]?T|CES?T|EES?T|WES?T|BST|IST|IDT|JST|MSK|SGT|AES?T|AEDT|[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\ time))\b
         )?",
     )
-    .expect("the pattern is fixed and compiles. This is a bug.")
 });
 
 /// Finds the times of a text outside the ranges in `taken`.
@@ -34,8 +34,8 @@ pub(super) fn scan(
         let whole = groups.get(0).map(|whole| whole.range()).unwrap_or(from..from + 1);
         from = whole.end.max(from + 1);
         let start = groups.name("hour").map_or(whole.start, |hour| hour.start());
-        let overlaps = taken.iter().find(|(span, _)| span.start < whole.end && start < span.end);
-        if let Some((span, _)) = overlaps {
+        let overlapped = taken.iter().find(|(span, _)| overlap(span, &(start..whole.end)));
+        if let Some((span, _)) = overlapped {
             from = span.end.max(whole.start + 1);
             while !text.is_char_boundary(from) {
                 from += 1;
@@ -68,13 +68,8 @@ fn read(groups: &Captures<'_>) -> Option<PartialDateTime> {
     let number = |name: &str| groups.name(name).and_then(|found| found.as_str().parse::<i8>().ok());
     let zone = zone(groups)?;
     if groups.name("noon").is_some() {
-        let noon = Time::new(12, 0, 0, 0).ok()?;
-        return Some(PartialDateTime {
-            days: Vec::new(),
-            times: vec![noon],
-            zone,
-            is_instant: false,
-        });
+        let times = vec![Time::new(12, 0, 0, 0).ok()?];
+        return Some(PartialDateTime { times, zone, ..PartialDateTime::default() });
     }
     let hour = number("hour")?;
     let (minute, second) = (number("minute"), number("second").unwrap_or(0));
@@ -91,7 +86,7 @@ fn read(groups: &Captures<'_>) -> Option<PartialDateTime> {
     };
     let at = |hour| Time::new(hour, minute.unwrap_or(0), second, 0).ok();
     let times: Option<Vec<Time>> = hours.into_iter().map(at).collect();
-    Some(PartialDateTime { days: Vec::new(), times: times?, zone, is_instant: false })
+    Some(PartialDateTime { times: times?, zone, ..PartialDateTime::default() })
 }
 
 fn zone(groups: &Captures<'_>) -> Option<Zone> {

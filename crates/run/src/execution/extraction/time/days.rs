@@ -7,6 +7,8 @@ use jiff::civil::{Date, Weekday};
 use jiff::{Span, Zoned};
 use regex::{Captures, Regex};
 
+use super::super::decimal::count;
+use super::super::text::{overlap, regex};
 use super::clock::read_offset;
 use super::{PartialDateTime, Period, TimeExpression, Zone};
 
@@ -66,24 +68,18 @@ static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
         (format!(r"\b(?:(?P<which>next|last|this|coming)\s+)?(?P<weekday>{WEEKDAYS})\b"), weekday),
         (r"\b(?P<which>next|last|this)\s+(?P<unit>week|month|year)\b".to_owned(), whole_unit),
     ];
-    let compile = |(form, read): (String, Read)| {
-        let form = Regex::new(&format!("(?i){form}"));
-        (form.expect("the patterns are fixed and compile. This is a bug."), read)
-    };
-    forms.into_iter().map(compile).collect()
+    forms.map(|(form, read)| (regex(&format!("(?i){form}")), read)).into()
 });
 
 /// Matches a month without a day, as in "in May". It is not a day, but must not be taken for a
 /// place or a number either.
 static MONTH_ALONE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(&format!(r"(?i)\b(?:in|of|this|next|last|since|until)\s+(?P<month>{MONTHS})\b"))
-        .expect("the pattern is fixed and compiles. This is a bug.")
+    regex(&format!(r"(?i)\b(?:in|of|this|next|last|since|until)\s+(?P<month>{MONTHS})\b"))
 });
 
 /// Matches a distance before a day, as in "two days after".
 static DISTANT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?|years?)\s+(?:after|before)\s*$")
-        .expect("the pattern is fixed and compiles. This is a bug.")
+    regex(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?|years?)\s+(?:after|before)\s*$")
 });
 
 /// Returns the end of a text, which is enough for a pattern that is anchored there.
@@ -112,8 +108,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
     for (form, read) in FORMS.iter() {
         for groups in form.captures_iter(text) {
             let Some(whole) = groups.get(0) else { continue };
-            let is_taken =
-                found.iter().any(|(span, _)| span.start < whole.end() && whole.start() < span.end);
+            let is_taken = found.iter().any(|(span, _)| overlap(span, &whole.range()));
             if is_taken || !stands_alone(text, whole.range()) {
                 continue;
             }
@@ -126,8 +121,7 @@ pub(super) fn scan(text: &str, now: &Zoned, tense: Tense) -> Vec<(Range<usize>, 
     }
     for groups in MONTH_ALONE.captures_iter(text) {
         let Some(month) = groups.name("month") else { continue };
-        let is_taken = |span: &Range<usize>| span.start < month.end() && month.start() < span.end;
-        if !found.iter().any(|(span, _)| is_taken(span)) {
+        if !found.iter().any(|(span, _)| overlap(span, &month.range())) {
             found.push((month.range(), TimeExpression::Unclear));
         }
     }
@@ -189,9 +183,23 @@ fn number<T: std::str::FromStr>(groups: &Captures<'_>, name: &str) -> Option<T> 
 fn month_of(groups: &Captures<'_>) -> Option<i8> {
     const STARTS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-    let name = group(groups, "month")?.to_lowercase();
-    let at = STARTS.iter().position(|start| name.starts_with(start))?;
-    i8::try_from(at + 1).ok()
+    Some(position(groups, "month", &STARTS)? + 1)
+}
+
+/// Returns which of the starts of names a group begins with.
+fn position(groups: &Captures<'_>, name: &str, starts: &[&str]) -> Option<i8> {
+    let name = group(groups, name)?.to_lowercase();
+    i8::try_from(starts.iter().position(|start| name.starts_with(start))?).ok()
+}
+
+/// An expression for one of these days; unclear if there is none.
+fn one_of(mut days: Vec<Date>) -> TimeExpression {
+    days.sort();
+    days.dedup();
+    match days.is_empty() {
+        true => TimeExpression::Unclear,
+        false => TimeExpression::When(PartialDateTime { days, ..PartialDateTime::default() }),
+    }
 }
 
 fn written_moment(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
@@ -203,18 +211,14 @@ fn written_moment(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpressio
         Some(offset) => Zone::Fixed(read_offset(offset)?),
     };
     let seconds = if time.len() == 5 { ":00" } else { "" };
-    let time = format!("{time}{seconds}").parse().ok()?;
-    Some(TimeExpression::When(PartialDateTime {
-        days: vec![day],
-        times: vec![time],
-        zone,
-        is_instant: false,
-    }))
+    let times = vec![format!("{time}{seconds}").parse().ok()?];
+    let when = PartialDateTime { days: vec![day], times, zone, is_instant: false };
+    Some(TimeExpression::When(when))
 }
 
 fn written_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
     let day = Date::new(number(groups, "y")?, number(groups, "m")?, number(groups, "d")?).ok()?;
-    Some(TimeExpression::When(PartialDateTime::day(vec![day])))
+    Some(one_of(vec![day]))
 }
 
 /// Reads a day in numbers. "3.5.2026" is 3 May wherever days are written with points; "3/5/2026" is
@@ -229,13 +233,7 @@ fn numeric_day(groups: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> 
     if group(groups, "by")? != "." {
         days.extend(Date::new(year, a, b));
     }
-    days.sort();
-    days.dedup();
-    Some(if days.is_empty() {
-        TimeExpression::Unclear
-    } else {
-        TimeExpression::When(PartialDateTime::day(days))
-    })
+    Some(one_of(days))
 }
 
 fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
@@ -245,11 +243,7 @@ fn day_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpres
         None => reader.days_of_any_year(month, day, groups).unwrap_or_default(),
     };
     // "31 February" is not a day, and must not be read as a month either.
-    Some(if days.is_empty() {
-        TimeExpression::Unclear
-    } else {
-        TimeExpression::When(PartialDateTime::day(days))
-    })
+    Some(one_of(days))
 }
 
 fn days_of_month(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
@@ -281,21 +275,11 @@ fn near_day(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression
         "before" => -2,
         _ => 0,
     };
-    let day = reader.now.date().checked_add(Span::new().days(days)).ok()?;
-    Some(TimeExpression::When(PartialDateTime::day(vec![day])))
+    Some(one_of(vec![reader.now.date().checked_add(Span::new().days(days)).ok()?]))
 }
 
 fn distance(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
-    const WORDS: [&str; 11] =
-        ["a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-    let count = group(groups, "number")?.to_lowercase();
-    let count: i64 = match count.as_str() {
-        "a" | "an" => 1,
-        word => match WORDS.iter().position(|known| *known == word) {
-            Some(at) => i64::try_from(at).ok()?,
-            None => word.parse().ok()?,
-        },
-    };
+    let count = count(group(groups, "number")?)?;
     let is_ago = group(groups, "direction").is_some_and(|way| way.eq_ignore_ascii_case("ago"));
     let count = if is_ago { -count } else { count };
     let unit = group(groups, "unit")?.to_lowercase();
@@ -309,33 +293,24 @@ fn distance(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression
     }
     .ok()?;
     if matches!(unit.as_str(), "minute" | "hour") {
-        return Some(TimeExpression::When(PartialDateTime::instant(
-            &reader.now.checked_add(span).ok()?,
-        )));
+        let moment = reader.now.checked_add(span).ok()?;
+        let (days, times) = (vec![moment.date()], vec![moment.time()]);
+        let when = PartialDateTime { days, times, is_instant: true, ..PartialDateTime::default() };
+        return Some(TimeExpression::When(when));
     }
-    Some(TimeExpression::When(PartialDateTime::day(vec![
-        reader.now.date().checked_add(span).ok()?,
-    ])))
+    Some(one_of(vec![reader.now.date().checked_add(span).ok()?]))
 }
 
 fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {
-    let name = group(groups, "weekday")?.to_lowercase();
-    let weekday = match name.as_str() {
-        "monday" => Weekday::Monday,
-        "tuesday" => Weekday::Tuesday,
-        "wednesday" => Weekday::Wednesday,
-        "thursday" => Weekday::Thursday,
-        "friday" => Weekday::Friday,
-        "saturday" => Weekday::Saturday,
-        _ => Weekday::Sunday,
-    };
+    const STARTS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let weekday = Weekday::from_monday_zero_offset(position(groups, "weekday", &STARTS)?).ok()?;
     let today = reader.now.date();
     let plus = |day: Date, days: i64| day.checked_add(Span::new().days(days)).ok();
     let monday = plus(today, -i64::from(today.weekday().to_monday_zero_offset()))?;
     let of_week = plus(monday, weekday.to_monday_zero_offset().into())?;
     let (ahead, back) = (today.nth_weekday(1, weekday).ok()?, today.nth_weekday(-1, weekday).ok()?);
     let which = group(groups, "which").unwrap_or_default().to_lowercase();
-    let mut days = match which.as_str() {
+    let days = match which.as_str() {
         "next" => vec![ahead, plus(of_week, 7)?],
         "last" => vec![plus(of_week, -7)?, back],
         "this" if of_week < today => vec![of_week, plus(of_week, 7)?],
@@ -348,9 +323,7 @@ fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression>
             Tense::Unknown => vec![back, ahead],
         },
     };
-    days.sort();
-    days.dedup();
-    Some(TimeExpression::When(PartialDateTime::day(days)))
+    Some(one_of(days))
 }
 
 fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression> {

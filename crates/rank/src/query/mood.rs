@@ -1,0 +1,389 @@
+//! Tells orders from questions, statements and messages to somebody else.
+//!
+//! An order is known by its form: it begins with a verb or with words such as "could you". A
+//! statement is known by its subject and its verb, so that everything that is neither ("lights off",
+//! "throw away 4 buns") counts as an order. English only.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::actions::{Actions, actions_in, is_ordering};
+use super::caveat::without_asides;
+use super::negation::is_form_of_verb;
+use super::plain_text::{unquoted, words};
+use super::requests::is_verb;
+use super::{Places, is_listed, pattern};
+use toolroute_translation::Language;
+
+/// What a clause does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    Order,
+    Question,
+    Statement,
+    /// Neither by its form: "lights off", or a verb that is not listed.
+    Fragment,
+    /// Only an opener ("please") or the circumstances of another clause ("in the morning").
+    Beside,
+}
+
+static BORDER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"[.!?;:,]+(?:\s|$)|\n|\s[-–—]+\s|\s(?:and then|and|but|so|then|because)\s")
+});
+
+static OPENER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:(?:hi|hello|hey|ok|okay|oh|oops|right|alright|well|so|and|then|also|plus|now|finally|lastly|next|first|afterwards|please|pls|kindly|just|simply|only|quickly|actually|by the way|thanks|thank you|sorry|yes|yeah|sure|go ahead and|[a-z]+ly)\b\s*)+",
+    )
+});
+
+/// Words before an order that make it polite or urgent.
+static ORDERING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"^(?:(?:can|could|would|will|won't) you|",
+        r"i(?:'d| would)? (?:like|love|want|need|wish)(?: for)?(?: you)? to|",
+        r"(?:i|we)(?: do)? (?:want|need)|i(?:'d| would) (?:like|love)|we (?:want|need) (?:you )?to|",
+        r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
+        r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
+        r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
+        r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
+        r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
+    ))
+});
+
+/// What follows these words if they order nothing: "I want to know how".
+const KNOWING: &str = "know see understand learn hear what how why when where who which not recommend suggest \
+    advise consider think say";
+
+/// An order that only asks for an explanation.
+static EXPLAIN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:tell (?:me|us)|show (?:me|us)|explain|describe|let me know|find out|check|see|determine|verify)\s+(?:to (?:me|us) )?(?:how|what|why|when|where|who|which|whether|if)\b",
+    )
+});
+
+/// Words that begin a question.
+const QUESTIONS: &str = "how why what who whom whose where which when whether did does is are was were am should has \
+    had can could may might must shall will would isn't aren't";
+
+/// Subjects of a statement.
+const SUBJECTS: &str = "i i'm i've i'll i'd we we're we've we'll we'd he he's she she's they they're they've they'll \
+    it it's it'll you you're you've you'll that's there there's here's someone somebody anyone anybody everyone \
+    everybody nobody";
+
+/// Verbs of a statement, after its subject: auxiliaries, and verbs of saying and wanting.
+const FINITE: &str = "is are was were isn't aren't wasn't weren't has have had hasn't haven't hadn't do does did \
+    doesn't didn't will would shall should may might must can could cannot can't won't couldn't wouldn't shouldn't \
+    says said told asks asked wants wanted needs needed thinks thought knows knew wrote claims mentioned suggests suggested recommends recommended";
+
+/// Those of them that may be nouns or infinitives: "in the can", "to have".
+const AMBIGUOUS: &str = "do does did have can will must may needs wants";
+
+/// Words that begin a clause within another: "the price that I can get", "a file named".
+const WITHIN: &str = "that which who whose what whatever where when how as than named called titled i you he she we they";
+
+/// Words that begin the circumstances of an order.
+const CIRCUMSTANCES: &str = "in on at by for from with to of about after before if when while as because since although \
+    though than unless until once";
+
+/// Words that begin an object.
+const OBJECTS: &str = "a an the my our your his her its their this that these those all every each any some no me us it \
+    them him";
+
+/// Words between a verb and its object.
+const PARTICLES: &str = "up down off out away back";
+
+/// Past forms that do not end in "ed".
+const PAST: &str =
+    "sent made bought paid took taken wrote written gave given began ran left lost built sold drew";
+
+/// Verbs of an order to somebody else: "ask Dana to stop the mixer".
+static TO_OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"^(?:(?P<told>ask|tell|instruct|remind|urge|advise) (?P<who>(?:[\w'§-]+ ){1,4}?)to (?:not )?|",
+        r"(?:(?:i|we)(?:'d| would)? (?:want|need|like)|get) (?P<wanted>(?:(?:my|our|the) )?[\w'-]+) to (?:not )?|",
+        r"(?:let|have) (?P<name>[\w'-]+) )(?P<verb>[a-z]+)\b",
+    ))
+});
+
+/// Whom an order with these words is for: the assistant, or a thing.
+const OURSELVES: &str = "you it this that these those them me us to something somewhere";
+
+/// What a tool does with an order to somebody else.
+#[derive(Clone, Copy)]
+pub struct Doer<'a> {
+    /// Whether it does what a verb says.
+    pub does: &'a dyn Fn(&str) -> bool,
+    /// Whether it tells somebody else what to do: a message, a reminder.
+    pub passes_on: bool,
+}
+
+/// Returns why a prompt orders nothing, or not from the tool; `None` if it orders something.
+///
+/// Reads English. Texts in other languages count as orders.
+pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'static str> {
+    if Language::of(prompt).is_some() {
+        return None;
+    }
+    let plain = unquoted(prompt, places);
+    let clauses = clauses(&plain);
+    let moods: Vec<Mood> = clauses.iter().map(Clause::mood).collect();
+    let has = |mood: Mood| moods.contains(&mood);
+    // What is no condition of an order is an indirect question: "I'd like to see whether it is warm".
+    let is_indirect = || words(&without_asides(&plain)).iter().any(|w| is_listed("if whether", w));
+    let first = *moods.iter().find(|mood| **mood != Mood::Beside)?;
+    if first == Mood::Question || is_indirect() {
+        return Some("the prompt asks a question");
+    }
+    if first == Mood::Statement && !has(Mood::Order) {
+        return Some("the prompt tells something and orders nothing");
+    }
+    let is_for_others = clauses.iter().any(|clause| clause.is_for_others(tool));
+    is_for_others.then_some("the prompt wants somebody else to do it")
+}
+
+/// Splits a text into its clauses.
+fn clauses(plain: &str) -> Vec<Clause<'_>> {
+    let (mut clauses, mut from) = (Vec::new(), 0);
+    for border in BORDER.find_iter(plain) {
+        clauses.push(Clause { text: &plain[from..border.start()], end: border.as_str() });
+        from = border.end();
+    }
+    clauses.push(Clause { text: &plain[from..], end: "" });
+    clauses
+}
+
+/// A part of a sentence, in lower case, and the border after it.
+struct Clause<'a> {
+    text: &'a str,
+    end: &'a str,
+}
+
+impl Clause<'_> {
+    /// The text without "please" and the like.
+    fn body(&self) -> &str {
+        let text = self.text.trim();
+        OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
+    }
+
+    fn mood(&self) -> Mood {
+        let body = self.body();
+        if let Some(found) = ORDERING.captures(body) {
+            let rest = found.name("rest").map_or("", |rest| rest.as_str());
+            let next = words(rest).first().copied().unwrap_or_default();
+            return match next {
+                "" => Mood::Beside,
+                next if is_listed(KNOWING, next) => Mood::Statement,
+                _ => Mood::Order,
+            };
+        }
+        let words = words(body);
+        let Some(&first) = words.first() else { return Mood::Beside };
+        let second = words.get(1).copied().unwrap_or_default();
+        // "Do number 3" and "have the report sent" are orders.
+        let is_asked = match first {
+            "have" => is_listed(SUBJECTS, second),
+            "do" => is_listed("i you we they he she", second),
+            _ => is_listed(QUESTIONS, first),
+        };
+        if is_asked || EXPLAIN.is_match(body) {
+            Mood::Question
+        } else if is_listed(SUBJECTS, first) || only_considers(&words) {
+            Mood::Statement
+        } else if is_listed(CIRCUMSTANCES, first) {
+            if has_finite_verb(&words) { Mood::Statement } else { Mood::Beside }
+        } else if !is_listed(OBJECTS, first)
+            && (is_listed(OBJECTS, second) || is_listed(PARTICLES, second))
+        {
+            self.unless_asked(Mood::Order)
+        } else if has_finite_verb(&words) {
+            Mood::Statement
+        } else if is_request_verb(first) || is_action(first) {
+            self.unless_asked(Mood::Order)
+        } else {
+            self.unless_asked(Mood::Fragment)
+        }
+    }
+
+    /// "Stop the mixer?" asks whether to.
+    fn unless_asked(&self, mood: Mood) -> Mood {
+        if self.end.starts_with('?') { Mood::Question } else { mood }
+    }
+
+    /// Whether it orders something from somebody else.
+    fn is_for_others(&self, tool: Doer<'_>) -> bool {
+        let body = self.body();
+        let order = ORDERING.captures(body).and_then(|found| found.name("rest"));
+        [Some(body), order.map(|rest| rest.as_str())].into_iter().flatten().any(|text| {
+            let Some(found) = TO_OTHERS.captures(text) else { return false };
+            let part = |name| found.name(name).map_or("", |part| part.as_str().trim());
+            let verb = part("verb");
+            let who = ["who", "wanted", "name"].map(part).concat();
+            let first = who.split(' ').next().unwrap_or_default();
+            // Also "remind me to stop the mixer" is no order to stop it now.
+            let is_ours = part("told") != "remind" && is_listed(OURSELVES, first);
+            let is_thing = part("who").is_empty() && is_listed(OBJECTS, &who);
+            let is_done = (tool.does)(verb);
+            let is_passed_on = tool.passes_on && !is_done;
+            (is_request_verb(verb) || is_done) && !is_ours && !is_thing && !is_passed_on
+        })
+    }
+}
+
+/// Whether a word is one by which a tool names an action, and may be the verb of an order: "drop".
+fn is_action(word: &str) -> bool {
+    let is_inflected = ["s", "ed", "ing"].iter().any(|ending| word.ends_with(ending));
+    !is_inflected && actions_in([word].into_iter()) != Actions::default()
+}
+
+fn is_request_verb(word: &str) -> bool {
+    is_verb(word) || is_ordering(word)
+}
+
+/// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".
+fn only_considers(words: &[&str]) -> bool {
+    let most = if is_request_verb(words[0]) { 1 } else { 3 };
+    let mut ahead = words.iter().take(most).take_while(|word| !is_listed(OBJECTS, word));
+    ahead.any(|word| word.ends_with("ing") && is_form_of_verb(word))
+}
+
+/// Whether a subject and a verb of a statement come first: "Dana says", "order 12 has been".
+fn has_finite_verb(words: &[&str]) -> bool {
+    // After an order's verb, only what is near tells that it is a noun: "order 12 has been cancelled".
+    let most = if is_request_verb(words[0]) { 4 } else { words.len() };
+    let begins = |word: &str| is_listed(WITHIN, word) && !is_listed(OBJECTS, words[0]);
+    let end = words.iter().position(|word| begins(word)).unwrap_or(words.len());
+    (1..end.min(most)).any(|at| {
+        let (word, before) = (words[at], words[at - 1]);
+        let is_noun = is_listed(OBJECTS, before) || before == "to";
+        let is_month = word == "may" && before.ends_with(|c: char| c.is_numeric());
+        if is_listed(FINITE, word) {
+            return !(is_month || is_noun && is_listed(AMBIGUOUS, word));
+        }
+        !is_request_verb(words[0])
+            && !is_listed(OBJECTS, before)
+            && at + 1 < words.len()
+            && is_past(word)
+    })
+}
+
+/// Whether a word is the past form of a verb of requests: "cancelled".
+fn is_past(word: &str) -> bool {
+    is_listed(PAST, word) || (word.ends_with("ed") && is_form_of_verb(word) && !is_verb(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(prompt: &str) -> Option<&'static str> {
+        no_order(prompt, Places::default(), Doer { does: &|_| false, passes_on: false })
+    }
+
+    #[test]
+    fn an_order_is_known_by_its_form() {
+        for prompt in [
+            "stop the mixer",
+            "please stop the mixer now",
+            "could you stop the mixer for me?",
+            "would you mind stopping the mixer?",
+            "I'd like you to stop the mixer",
+            "I need order 12 cancelled",
+            "I want it gone",
+            "I was wondering if you could stop the mixer",
+            "don't forget to stop the mixer",
+            "go ahead and cancel order 12",
+            "permanently delete the file",
+            "order 20 kg of flour",
+            "lights off",
+            "throw away 4 buns",
+            "deliver order 12 on 5 May",
+            "the mixer is too loud, stop it",
+            "stop the mixer, I can't hear you",
+            "stop the mixer that is too loud",
+            "I know it is late but stop the mixer",
+            "order 12 isn't urgent any more, drop tag 7",
+            "nudge Dana, she hasn't paid",
+            "new card 'Dana has called' in To Do",
+            "note under WEB-31 that QA has signed it off",
+            "new blank file called Drone",
+            "do number 3",
+            "do it",
+            "start recording",
+            "have the report sent to Dana",
+            "tell me a joke",
+            "let the mixer run for 5 minutes",
+            "Lösche die Datei, die alt ist",
+        ] {
+            assert_eq!(reason(prompt), None, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn questions_and_statements_order_nothing() {
+        for prompt in [
+            "how do I set the thermostat to 25 °C?",
+            "why did you email a@b.org?",
+            "should the dough be warm, stop the mixer",
+            "can I cancel order 12?",
+            "could order 12 be cancelled?",
+            "am I allowed to cancel order 12",
+            "have you stopped the mixer",
+            "tell me how to cancel order 12",
+            "stop the mixer?",
+            "do you know how to stop the mixer",
+            "I'd like to see whether you stop the mixer",
+        ] {
+            assert_eq!(reason(prompt), Some("the prompt asks a question"), "{prompt}");
+        }
+        for prompt in [
+            "Dana cancelled order 12 yesterday",
+            "Dana says she paid invoice 4711",
+            "my boss wants me to cancel order 12",
+            "order 12 has been cancelled",
+            "the mixer has been stopped",
+            "cancelling order 12 is not allowed",
+            "you can't cancel order 12",
+            "I will stop the mixer myself",
+            "I might cancel order 12",
+            "I'm thinking about cancelling order 12",
+            "I want to know how to stop the mixer",
+            "somebody needs to stop the mixer",
+            "I forbid you to stop the mixer",
+            "the mixer has been stopped, again",
+            "consider cancelling order 12",
+            "Dana suggests cancelling order 12",
+        ] {
+            let told = Some("the prompt tells something and orders nothing");
+            assert_eq!(reason(prompt), told, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn an_order_may_be_for_somebody_else() {
+        let others = Some("the prompt wants somebody else to do it");
+        for prompt in [
+            "ask Dana to stop the mixer",
+            "please tell the baker to cancel order 12",
+            "let Dana stop the mixer",
+            "I want Dana to pay invoice 4711",
+            "could you get Dana to pay invoice 4711",
+            "remind me to pay invoice 4711",
+        ] {
+            assert_eq!(reason(prompt), others, "{prompt}");
+        }
+        for (does, reason) in [("remind", None), ("pay", others)] {
+            let tool = Doer { does: &|verb| verb == does, passes_on: true };
+            assert_eq!(no_order("remind me to pay it", Places::default(), tool), reason);
+        }
+        assert_eq!(reason("I want it to stop"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(please |I |could you |ask |to |stop |is |'|\\?|, |\\PC){0,12}") {
+            reason(&text);
+        }
+    }
+}
