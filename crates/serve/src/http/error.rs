@@ -74,7 +74,7 @@ impl ApiError {
     }
 
     pub fn busy(retry_after: u64) -> Self {
-        let said = "more is asked than can be answered; try again";
+        let said = "more is asked than can be answered; try again, or start the server with a larger --queue";
         let busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", said);
         Self { retry_after: Some(retry_after), ..busy }
     }
