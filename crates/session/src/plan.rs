@@ -139,9 +139,9 @@ pub fn doubt(
     let lost = || {
         lost.map(|place| format!("no parameter takes \"{}\" of the prompt", &words[place.clone()]))
     };
-    let reason = caveat(words, places).map(|word| says(&word));
-    let reason = reason.or_else(unread).or_else(form).or_else(verb).or_else(lost);
-    reason.map(|reason| question(&reason, tool)).or(unfit)
+    let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
+    let ask = |reason: String| question(&reason, tool);
+    reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
 }
 
 /// Returns why no verb of the words, or of the same words without typing errors, orders what the tool

@@ -135,6 +135,11 @@ pub(super) fn begins_clause(word: &str) -> bool {
     word == "that" || is_listed(SUBJECTS, word) || is_listed(OBJECTS, word)
 }
 
+/// Whether a text without quotes has a clause that is an order by its form: "would you mind stopping it".
+pub(super) fn has_order(plain: &str) -> bool {
+    clauses(plain).iter().any(|clause| clause.mood() == Mood::Order)
+}
+
 /// Splits a text into its clauses.
 fn clauses(plain: &str) -> Vec<Clause<'_>> {
     let (mut clauses, mut from) = (Vec::new(), 0);

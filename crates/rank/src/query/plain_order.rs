@@ -9,6 +9,7 @@ use toolroute_translation::Language;
 
 use super::actions::{action_of, actions_in, inflections};
 use super::is_listed;
+use super::mood::has_order;
 use super::plain_text::{Places, unquoted};
 use super::requests::is_verb;
 
@@ -31,7 +32,8 @@ const JOINING: &str = "that which who where when if because since as whose what 
 const BEFORE: &str = "and then please now just also or kindly so";
 
 /// Words before a "to" after which a verb is an order: "I want to", "I need you to".
-const WISHING: &str = "want like need love wish help ready me us you";
+const WISHING: &str =
+    "want like need love wish help ready forget remember sure free hesitate me us you";
 
 /// Words before a "you" after which a verb is an order.
 const ASKING: &str = "can could would will";
@@ -71,7 +73,8 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let mut words: Vec<String> = named.flat_map(|text| words_of(&split_identifier(text))).collect();
     words.extend(verbs_of(&tool.description));
     let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
-    let orders = orders(&unquoted(prompt, places), &own);
+    let plain = unquoted(prompt, places);
+    let orders = orders(&plain, &own);
     let does = actions_in(words.iter().map(String::as_str));
     let has = |verb: &str| inflections(verb).iter().any(|form| words.contains(form));
     let fits = |verb: &String| {
@@ -81,11 +84,27 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
         };
         is_listed(GENERAL, verb) || has(verb) || does.overlaps(means())
     };
+    // "Would you mind closing it", "I need it closed": an order with the verb in another form.
+    let has_form = || {
+        let is_said = |verb: &String| {
+            is_known(verb) && inflections(verb).iter().any(|form| said(&plain, form))
+        };
+        has_order(&plain) && words.iter().any(is_said)
+    };
     match orders.first() {
+        None if has_form() => None,
         None => Some(VerbMismatch::None),
         Some(_) if orders.iter().any(fits) => None,
         Some(verb) => Some(VerbMismatch::Other(verb.clone())),
     }
+}
+
+fn said(plain: &str, word: &str) -> bool {
+    plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == word)
+}
+
+fn is_known(word: &str) -> bool {
+    is_verb(word) || action_of(word).is_some() || FURTHER.contains(word)
 }
 
 fn words_of(text: &str) -> Vec<String> {
@@ -139,7 +158,7 @@ fn orders(plain: &str, own: &str) -> Vec<String> {
 fn is_order(word: &str, own: &str, clause: &[&str]) -> bool {
     let action = action_of(word);
     let is_own = || !own.is_empty() && inflections(word).iter().any(|form| form == own);
-    if !(is_verb(word) || action.is_some() || FURTHER.contains(word) || is_own()) {
+    if !(is_known(word) || is_own()) {
         return false;
     }
     // "Make sure that it stays open" tells what is wanted, not what is to be done.
@@ -175,6 +194,9 @@ mod tests {
             ("T-3001 is solved, so close it", &close),
             ("I'd like you to close the ticket", &close),
             ("let's close T-3001", &close),
+            ("would you mind closing T-3001?", &close),
+            ("I need T-3001 closed", &close),
+            ("don't forget to close T-3001", &close),
             ("Please move 5 of SKU-1 to bin B-2", &move_stock),
             ("relocate 5 of SKU-1 to bin B-2", &move_stock),
             ("book a table for two at eight", &book),
