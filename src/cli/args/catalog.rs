@@ -46,6 +46,7 @@ pub struct LiveArgs {
     #[arg(skip)]
     pub called: Option<String>,
     /// The file that `--servers` names, for commands in messages
+    #[cfg(feature = "mcp")]
     #[arg(skip)]
     pub typed: Option<PathBuf>,
     #[cfg(feature = "mcp")]
