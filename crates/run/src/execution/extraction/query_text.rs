@@ -268,7 +268,7 @@ fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
     let is_object =
         |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
     let verb = past(0, POLITE);
-    let searches = said.get(verb).is_some_and(|word| COMMANDS.contains(word.lower.as_str()));
+    let searches = is(verb, COMMANDS);
     let has_verb = searches || is(verb, ORDERS);
     let object = past(if has_verb { past(verb + 1, "me up us") } else { verb }, ARTICLES);
     let after = (object..).find(|at| !is_object(*at))?;
