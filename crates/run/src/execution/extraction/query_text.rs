@@ -196,20 +196,35 @@ pub(super) fn objects(tool: &Tool) -> Vec<String> {
     all.filter(is_object).map(|word| stem(&word)).collect()
 }
 
+/// The words of an order, and the stems of the tool's objects.
+struct OrderWords<'a> {
+    said: Vec<Word>,
+    objects: &'a [String],
+}
+
+impl OrderWords<'_> {
+    fn is(&self, at: usize, list: &str) -> bool {
+        self.said.get(at).is_some_and(|word| is_listed(&word.lower, list))
+    }
+
+    /// The place of the first word from `at` on that is not in the list.
+    fn past(&self, at: usize, list: &str) -> usize {
+        at + self.said.iter().skip(at).take_while(|word| is_listed(&word.lower, list)).count()
+    }
+
+    fn is_object(&self, at: usize) -> bool {
+        self.said.get(at).is_some_and(|word| self.objects.contains(&stem(&word.lower)))
+    }
+}
+
 /// What follows the order at the beginning of a text. An order is "search for", "look for" or
 /// "look up", or a verb with an object of the tool and a preposition. Returns `None` without an
 /// order, and if nothing is left.
 fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
-    let said = words(text);
-    let is = |at: usize, list: &str| said.get(at).is_some_and(|word| is_listed(&word.lower, list));
-    let past = |mut at: usize, list: &str| {
-        while is(at, list) {
-            at += 1;
-        }
-        at
-    };
-    let is_object =
-        |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
+    let order = OrderWords { said: words(text), objects };
+    let said = &order.said;
+    let (is, past) = (|at, list| order.is(at, list), |at, list| order.past(at, list));
+    let is_object = |at| order.is_object(at);
     let verb = past(0, POLITE);
     let word = said.get(verb)?.lower.as_str();
     if !is_listed(word, COMMANDS) && !is_listed(word, ORDERS) {
@@ -257,16 +272,10 @@ struct Phrase {
 /// for bicycle helmets". Returns `None` if the prompt neither orders a search nor names an object with
 /// "for" or the like.
 fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
-    let said = words(text);
-    let is = |at: usize, list: &str| said.get(at).is_some_and(|word| is_listed(&word.lower, list));
-    let past = |mut at: usize, list: &str| {
-        while is(at, list) {
-            at += 1;
-        }
-        at
-    };
-    let is_object =
-        |at: usize| said.get(at).is_some_and(|word| objects.contains(&stem(&word.lower)));
+    let order = OrderWords { said: words(text), objects };
+    let said = &order.said;
+    let (is, past) = (|at, list| order.is(at, list), |at, list| order.past(at, list));
+    let is_object = |at| order.is_object(at);
     let verb = past(0, POLITE);
     let searches = is(verb, COMMANDS);
     let has_verb = searches || is(verb, ORDERS);
