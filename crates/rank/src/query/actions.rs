@@ -119,11 +119,6 @@ pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
     Some((Actions(actions), is_often_noun))
 }
 
-/// Whether a lower-case word is a verb that requests an action.
-pub(super) fn is_ordering(word: &str) -> bool {
-    TABLE.ordering.contains_key(word)
-}
-
 /// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".
 fn begins_object(word: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();

@@ -4,7 +4,7 @@
 //! statement is known by its subject and its verb. What is neither ("lights off", "nudge Dana") counts
 //! as an order unless it follows a statement. English only.
 
-use super::actions::{Actions, actions_in, is_ordering};
+use super::actions::{Actions, action_of, actions_in};
 use super::caveat::without_asides;
 use super::negation::is_form_of_verb;
 use super::plain_text::{unquoted, words};
@@ -234,8 +234,8 @@ fn is_action(word: &str) -> bool {
     !is_inflected && actions_in([word].into_iter()) != Actions::default()
 }
 
-fn is_request_verb(word: &str) -> bool {
-    is_verb(word) || is_ordering(word)
+pub(super) fn is_request_verb(word: &str) -> bool {
+    is_verb(word) || action_of(word).is_some()
 }
 
 /// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".
