@@ -20,18 +20,18 @@ use std::time::{Duration, Instant};
 /// Iterations of the spin loop before a worker sleeps, or before a caller yields: about 50 µs.
 const SPINS: usize = 20_000;
 
-/// A synchronisation counts as delayed if it takes longer than this, and also longer than
-/// [`TIMES_THE_MEAN`] times the mean of its prompt.
+/// The caller counts as delayed if it waits for a worker longer than this and than twice the time of
+/// its own part: parts are of equal work, and a part that no worker has started is the caller's.
 const LATE: Duration = Duration::from_micros(500);
 
-/// See [`LATE`].
-const TIMES_THE_MEAN: u32 = 8;
-
-/// Number of prompts that use a single thread after a delayed one, so that fewer than one prompt in
-/// a hundred is delayed on a busy machine. The number doubles with each delay, up to [`MOST_ALONE`];
-/// it is halved instead if more prompts than that were shared without a delay before.
-const ALONE: u32 = 256;
+/// Number of prompts that use a single thread after a delayed one. It doubles with each delay, up to
+/// [`MOST_ALONE`], and starts again at [`ALONE`] if threads shared [`WORTH`] times as much time
+/// before the delay as it took: a second thread then saved far more than it lost. On a busy machine
+/// such a run is rare, so nearly all prompts use one thread; an idle machine, which has delays of a
+/// millisecond now and then too, keeps its threads.
+const ALONE: u32 = 8;
 const MOST_ALONE: u32 = 4_096;
+const WORTH: u32 = 50;
 
 /// A fixed number of threads, including the caller's.
 pub struct Pool {
@@ -43,8 +43,8 @@ pub struct Pool {
     /// How many prompts still use a single thread, and how many will after the next delay.
     alone: AtomicU32,
     next_alone: AtomicU32,
-    /// Number of consecutive shared prompts without a delay.
-    undelayed_prompts: AtomicU32,
+    /// Microseconds of shared work since the last delay.
+    shared_micros: AtomicU64,
 }
 
 struct Shared {
@@ -96,7 +96,7 @@ impl Pool {
             turn: Mutex::new(()),
             alone: AtomicU32::new(0),
             next_alone: AtomicU32::new(ALONE),
-            undelayed_prompts: AtomicU32::new(0),
+            shared_micros: AtomicU64::new(0),
         }
     }
 
@@ -118,26 +118,24 @@ impl Pool {
             self.alone.store(alone - 1, Ordering::Relaxed);
             return None;
         }
-        self.undelayed_prompts.fetch_add(1, Ordering::Relaxed);
         Some(PoolGuard {
             pool: self,
-            meetings: Cell::default(),
             is_held_up: Cell::new(false),
+            parts: Cell::default(),
+            shared_time: Cell::default(),
             _guard: guard,
         })
     }
 
     /// Makes the next prompts use a single thread.
-    fn back_off(&self) {
-        let undelayed_prompts = self.undelayed_prompts.swap(0, Ordering::Relaxed);
-        let next = self.next_alone.load(Ordering::Relaxed);
-        self.alone.store(next, Ordering::Relaxed);
-        let after = if undelayed_prompts > next {
-            (next / 2).max(ALONE)
-        } else {
-            (2 * next).min(MOST_ALONE)
+    fn back_off(&self, waited: Duration) {
+        let shared = Duration::from_micros(self.shared_micros.swap(0, Ordering::Relaxed));
+        let next = match shared > WORTH * waited {
+            true => ALONE,
+            false => self.next_alone.load(Ordering::Relaxed),
         };
-        self.next_alone.store(after, Ordering::Relaxed);
+        self.alone.store(next, Ordering::Relaxed);
+        self.next_alone.store((2 * next).min(MOST_ALONE), Ordering::Relaxed);
     }
 }
 
@@ -155,10 +153,11 @@ impl Drop for Pool {
 /// The exclusive use of the pool for one prompt.
 pub struct PoolGuard<'a> {
     pool: &'a Pool,
-    /// Number of synchronisations and their total time.
-    meetings: Cell<(u32, Duration)>,
     /// After a delay, the caller does the remaining work alone.
     is_held_up: Cell<bool>,
+    /// Number of shared parts, and how many of them the caller did.
+    parts: Cell<(usize, usize)>,
+    shared_time: Cell<Duration>,
     _guard: MutexGuard<'a, ()>,
 }
 
@@ -189,21 +188,19 @@ impl PoolGuard<'_> {
             }
         };
         let began = Instant::now();
-        self.broadcast(count, &call);
-        self.check_delay(began.elapsed());
-    }
-
-    /// Switches to the caller's thread if a synchronisation took much longer than the others.
-    fn check_delay(&self, took: Duration) {
-        let (count, sum) = self.meetings.get();
-        if count > 0 && took > LATE && took > TIMES_THE_MEAN * (sum / count) {
+        let (mine, finished) = self.broadcast(count, &call);
+        let (work, waited) = (finished - began, finished.elapsed());
+        let (all, by_caller) = self.parts.get();
+        self.parts.set((all + count, by_caller + mine));
+        self.shared_time.update(|time| time + work + waited);
+        if waited > LATE.max(2 * work) {
             self.is_held_up.set(true);
-            self.pool.back_off();
+            self.pool.back_off(waited);
         }
-        self.meetings.set((count + 1, sum + took));
     }
 
-    fn broadcast(&self, parts: usize, call: &(dyn Fn(usize) + Sync)) {
+    /// Returns the number of parts that the caller did, and when it began to wait for the others.
+    fn broadcast(&self, parts: usize, call: &(dyn Fn(usize) + Sync)) -> (usize, Instant) {
         let Pool { shared, threads, .. } = self.pool;
         // SAFETY: only the lifetime is erased. A part is called only by the thread that claimed it,
         // and this function returns only after all parts are finished and none can be claimed.
@@ -216,12 +213,14 @@ impl PoolGuard<'_> {
                 thread.unpark();
             }
         }
-        let mut mine = Ok(());
+        let (mut mine, mut result) = (0, Ok(()));
         while let Some(part) = shared.claim(job) {
             let done = catch_unwind(AssertUnwindSafe(|| call(part)));
-            mine = mine.and(done);
+            result = result.and(done);
+            mine += 1;
             shared.pending.fetch_sub(1, Ordering::Release);
         }
+        let finished = Instant::now();
         let mut spins = 0;
         while shared.pending.load(Ordering::Acquire) > 0 {
             spins += 1;
@@ -231,9 +230,24 @@ impl PoolGuard<'_> {
         }
         *lock(&shared.job) = None;
         let theirs = lock(&shared.panic).take();
-        if let Some(panic) = mine.err().or(theirs) {
+        if let Some(panic) = result.err().or(theirs) {
             resume_unwind(panic);
         }
+        (mine, finished)
+    }
+}
+
+impl Drop for PoolGuard<'_> {
+    /// Workers that did less than half of their parts have no core of their own: they only take
+    /// time from others.
+    fn drop(&mut self) {
+        let (all, by_caller) = self.parts.get();
+        let (theirs, fair) = (all - by_caller, all - all / self.threads());
+        if !self.is_held_up.get() && 2 * theirs < fair {
+            self.pool.back_off(self.shared_time.get());
+        }
+        let micros = self.shared_time.get().as_micros() as u64;
+        self.pool.shared_micros.fetch_add(micros, Ordering::Relaxed);
     }
 }
 
@@ -327,6 +341,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Uses the pool for a prompt whose caller did `by_caller` of 100 parts in 10 ms; returns how
+    /// many prompts then use a single thread.
+    fn alone_after(pool: &Pool, by_caller: usize) -> usize {
+        let guard = pool.take().unwrap();
+        guard.parts.set((100, by_caller));
+        guard.shared_time.set(Duration::from_millis(10));
+        drop(guard);
+        std::iter::from_fn(|| pool.take().is_none().then_some(())).count()
+    }
+
+    #[test]
+    fn workers_without_a_core_are_asked_ever_more_rarely() {
+        let pool = Pool::new(2);
+        assert_eq!(alone_after(&pool, 50), 0);
+        let alone: Vec<usize> = (0..12).map(|_| alone_after(&pool, 90)).collect();
+        assert_eq!(alone[..3], [8, 16, 32]);
+        assert_eq!(alone[9..], [4_096; 3]);
+        for _ in 0..51 {
+            assert_eq!(alone_after(&pool, 60), 0);
+        }
+        assert_eq!(alone_after(&pool, 90), 8, "sharing paid before");
     }
 
     #[test]
