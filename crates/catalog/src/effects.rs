@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use crate::text::split_identifier;
+use crate::text::{first_sentence, split_identifier};
 use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
@@ -19,7 +19,7 @@ use crate::tool::Tool;
 ///
 /// let mut tool = Tool::new(Some("git"), "get_status", "");
 /// assert_eq!(tool.effects().kind, EffectKind::ReadsOnly);
-/// assert_eq!(tool.effects().from, EffectSource::Name);
+/// assert_eq!(tool.effects().from, EffectSource::Text);
 /// tool.hints.read_only = Some(false);
 /// assert_eq!(tool.effects().kind, EffectKind::Writes);
 /// ```
@@ -59,20 +59,20 @@ pub enum EffectSource {
     Hint,
     /// The method of the tool's HTTP operation implies them (RFC 9110, section 9.2).
     Type,
-    /// A verb in the tool's name suggests them.
-    Name,
+    /// A verb in the tool's name, or the one with which its description begins, suggests them.
+    Text,
     /// There is no source.
     Nothing,
 }
 
-/// Verbs in names of tools that destroy something.
+/// Verbs of tools that destroy something.
 static DESTROYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     "delete remove drop destroy purge erase wipe truncate uninstall revoke kill overwrite"
         .split(' ')
         .collect()
 });
 
-/// Verbs in names of tools that change something.
+/// Verbs of tools that change something.
 static WRITES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     "add append apply approve archive assign book cancel close commit copy create deploy \
      disable edit enable execute insert install invite merge modify move patch pay post \
@@ -82,24 +82,46 @@ static WRITES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Verbs in names of tools that only read.
-static READS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "analyze browse check compare count describe fetch find get grep inspect list lookup \
-     query read reason research search show summarize validate view"
+/// Verbs of tools that change something, but nouns as often (`order_status`): only with an object
+/// behind them at the beginning of a description.
+static WRITES_WITH_OBJECT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "adjust allocate anonymize ban block bring call change charge clean confirm correct credit debit \
+     decrease deduct deposit enrol enroll exchange extend fire grant import increase issue lock log \
+     lower mark mint note notify order place process raise record redeem reduce refund register \
+     reject release reopen request reschedule reserve restore reverse share sign suspend swap \
+     switch take tell terminate toggle transfer trigger undo unlock void withdraw"
         .split(' ')
         .collect()
 });
 
+/// Verbs of tools that only read.
+static READS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "analyze browse calculate check compare compute count describe fetch find get grep inspect list \
+     lookup query read reason research retrieve search show summarize validate view"
+        .split(' ')
+        .collect()
+});
+
+/// Words with which the object of a verb begins.
+const DETERMINERS: [&str; 16] = [
+    "a", "all", "an", "another", "any", "each", "every", "his", "it", "its", "one", "some", "the",
+    "their", "them", "this",
+];
+
+/// Words after `check` that make it a change: `check_in_guest`.
+const PARTICLES: [&str; 4] = ["in", "into", "out", "off"];
+
 impl Effects {
-    /// Returns `true` if a call changes nothing, even if only the tool's name suggests it.
+    /// Returns `true` if a call changes nothing, even if only the tool's name or description suggests
+    /// it.
     pub fn reads_only(self) -> bool {
         self.kind == EffectKind::ReadsOnly
     }
 
     /// Returns `true` if a call changes nothing, according to a declaration and not only to the
-    /// tool's name.
+    /// tool's name or description.
     pub fn declares_reads_only(self) -> bool {
-        self.reads_only() && self.from != EffectSource::Name
+        self.reads_only() && self.from != EffectSource::Text
     }
 
     /// Returns `true` if a call may destroy something.
@@ -129,7 +151,7 @@ impl fmt::Display for EffectKind {
 impl Tool {
     /// Returns what a call of the tool may do.
     ///
-    /// A declaration takes precedence over the name. If two declarations contradict each other, the
+    /// A declaration takes precedence over the name and the description. If two declarations contradict each other, the
     /// worse one counts: a tool that declares both that it only reads and that it destroys may
     /// destroy.
     pub fn effects(&self) -> Effects {
@@ -139,22 +161,22 @@ impl Tool {
             () if self.operation.is_some() => EffectSource::Type,
             () => EffectSource::Hint,
         };
-        let by_name = kind_of_name(&self.name);
+        let by_text = kind_of_texts(&self.name, &self.description);
         let (kind, from) = match (hints.read_only, hints.destructive) {
             (_, Some(true)) => (EffectKind::Destructive, declared),
             (Some(true), _) => (EffectKind::ReadsOnly, declared),
             (_, Some(false)) => (EffectKind::Writes, declared),
-            (Some(false), None) if by_name == EffectKind::Destructive => {
-                (EffectKind::Destructive, EffectSource::Name)
+            (Some(false), None) if by_text == EffectKind::Destructive => {
+                (EffectKind::Destructive, EffectSource::Text)
             }
             (Some(false), None) => (EffectKind::Writes, declared),
-            (None, None) if by_name == EffectKind::Unknown => match hints.idempotent {
+            (None, None) if by_text == EffectKind::Unknown => match hints.idempotent {
                 Some(true) => (EffectKind::Unknown, declared),
                 _ => (EffectKind::Unknown, EffectSource::Nothing),
             },
-            (None, None) => (by_name, EffectSource::Name),
+            (None, None) => (by_text, EffectSource::Text),
         };
-        let declares_reads_only = kind == EffectKind::ReadsOnly && from != EffectSource::Name;
+        let declares_reads_only = kind == EffectKind::ReadsOnly && from != EffectSource::Text;
         let idempotent = hints.idempotent == Some(true) || declares_reads_only;
         Effects { kind, idempotent, from }
     }
@@ -165,12 +187,29 @@ pub(super) fn is_reading_verb(word: &str) -> bool {
     READS.contains(word)
 }
 
-/// Derives the effects from a name. The first verb decides: in `get_run` the second word is a noun.
-/// A verb after `and` or `or` counts too, because `find_and_replace` replaces, and a verb that
-/// destroys counts at any position.
-fn kind_of_name(name: &str) -> EffectKind {
-    let words = split_identifier(name).to_lowercase();
-    let words: Vec<&str> = words.split_whitespace().collect();
+/// Derives the effects from the verbs of a name and from those of the description's first sentence.
+///
+/// A verb that writes counts in either. A verb that reads counts at the beginning of the name; behind
+/// other words it may be a noun (`change_guest_count`), so that the description must begin with a
+/// reading verb.
+fn kind_of_texts(name: &str, description: &str) -> EffectKind {
+    let name = split_identifier(name).to_lowercase();
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let begins_reading = words.first().is_some_and(|word| READS.contains(word));
+    let sentence = first_sentence(description).to_lowercase();
+    match (kind_of_name(&words), kind_of_sentence(&sentence, &words)) {
+        (EffectKind::Destructive, _) | (_, EffectKind::Destructive) => EffectKind::Destructive,
+        (EffectKind::Writes, _) | (_, EffectKind::Writes) => EffectKind::Writes,
+        (_, EffectKind::ReadsOnly) => EffectKind::ReadsOnly,
+        (EffectKind::ReadsOnly, _) if begins_reading => EffectKind::ReadsOnly,
+        _ => EffectKind::Unknown,
+    }
+}
+
+/// The first verb of a name decides: in `get_run` the second word is a noun. A verb after `and` or
+/// `or` counts too, because `find_and_replace` replaces, and a verb that destroys counts at any
+/// position.
+fn kind_of_name(words: &[&str]) -> EffectKind {
     let is_joined = |at: usize| at > 0 && matches!(words[at - 1], "and" | "or");
     let mut kind = EffectKind::Unknown;
     for (at, word) in words.iter().enumerate() {
@@ -178,13 +217,59 @@ fn kind_of_name(name: &str) -> EffectKind {
             return EffectKind::Destructive;
         }
         let first = kind == EffectKind::Unknown;
-        if WRITES.contains(word) && (first || is_joined(at) || *word == "execute") {
+        let writes = WRITES.contains(word) || is_phrasal(words, at);
+        if writes && (first || is_joined(at) || *word == "execute") {
             kind = EffectKind::Writes;
         } else if READS.contains(word) && first {
             kind = EffectKind::ReadsOnly;
         }
     }
     kind
+}
+
+/// The effects of the verb with which a sentence begins, "Lists the orders", and of those that are
+/// joined to it, "and closes them".
+fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
+    let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric()).collect();
+    let begins_reading = name.first().is_some_and(|word| READS.contains(word));
+    let mut kind = EffectKind::Unknown;
+    for at in 0..words.len() {
+        let is_first = at == 0;
+        if !is_first && !matches!(words[at - 1], "and" | "or" | "then") {
+            continue;
+        }
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let has_object = DETERMINERS.contains(&next);
+        // "Set of rules" has no verb.
+        let is_plain = has_object || (is_first && !begins_reading && next != "of");
+        kind = match () {
+            () if is_plain && is_verb(words[at], &DESTROYS) => return EffectKind::Destructive,
+            () if is_plain && is_verb(words[at], &WRITES) => EffectKind::Writes,
+            () if has_object && is_verb(words[at], &WRITES_WITH_OBJECT) => EffectKind::Writes,
+            () if is_phrasal(&words, at) => EffectKind::Writes,
+            () if is_first && is_verb(words[at], &READS) => EffectKind::ReadsOnly,
+            // A tool `return_item` changes something.
+            () if is_first && words[at].starts_with("return") && !name.contains(&"return") => {
+                EffectKind::ReadsOnly
+            }
+            () => kind,
+        };
+    }
+    kind
+}
+
+/// Whether a word is one of the verbs, as an order or in the third person.
+fn is_verb(word: &str, verbs: &HashSet<&str>) -> bool {
+    let is_listed = |ending| word.strip_suffix(ending).is_some_and(|verb| verbs.contains(verb));
+    let is_listed_with_y =
+        || word.strip_suffix("ies").is_some_and(|stem| verbs.contains(&*format!("{stem}y")));
+    is_listed("") || is_listed("s") || is_listed("es") || is_listed_with_y()
+}
+
+/// Whether a word is `check` with a particle.
+fn is_phrasal(words: &[&str], at: usize) -> bool {
+    matches!(words[at], "check" | "checks")
+        && words.get(at + 1).is_some_and(|next| PARTICLES.contains(next))
 }
 
 #[cfg(test)]
@@ -194,8 +279,11 @@ mod tests {
     #[test]
     fn a_name_suggests_what_its_first_verb_does() {
         for (name, kind) in [
-            ("datagov_query", EffectKind::ReadsOnly),
-            ("perplexity-search", EffectKind::ReadsOnly),
+            ("datagov_query", EffectKind::Unknown),
+            ("change_guest_count", EffectKind::Unknown),
+            ("check_in_guest", EffectKind::Writes),
+            ("checkOut", EffectKind::Writes),
+            ("check_invoice", EffectKind::ReadsOnly),
             ("get_run", EffectKind::ReadsOnly),
             ("getDeletedItems", EffectKind::ReadsOnly),
             ("find_and_replace", EffectKind::Writes),
@@ -206,7 +294,30 @@ mod tests {
             ("deleteFile", EffectKind::Destructive),
             ("frobnicate", EffectKind::Unknown),
         ] {
-            assert_eq!(kind_of_name(name), kind, "{name}");
+            assert_eq!(kind_of_texts(name, ""), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_description_decides_where_the_name_does_not_and_writing_counts_in_either() {
+        use EffectKind::{Destructive, ReadsOnly, Unknown, Writes};
+        for (name, description, kind) in [
+            ("datagov_query", "Queries the open data of the government.", ReadsOnly),
+            ("points_balance", "Get the balance of a member.", ReadsOnly),
+            ("room_status", "Returns the state of each room.", ReadsOnly),
+            ("weather", "Current weather of a city", Unknown),
+            ("change_guest_count", "Guests of an event, for the kitchen", Unknown),
+            ("change_guest_count", "Changes the number of guests. Get it from the host.", Writes),
+            ("inspect_room", "Record the supervisor's inspection", Writes),
+            ("get_order", "Order details: a status, and the lines", ReadsOnly),
+            ("get_shift", "Get start and stop times", ReadsOnly),
+            ("get_ticket", "Gets the next ticket and closes it", Writes),
+            ("list_inbox", "Lists messages and deletes them", Destructive),
+            ("return_item", "Return an item to the shop", Unknown),
+            ("rules", "Set of rules", Unknown),
+            ("checkin", "Check in a guest", Writes),
+        ] {
+            assert_eq!(kind_of_texts(name, description), kind, "{name}: {description}");
         }
     }
 
@@ -220,13 +331,13 @@ mod tests {
         };
         let of = |kind, idempotent, from| Effects { kind, idempotent, from };
         use EffectKind::{Destructive, ReadsOnly, Unknown, Writes};
-        use EffectSource::{Hint, Name, Nothing};
+        use EffectSource::{Hint, Nothing, Text};
         assert_eq!(effects("delete", Some(true), None, None), of(ReadsOnly, true, Hint));
         assert_eq!(effects("read", Some(true), Some(true), None), of(Destructive, false, Hint));
         assert_eq!(effects("remove", None, Some(false), None), of(Writes, false, Hint));
-        assert_eq!(effects("remove", Some(false), None, None), of(Destructive, false, Name));
-        assert_eq!(effects("read", None, None, None), of(ReadsOnly, false, Name));
-        assert_eq!(effects("update", None, None, Some(true)), of(Writes, true, Name));
+        assert_eq!(effects("remove", Some(false), None, None), of(Destructive, false, Text));
+        assert_eq!(effects("read", None, None, None), of(ReadsOnly, false, Text));
+        assert_eq!(effects("update", None, None, Some(true)), of(Writes, true, Text));
         assert_eq!(effects("zap", None, None, None), of(Unknown, false, Nothing));
         assert!(!effects("read", None, None, None).declares_reads_only());
     }

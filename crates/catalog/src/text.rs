@@ -146,7 +146,7 @@ struct ParameterSchema {
 }
 
 /// Returns the first sentence or line of a text, truncated to [`MEANING_CHARS`].
-fn first_sentence(text: &str) -> &str {
+pub(super) fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let ends = text.char_indices().zip(text.chars().skip(1)).find_map(|((at, sign), next)| {
         let ends = matches!(sign, '.' | '!' | '?') && next.is_whitespace();
