@@ -37,9 +37,13 @@ fn user(sandbox: &Sandbox) {
 }
 
 fn import(sandbox: &Sandbox, args: &[&str]) -> Value {
+    import_in(sandbox, "project", args)
+}
+
+fn import_in(sandbox: &Sandbox, folder: &str, args: &[&str]) -> Value {
     let mut command = sandbox.toolroute();
     command.env("HOME", sandbox.path("home")).env_remove("CODEX_HOME");
-    command.args(["import", "--json", "--project"]).arg(sandbox.path("project"));
+    command.args(["import", "--json", "--project"]).arg(sandbox.path(folder));
     command.arg("--to").arg(sandbox.path("servers.json")).args(args);
     let output = command.assert().success();
     serde_json::from_slice(&output.get_output().stdout).unwrap()
@@ -92,6 +96,20 @@ fn the_servers_of_five_programs_become_one_file_and_none_is_lost() {
         let mode = std::fs::metadata(sandbox.path("servers.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn in_the_home_folder_the_files_of_the_user_are_read_once() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    let report = import_in(&sandbox, "home", &[]);
+    let from = |name: &str| {
+        let imported = report["imported"].as_array().unwrap().iter();
+        imported.filter(|one| one["from"].as_str().unwrap().ends_with(name)).count()
+    };
+    assert_eq!((from(".cursor/mcp.json"), from(".codex/config.toml")), (1, 1), "{report}");
+    assert_eq!(servers(&sandbox)["mcpServers"]["files-cursor"]["cwd"], Value::Null);
 }
 
 #[cfg(target_os = "linux")]

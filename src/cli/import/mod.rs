@@ -117,6 +117,11 @@ fn places(args: &ImportArgs) -> anyhow::Result<(Vec<Place>, Vec<PathBuf>)> {
     places.extend(named.iter().map(|path| Place::of_file(path)));
     looked_in.extend(named.iter().cloned());
     looked_in.dedup();
+    // In the home folder, a project's files are the user's own, which come first.
+    let mut seen = BTreeSet::new();
+    places.retain(|place| {
+        seen.insert(place.path.canonicalize().unwrap_or_else(|_| place.path.clone()))
+    });
     Ok((places, looked_in))
 }
 
