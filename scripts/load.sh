@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures `toolroute serve` under load: 1,000 tools, the built-in int8 encoder, open loop, distinct prompts; first
-# RATE requests per second, then ten times as many. `scripts/load.sh [RATE] [SECONDS]`; by default 500 and 30. The
+# RATE requests per second, then ten times as many, of which one per core may wait. `scripts/load.sh [RATE] [SECONDS]`; by default 500 and 30. The
 # generator runs on the same cores as the server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +25,7 @@ with open(sys.argv[1], "w") as out:
         out.write(json.dumps(row) + "\n")
 PYTHON
 
-"$out/toolroute" serve --tools "$work/tools.jsonl" --addr 127.0.0.1:0 --index "$work/index" --json > "$work/told" &
+"$out/toolroute" serve --tools "$work/tools.jsonl" --addr 127.0.0.1:0 --index "$work/index" --queue "$(nproc)" --json > "$work/told" &
 server=$!
 until grep -q port "$work/told"; do sleep 0.2; kill -0 "$server"; done
 port="$(sed -n 's/.*"port": \([0-9]*\).*/\1/p' "$work/told")"

@@ -68,7 +68,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
 pub fn listening(args: &ListenArgs) -> HttpOptions {
     let default = HttpOptions::default();
     let workers = args.workers.unwrap_or(default.workers);
-    let queue = args.queue.unwrap_or(default.queue / default.workers.max(1) * workers);
+    let queue = args.queue.unwrap_or(default.queue);
     let connections = Limits {
         connections: args.connections,
         drain: Duration::from_secs(args.drain),

@@ -454,6 +454,20 @@ fn slow_body() -> String {
 }
 
 #[test]
+fn clients_that_ask_at_the_same_time_are_all_answered_by_one_worker() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &["serve", "--tools", &samples(), "--workers", "1"]);
+    let json_type = [("content-type", "application/json")];
+    let slow = json!({"input": vec!["some words ".repeat(30); 50]}).to_string();
+    let slow = Sent::new(server.port, "POST /v1/embeddings", &json_type, slow.as_bytes());
+    let select = json!({"prompt": "send an email"}).to_string();
+    let send = |_| Sent::new(server.port, "POST /v1/select", &json_type, select.as_bytes());
+    let sent: Vec<Sent> = (0..8).map(send).collect();
+    assert_eq!(slow.reply().status, 200);
+    assert!(sent.into_iter().all(|sent| sent.reply().status == 200));
+}
+
+#[test]
 fn beyond_the_queue_requests_are_turned_away_and_those_taken_are_answered() {
     let sandbox = Sandbox::new();
     let tools = samples();

@@ -217,7 +217,7 @@ pub struct WorkQueue {
 }
 
 /// The value of `Retry-After` in seconds.
-const RETRY_AFTER: u64 = 1;
+pub(crate) const RETRY_AFTER: u64 = 1;
 
 impl WorkQueue {
     pub fn new(workers: usize, queue: usize) -> Self {

@@ -186,8 +186,8 @@ pub struct ListenArgs {
     /// Number of selections at the same time [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024).map(usize::from))]
     pub workers: Option<usize>,
-    /// Number of requests that may wait; further ones get status 503, and `proxy` forwards them
-    /// with all their tools [default: 1 per worker; of `proxy` as many as --connections]
+    /// Number of requests that may wait, each for at most 10 seconds; further ones get status 503, and
+    /// `proxy` forwards them with all their tools [default: 64; of `proxy` as many as --connections]
     #[arg(long, value_name = "N")]
     pub queue: Option<usize>,
     /// Maximum number of connections
