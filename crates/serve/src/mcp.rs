@@ -141,8 +141,9 @@ impl Gateway {
     /// [`Error::NoSession`] if the client does not initialize a session.
     pub async fn serve_stdio(self, end: impl Future<Output = ()>) -> Result<(), Error> {
         let (input, output) = rmcp::transport::io::stdio_pipes();
-        let input = stdio::Checked::new(input);
-        let serving = self.serve(stdio::Advising::new(AsyncRwTransport::new(input, output)));
+        let (input, faults) = stdio::Checked::new(input);
+        let transport = AsyncRwTransport::new(input, output);
+        let serving = self.serve(stdio::Advising::new(transport, faults));
         tokio::pin!(end);
         let running = tokio::select! {
             begun = serving => match begun {

@@ -50,8 +50,14 @@ fn a_request_that_does_not_fit_is_told_what_is_wrong() {
         assert!(code == -32_602 && said.contains(because), "{method}: {code} {said}");
     }
     assert_eq!(refused(&mut client, "tools/drop", json!({})).0, -32_601);
-    // What is no JSON at all gets no answer, and those who look at stderr learn of it.
+    // What is no JSON at all has no id that an answer could name.
     client.say_line("Good morning!");
+    let refused = client.next().unwrap();
+    assert_eq!(
+        (refused.get("id"), &refused["error"]["code"]),
+        (None, &json!(-32_700)),
+        "{refused}"
+    );
     assert!(client.ask("tools/list", json!({}))["tools"].is_array());
     let mut stderr = client.child.stderr.take().expect("a pipe");
     assert!(client.end());

@@ -4,12 +4,14 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use rmcp::ErrorData;
 use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::DEFAULT_MAX_LINE_LENGTH;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::malformed::refused_handshake;
 
@@ -18,18 +20,30 @@ use super::malformed::refused_handshake;
 const NO_META: &str = "request _meta is missing";
 
 /// A transport whose errors also tell clients of the older protocol what to do: they have a
-/// handshake, and know nothing of `_meta`. Lines that are not JSON stay unanswered, as in the
-/// official SDKs.
+/// handshake, and know nothing of `_meta`. It answers lines that rmcp ignores with -32700, without
+/// an id, because theirs cannot be read.
 pub(super) struct Advising<T> {
     inner: T,
-    /// The answer to an unreadable handshake, until it is written. It is kept here, because a call
-    /// of `receive` may be cancelled.
+    /// What [`Checked`] finds wrong with lines.
+    faults: UnboundedReceiver<String>,
+    /// The answer to a line or a handshake that is unreadable, until it is written. It is kept here,
+    /// because a call of `receive` may be cancelled.
     answer: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl<T> Advising<T> {
-    pub fn new(inner: T) -> Self {
-        Self { inner, answer: None }
+impl<T: Transport<RoleServer>> Advising<T> {
+    pub fn new(inner: T, faults: UnboundedReceiver<String>) -> Self {
+        Self { inner, faults, answer: None }
+    }
+
+    fn reply(&mut self, message: ServerJsonRpcMessage) {
+        let sent = self.inner.send(message);
+        // If it cannot be written, nothing else can be, and the next message says so.
+        self.answer = Some(Box::pin(async move { drop(sent.await) }));
+    }
+
+    fn refuse_line(&mut self, fault: String) {
+        self.reply(ServerJsonRpcMessage::error(ErrorData::parse_error(fault, None), None));
     }
 }
 
@@ -55,11 +69,24 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Advising<T> {
                 answer.as_mut().await;
                 self.answer = None;
             }
-            let message = self.inner.receive().await?;
+            let received = tokio::select! {
+                biased;
+                Some(fault) = self.faults.recv() => {
+                    self.refuse_line(fault);
+                    continue;
+                }
+                received = self.inner.receive() => received,
+            };
+            // The last line is found wrong while the end of the input is read.
+            if received.is_none()
+                && let Ok(fault) = self.faults.try_recv()
+            {
+                self.refuse_line(fault);
+                continue;
+            }
+            let message = received?;
             let Some(refused) = refused_handshake(&message) else { return Some(message) };
-            let sent = self.inner.send(refused);
-            // If it cannot be written, nothing else can be, and the next message says so.
-            self.answer = Some(Box::pin(async move { drop(sent.await) }));
+            self.reply(refused);
         }
     }
 
@@ -68,10 +95,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Advising<T> {
     }
 }
 
-/// An input that warns of lines that are too long or not JSON. rmcp ignores them without a word, and
+/// An input that reports lines that are too long or not JSON. rmcp ignores them without a word, and
 /// a client would wait for an answer in vain.
 pub(super) struct Checked<R> {
     inner: R,
+    faults: UnboundedSender<String>,
     /// The current line, up to the length that rmcp reads.
     line: Vec<u8>,
     /// The number of all its bytes so far.
@@ -79,8 +107,9 @@ pub(super) struct Checked<R> {
 }
 
 impl<R> Checked<R> {
-    pub fn new(inner: R) -> Self {
-        Self { inner, line: Vec::new(), length: 0 }
+    pub fn new(inner: R) -> (Self, UnboundedReceiver<String>) {
+        let (faults, found) = unbounded_channel();
+        (Self { inner, faults, line: Vec::new(), length: 0 }, found)
     }
 
     /// Takes in what was read, and returns the lengths of the lines in it that are ignored, each
@@ -121,10 +150,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Checked<R> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
         for (length, fault) in self.check(&buffer.filled()[before..]) {
-            tracing::warn!(
-                "a line of {length} bytes on stdin {fault}, and gets no answer; expected one \
-                 JSON-RPC message on each line"
+            let said = format!(
+                "a line of {length} bytes on stdin {fault}; expected one JSON-RPC message on each line"
             );
+            tracing::warn!("{said}");
+            // Nobody listens any longer at the end.
+            self.faults.send(said).ok();
         }
         Poll::Ready(Ok(()))
     }
@@ -136,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_json_is_noticed_in_whatever_pieces_it_comes() {
-        let mut checked = Checked::new(());
+        let (mut checked, _faults) = Checked::new(());
         assert_eq!(checked.check(b"{\"a\": 1}\n\n  \r\n[1]\nhel"), []);
         assert_eq!(checked.check(b"lo\n{\"a\":"), [(5, "is not JSON")]);
         assert_eq!(checked.check(b"}\n\xEF\xBB\xBF{}\r\n"), [(6, "is not JSON")]);
