@@ -82,6 +82,27 @@ fn a_file_without_a_tool_is_told_as_one() {
 }
 
 #[test]
+fn a_file_that_cannot_be_parsed_is_told_with_line_and_column() {
+    let sandbox = Sandbox::new();
+    for (name, text, said) in [
+        (
+            "a.yaml",
+            "tools:\n  - name: a\n   bad: b\n",
+            "a.yaml:3:4: expected YAML, found `bad: b`: ",
+        ),
+        ("a.toml", "a = 1\n[tools\n", "a.toml:2:7: expected TOML, found `[tools`: "),
+        ("a.json", "{\"tools\": [\n oops]}", "a.json:2:2: expected JSON, found `oops]}`: "),
+    ] {
+        let file = sandbox.write(name, text);
+        let validate = ["tools", "validate", "--tools", file.to_str().unwrap()];
+        let output =
+            sandbox.toolroute().args(validate).assert().code(3).get_output().stdout.clone();
+        let told = String::from_utf8(output).unwrap();
+        assert!(told.contains(said) && told.contains("; correct the text"), "{told}");
+    }
+}
+
+#[test]
 fn what_was_typed_wrong_is_json_where_json_is_asked_for() {
     let sandbox = Sandbox::new();
     for (args, said) in [

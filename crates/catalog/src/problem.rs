@@ -26,8 +26,12 @@ pub struct Problem {
     pub severity: Severity,
     /// Absent for tools that did not come from a file.
     pub file: Option<PathBuf>,
-    /// The line number, counted from 1; known for JSON and JSON lines only.
+    /// The line number, counted from 1; known for JSON and JSON lines, and for a file that cannot be
+    /// parsed.
     pub line: Option<usize>,
+    /// The column, counted from 1 in characters, at which the file cannot be parsed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
     pub tool: Option<String>,
     pub field: Option<String>,
     pub expected: String,
@@ -46,6 +50,7 @@ impl Problem {
             severity,
             file: None,
             line: None,
+            column: None,
             tool: None,
             field: None,
             expected: expected.into(),
@@ -75,10 +80,12 @@ impl fmt::Display for Problem {
         if !f.alternate() {
             write!(f, "{}: ", self.severity)?;
         }
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(f, "{}:{line}: ", file.display())?,
-            (Some(file), None) => write!(f, "{}: ", file.display())?,
-            _ => {}
+        if let Some(file) = &self.file {
+            write!(f, "{}", file.display())?;
+            for number in [self.line, self.column].into_iter().flatten() {
+                write!(f, ":{number}")?;
+            }
+            f.write_str(": ")?;
         }
         match (&self.tool, &self.field) {
             (Some(tool), Some(field)) => write!(f, "tool {tool:?}, field {field:?}: ")?,

@@ -6,12 +6,15 @@ use std::path::Path;
 use crate::Problem;
 use crate::file::TextFile;
 
+/// Maximum number of characters of a line in a message.
+const EXCERPT: usize = 60;
+
 /// The text that tools are read from. JSON values borrow from it, so their lines can be found.
 pub(super) struct Source<'a> {
     file: &'a Path,
     text: &'a str,
     invalid_lines: &'a [usize],
-    line_starts: OnceCell<Vec<usize>>,
+    newlines: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Source<'a> {
@@ -19,7 +22,7 @@ impl<'a> Source<'a> {
     /// removed.
     pub fn new(file: &'a Path, text: &'a str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { file, text, invalid_lines: &[], line_starts: OnceCell::new() }
+        Self { file, text, invalid_lines: &[], newlines: OnceCell::new() }
     }
 
     /// Creates a source from a file that [`crate::file::read`] read.
@@ -42,6 +45,12 @@ impl<'a> Source<'a> {
         self.file.file_stem()?.to_str()
     }
 
+    /// Whether the file's name ends in one of these extensions.
+    pub fn has_extension(&self, extensions: &[&str]) -> bool {
+        let own = self.file.extension().and_then(|own| own.to_str()).unwrap_or_default();
+        extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension))
+    }
+
     /// Returns the line, counted from 1, at which `part` starts. Returns `None` if `part` is not a
     /// slice of the text, as with TOML and YAML, which are first converted to JSON.
     pub fn line_of(&self, part: &str) -> Option<usize> {
@@ -51,10 +60,30 @@ impl<'a> Source<'a> {
 
     /// Returns the line, counted from 1, of a byte of the text.
     pub fn line_at(&self, offset: usize) -> usize {
-        let starts = self.line_starts.get_or_init(|| {
+        self.newlines().partition_point(|&newline| newline < offset) + 1
+    }
+
+    /// Returns the bytes at which lines end.
+    fn newlines(&self) -> &[usize] {
+        self.newlines.get_or_init(|| {
             self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(at, _)| at).collect()
-        });
-        starts.partition_point(|&newline| newline < offset) + 1
+        })
+    }
+
+    /// Returns the column, counted from 1 in characters, of a byte of the text.
+    pub fn column_at(&self, offset: usize) -> usize {
+        let before = self.text.get(..offset).unwrap_or_default();
+        before.rsplit('\n').next().unwrap_or_default().chars().count() + 1
+    }
+
+    /// Returns what stands around a column of a line, for messages.
+    pub fn excerpt(&self, line: usize, column: usize) -> String {
+        let ends = self.newlines();
+        let end = |line: usize| line.checked_sub(1).and_then(|before| ends.get(before)).copied();
+        let start = end(line.saturating_sub(1)).map_or(0, |newline| newline + 1);
+        let text = self.text.get(start..end(line).unwrap_or(self.text.len())).unwrap_or_default();
+        let around = text.chars().skip(column.saturating_sub(EXCERPT / 2)).take(EXCERPT);
+        around.collect::<String>().trim().to_owned()
     }
 
     /// Adds the file and, if it is known, the line to a problem.

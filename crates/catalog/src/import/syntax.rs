@@ -40,8 +40,7 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
         return Ok(documents);
     }
     if looks_like_json(text) {
-        let problem = unreadable("JSON", &json);
-        return Err(Box::new(source.locate(problem, Some(json.line()))));
+        return Err(broken(source, "JSON", &json.to_string(), (json.line(), json.column())));
     }
     let toml = match toml_to_json(text) {
         Ok(value) => return Ok(converted(value)),
@@ -49,13 +48,19 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
     };
     match yaml(text) {
         Ok(value) if value.is_object() || value.is_array() => Ok(converted(value)),
-        Ok(_) => Err(Box::new(no_syntax())),
         Err(error) if is_second_document(&error) => Err(Box::new(second_document())),
-        Err(_) if looks_like_toml(text) => {
-            let line = toml.span().map(|span| source.line_at(span.start));
-            Err(Box::new(source.locate(unreadable("TOML", &toml.message()), line)))
+        _ if looks_like_toml(text) => {
+            let start = toml.span().map_or(0, |span| span.start);
+            let place = (source.line_at(start), source.column_at(start));
+            Err(broken(source, "TOML", toml.message(), place))
         }
-        Err(error) => Err(Box::new(unreadable("JSON, TOML or YAML", &error))),
+        Ok(_) => Err(Box::new(no_syntax())),
+        Err(error) => {
+            let place = error.location().map(|at| (at.line() as usize, at.column() as usize));
+            let named = source.has_extension(&["yaml", "yml"]);
+            let expected = if named { "YAML" } else { "JSON, TOML or YAML" };
+            Err(broken(source, expected, &error.to_string(), place.unwrap_or((1, 1))))
+        }
     }
 }
 
@@ -93,8 +98,9 @@ fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
         match serde_json::from_str::<&RawValue>(line) {
             Ok(value) => documents.values.push(Cow::Borrowed(value)),
             Err(error) => {
-                let problem = unreadable("a line of JSON", &error);
-                documents.problems.push(source.locate(problem, Some(number)));
+                let place = (number, error.column());
+                let problem = broken(source, "a line of JSON", &error.to_string(), place);
+                documents.problems.push(*problem);
             }
         }
     }
@@ -144,12 +150,29 @@ fn toml_value_to_json(value: Toml) -> Json {
     }
 }
 
-fn unreadable(expected: &str, error: &dyn std::fmt::Display) -> Problem {
+/// A text that a parser rejects at this line and column, with what stands there.
+fn broken(
+    source: &Source<'_>,
+    expected: &str,
+    error: &str,
+    (line, column): (usize, usize),
+) -> Box<Problem> {
     // A parser's message may have several lines with an excerpt, but a problem has one line.
-    let report = error.to_string();
-    let first = report.lines().next().unwrap_or_default();
-    let found = first.trim_start_matches("error: ").trim_end_matches(':').to_owned();
-    Problem::new(Severity::Error, expected, found, "correct the text at this place")
+    let said = error.lines().next().unwrap_or_default();
+    let said = said.trim_start_matches("error: ").trim_end_matches(':');
+    // The parsers write the place in their own ways, and advise users of their library.
+    let said = match said.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, said)) => said,
+        None => said.rsplit_once(" at line ").map_or(said, |(said, _)| said),
+    };
+    let said = said.split(", set DuplicateKeyPolicy").next().unwrap_or(said);
+    let found = match source.excerpt(line, column) {
+        text if text.is_empty() => said.to_owned(),
+        text => format!("`{text}`: {said}"),
+    };
+    let problem = Problem::new(Severity::Error, expected, found, "correct the text at this place");
+    let problem = Problem { column: Some(column), ..problem };
+    Box::new(source.locate(problem, Some(line)))
 }
 
 fn is_second_document(error: &serde_saphyr::Error) -> bool {

@@ -292,9 +292,18 @@ fn a_row_made_by_adding_to_an_mcp_tool_keeps_what_was_added() {
 #[test]
 fn what_holds_no_tools_or_is_broken_says_so_and_where() {
     for (text, says) in [
-        ("{\n  \"tools\": [\n    oops\n", "any.json:3: expected JSON"),
-        ("[[tools]]\nname = \"a\"\nserver = = 1\n", "any.json:3: expected TOML"),
-        ("a: [1\nb: {\n", "expected JSON, TOML or YAML"),
+        (
+            "{\n  \"tools\": [\n    oops\n",
+            "any.json:3:5: expected JSON, found `oops`: expected value",
+        ),
+        (
+            "[[tools]]\nname = \"a\"\nserver = = 1\n",
+            "any.json:3:10: expected TOML, found `server = = 1`: ",
+        ),
+        ("a: [1\nb: {\n", "any.json:2:2: expected JSON, TOML or YAML, found `b: {`: "),
+        ("a = 1\n[tools\n", "any.json:2:7: expected TOML, found `[tools`: "),
+        ("a:\n  - b: 1\n   c: 2\n", ":3:4: expected JSON, TOML or YAML, found `c: 2`: while"),
+        ("a: {b: 1, b: 2}\n", "found `a: {b: 1, b: 2}`: duplicate mapping key: b; correct"),
         ("a: 1\n---\nb: 2\n", "one YAML document a file"),
         ("---\ntools:\n - name: x\n---\ntools:\n - name: y\n", "one YAML document a file"),
         ("openapi: 4.1\npaths: {}\n", "an object with openapi, paths"),

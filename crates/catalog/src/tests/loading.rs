@@ -24,7 +24,7 @@ fn a_named_stranger_is_an_error_that_says_what_it_is() {
     for (name, says) in [
         ("mixed/b_package.json", "dependencies"),
         ("bad/swagger.json", "convert it to OpenAPI 3"),
-        ("bad/truncated.json", "line 4"),
+        ("bad/truncated.json", "truncated.json:4:"),
         ("bad/prose.yaml", "prose.yaml"),
     ] {
         let error = Catalog::load(&[fixture(name)], &LoadOptions::default()).unwrap_err();
@@ -70,7 +70,7 @@ fn each_problem_says_what_came_and_how_to_cure_it() {
     said(8, &["warning: ", "\"categries\"", "did you mean \"categories\"?"]);
     said(10, &["a unique id", "s__twice"]);
     said(12, &["warning: ", "latency_tier fast for 10 ms", "slow"]);
-    said(13, &["a line of JSON"]);
+    said(13, &["rows.jsonl:13:73: ", "a line of JSON", "EOF while parsing an object;"]);
     assert_eq!(about(&problems, "s__contradiction")[0].severity, Severity::Warning);
 }
 
