@@ -9,16 +9,26 @@ use serde_json::{Value, json};
 use super::args::{Global, SourceArgs};
 use super::exit::{self, Failure};
 use super::render;
+use super::servers::{self, Unanswered};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{ArgumentSources, Arguments, PreparedArguments, Report, Source};
 use toolroute_session::Session;
 
-/// A report with the arguments that were extracted from the prompt.
+/// A report with the arguments that were extracted from the prompt, if there was one.
 #[derive(Serialize)]
-pub struct WithArguments<'a> {
+struct WithArguments<'a> {
     #[serde(flatten)]
-    pub report: &'a Report,
-    pub arguments: &'a PreparedArguments,
+    report: &'a Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<&'a PreparedArguments>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unanswered_servers: Vec<Unanswered>,
+}
+
+/// Prints a report as JSON.
+pub fn print(report: &Report, arguments: Option<&PreparedArguments>) -> anyhow::Result<()> {
+    let unanswered_servers = servers::unanswered();
+    render::json(&WithArguments { report, arguments, unanswered_servers })
 }
 
 /// Completes the given arguments of a tool with those found in the prompt and the session.
@@ -68,7 +78,7 @@ pub fn show(
     if let Some(mut report) = prepared.clarify(tool) {
         report.name_suppliers(&catalog.needs(tool));
         match global.json {
-            true => render::json(&WithArguments { report: &report, arguments: prepared })?,
+            true => print(&report, Some(prepared))?,
             false => {
                 render::note(&render::plain_lines(report.outcome.message().unwrap_or_default()))
             }

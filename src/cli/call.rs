@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::args::{
     CatalogArgs, EngineArgs, ExecutionArgs, Global, LimitArgs, RightsArgs, SourceArgs,
 };
-use super::arguments::{self, WithArguments};
+use super::arguments;
 use super::exit::{self, Failure};
 use super::session::KeptSession;
 use super::settings::{Configure, Settings};
@@ -357,10 +357,7 @@ fn show(
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     if global.json {
-        match prepared {
-            Some(arguments) => render::json(&WithArguments { report, arguments })?,
-            None => render::json(report)?,
-        }
+        arguments::print(report, prepared)?;
     } else {
         match &report.outcome {
             Outcome::Answered(answer) => show_answer(answer, report, global)?,

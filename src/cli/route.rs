@@ -58,6 +58,9 @@ struct RouteAnswer<'a> {
     selection: &'a Selection,
     #[serde(skip_serializing_if = "Option::is_none")]
     timings_ms: Option<serde_json::Map<String, serde_json::Value>>,
+    #[cfg(feature = "mcp")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unanswered_servers: Vec<super::servers::Unanswered>,
 }
 
 pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -76,7 +79,13 @@ pub fn run(args: &RouteArgs, global: &Global) -> anyhow::Result<ExitCode> {
     kept.save()?;
     if global.json {
         let timings_ms = args.timings.then(|| render::stages_json(&selection.timings.stages()));
-        render::json(&RouteAnswer { prompt: &prompt, selection: &selection, timings_ms })?;
+        render::json(&RouteAnswer {
+            prompt: &prompt,
+            selection: &selection,
+            timings_ms,
+            #[cfg(feature = "mcp")]
+            unanswered_servers: super::servers::unanswered(),
+        })?;
     } else {
         render::unknown_ids(global, &selection.unknown_candidates);
         if let Some(analysis) = &selection.analysis {

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use super::args::LiveArgs;
@@ -120,64 +122,46 @@ pub fn withheld_path(name: &str, fingerprint: &str) -> PathBuf {
 /// The interval of messages about servers that have not answered yet.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
-/// How long a command waits for the tools of servers. It is less than the time that a start may
+/// How long a command waits for the tools of a server. It is less than the time that a start may
 /// take, because one server that never answers must not keep the tools of the others back.
-const FOR_ALL: Duration = Duration::from_secs(30);
+const FOR_UNKNOWN: Duration = Duration::from_secs(30);
+
+/// How long a command waits for a server whose tools are known, or that failed the last time.
+const FOR_KNOWN: Duration = Duration::from_secs(10);
 
 /// How long `call` waits for the tools of servers other than the called one, which are only needed
 /// if the called tool fails.
 const FOR_OTHERS: Duration = Duration::from_secs(5);
 
-/// How long to wait for servers.
-#[derive(Clone, Copy)]
-struct Patience<'a> {
-    most: Duration,
-    /// The server that is waited for without this limit.
-    called: Option<&'a str>,
-}
-
-impl<'a> Patience<'a> {
-    fn of(called: Option<&'a str>) -> Self {
-        Self { most: if called.is_some() { FOR_OTHERS } else { FOR_ALL }, called }
-    }
-}
+/// How long a server that did not answer in time is not waited for again.
+const ASKED_AGAIN: Duration = Duration::from_secs(300);
 
 /// What to do about a server that takes longer.
-const LATE: &str = "`toolroute doctor` gives it more time, for a first download, and says what is \
-    wrong; \"disabled\": true in its entry leaves it out";
+const LATE: &str = "; it is asked again after 5 minutes, or with --refresh; `toolroute doctor` gives \
+    it more time, for a first download, and says what is wrong; \"disabled\": true in its entry \
+    leaves it out";
 
-/// Asks servers for their tools and stops them. Prints which servers have not answered yet, because
-/// one that is downloaded first may take minutes.
-pub fn list(servers: &Servers, names: Vec<String>) -> anyhow::Result<Listed> {
-    list_within(None, servers, names)
-}
-
-/// Like [`list`], with a limit for all servers together.
-fn list_within(
-    patience: Option<Patience<'_>>,
+/// Asks servers for their tools and stops them. Each has the time beside its name, or as long as it
+/// takes. Prints which servers have not answered yet, because one that is downloaded first may take
+/// minutes.
+pub fn list(
     servers: &Servers,
-    names: Vec<String>,
+    names: impl IntoIterator<Item = (String, Option<Duration>)>,
 ) -> anyhow::Result<Listed> {
     runtime()?.block_on(async {
-        let mut waiting: BTreeSet<String> = names.iter().cloned().collect();
-        let mut asked = tokio::task::JoinSet::new();
-        for name in names {
-            let servers = servers.clone();
-            asked.spawn(async move { servers.list([name]).await });
+        let (mut waiting, mut asked) = (BTreeSet::new(), tokio::task::JoinSet::new());
+        for (name, most) in names {
+            waiting.insert(name.clone());
+            asked.spawn(list_one(servers.clone(), name, most));
         }
         let (began, mut listed) = (Instant::now(), Listed::new());
-        let most = patience.map_or(Duration::ZERO, |patience| patience.most);
         let mut tell = tokio::time::interval_at((began + TELL_EVERY).into(), TELL_EVERY);
         loop {
-            let is_limited = patience.is_some_and(|patience| {
-                patience.called.is_none_or(|called| !waiting.contains(called))
-            });
             tokio::select! {
                 answered = asked.join_next() => match answered {
                     Some(answered) => listed.extend(answered.unwrap_or_default()),
                     None => break,
                 },
-                () = tokio::time::sleep_until((began + most).into()), if is_limited => break,
                 _ = tell.tick() => {
                     let names: Vec<&str> = waiting.iter().map(String::as_str).collect();
                     let seconds = began.elapsed().as_secs();
@@ -186,13 +170,36 @@ fn list_within(
             }
             waiting.retain(|name| !listed.contains_key(name));
         }
-        asked.abort_all();
         servers.close().await;
-        let late =
-            || Fault::before(FaultKind::Timeout, format!("no answer after {most:?}; {LATE}"));
-        listed.extend(waiting.into_iter().map(|name| (name, Err(late()))));
         Ok(listed)
     })
+}
+
+async fn list_one(servers: Servers, name: String, most: Option<Duration>) -> Listed {
+    let asked = servers.list([name.clone()]);
+    let Some(most) = most else { return asked.await };
+    let late = || Fault::before(FaultKind::Timeout, format!("no answer after {most:?}"));
+    let answered = tokio::time::timeout(most, asked).await;
+    answered.unwrap_or_else(|_| Listed::from([(name, Err(late()))]))
+}
+
+/// The servers that did not list their tools to this command.
+static UNANSWERED: Mutex<Vec<Unanswered>> = Mutex::new(Vec::new());
+
+/// A server that did not list its tools, for JSON.
+#[derive(Clone, Serialize)]
+pub struct Unanswered {
+    server: String,
+    because: String,
+    /// How long ago it was asked; it is not asked again so soon.
+    seconds_ago: u64,
+    /// Whether its last known tools are used.
+    last_known_tools: bool,
+}
+
+/// Returns the servers that did not list their tools to this command.
+pub fn unanswered() -> Vec<Unanswered> {
+    UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// The tools of all servers of a servers file.
@@ -209,41 +216,57 @@ pub struct ServerTools {
 pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     let Some(path) = &live.servers else { return Ok(ServerTools::default()) };
     let file = read(path)?;
-    let known = stored_lists(&file);
-    let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
-    let stale: Vec<String> = stale.map(|kept| kept.name.clone()).collect();
-    let mut unkept: BTreeMap<&str, Vec<Tool>> = BTreeMap::new();
-    if stale.is_empty() {
-        file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
-    } else {
-        let servers = open(&file);
-        let patience = Patience::of(live.called.as_deref());
-        let listed = list_within(Some(patience), &servers, stale)?;
-        for StoredList { name, path, .. } in &known {
-            match listed.get(name) {
-                None => {}
-                Some(Ok(tools)) => {
-                    let kept = keep(path, &Catalog::from_tools(tools.clone()).catalog);
-                    if let Err(error) = kept {
-                        let said =
-                            format!("warning: the tools of `{name}` are not kept: {error:#}");
-                        render::note(&render::plain(&said));
-                        unkept.insert(name, tools.clone());
-                    }
-                }
-                Some(Err(fault)) => {
-                    let instead =
-                        if path.exists() { "; its last known tools are used" } else { "" };
-                    let said = file.redactor.clean(&fault.detail);
-                    let said = format!("server `{name}` did not list its tools{instead}: {said}");
-                    render::note(&render::plain(&said));
-                }
-            }
+    let mut known = stored_lists(&file);
+    let mut waits = Vec::new();
+    for kept in known.iter().filter(|kept| kept.is_stale(live.refresh)) {
+        match kept.silence(live) {
+            Some(failed) => render::note(&render::plain(&kept.not_asked(failed))),
+            None => waits.push((kept.name.clone(), kept.wait(live))),
         }
     }
-    let files = known.iter().filter(|kept| !unkept.contains_key(kept.name.as_str()));
+    let mut unkept = BTreeMap::new();
+    if waits.is_empty() {
+        file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
+    } else {
+        let listed = list(&open(&file), waits)?;
+        unkept = keep_answers(&file, &mut known, &listed);
+    }
+    let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
+    let without = stale.filter_map(StoredList::unanswered).collect();
+    *UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = without;
+    let files = known.iter().filter(|kept| !unkept.contains_key(&kept.name));
     let files = files.map(|kept| kept.path.clone()).filter(|path| has_tools(path)).collect();
     Ok(ServerTools { files, unkept: unkept.into_values().flatten().collect() })
+}
+
+/// Stores the answers of servers, and prints why others did not answer. Returns the tools that could
+/// not be stored, by server.
+fn keep_answers(
+    file: &ServersFile,
+    known: &mut [StoredList],
+    listed: &Listed,
+) -> BTreeMap<String, Vec<Tool>> {
+    let mut unkept = BTreeMap::new();
+    for kept in known {
+        let Some(answered) = listed.get(&kept.name) else { continue };
+        let stored = kept.keep(answered, file);
+        let name = &kept.name;
+        let said = match (answered, stored) {
+            (Ok(_), Ok(())) => continue,
+            (Ok(tools), Err(error)) => {
+                unkept.insert(name.clone(), tools.clone());
+                format!("warning: the tools of `{name}` are not kept: {error:#}")
+            }
+            // If the fault is not stored, the next command asks again.
+            (Err(fault), _) => {
+                let (instead, said) = (kept.instead(), file.redactor.clean(&fault.detail));
+                let cure = if fault.kind == FaultKind::Timeout { LATE } else { "" };
+                format!("server `{name}` did not list its tools{instead}: {said}{cure}")
+            }
+        };
+        render::note(&render::plain(&said));
+    }
+    unkept
 }
 
 /// Whether a server's stored list has any tools.
@@ -274,12 +297,97 @@ pub struct StoredList {
     pub path: PathBuf,
     /// Whether the list is recent.
     pub is_fresh: bool,
+    /// The last failure, if the server has not answered since.
+    failed: Option<Failed>,
 }
 
 impl StoredList {
     /// Whether the server should be asked again; always with `refresh`.
     pub fn is_stale(&self, refresh: bool) -> bool {
         refresh || !self.is_fresh
+    }
+
+    /// The failure because of which the server is not asked now: it kept a command waiting moments
+    /// ago. A called server is asked if its tools are not known.
+    fn silence(&self, live: &LiveArgs) -> Option<&Failed> {
+        let is_needed = live.refresh || (self.is_called(live) && !self.path.exists());
+        let failed = self.failed.as_ref().filter(|_| !is_needed);
+        failed.filter(|failed| failed.is_late && failed.ago < ASKED_AGAIN)
+    }
+
+    /// Stores the server's answer, or why there is none.
+    pub fn keep(
+        &mut self,
+        answered: &Result<Vec<Tool>, Fault>,
+        file: &ServersFile,
+    ) -> anyhow::Result<()> {
+        self.failed = answered.as_ref().err().map(|fault| Failed {
+            because: file.redactor.clean(&fault.detail),
+            is_late: fault.kind == FaultKind::Timeout,
+            ago: Duration::ZERO,
+        });
+        match answered {
+            Ok(tools) => keep(&self.path, &Catalog::from_tools(tools.clone()).catalog),
+            Err(_) => paths::put(&failure_of(&self.path), &serde_json::to_vec(&self.failed)?),
+        }
+    }
+
+    fn is_called(&self, live: &LiveArgs) -> bool {
+        live.called.as_deref() == Some(&*self.name)
+    }
+
+    /// How long to wait for the server; `None` for a called one.
+    fn wait(&self, live: &LiveArgs) -> Option<Duration> {
+        let is_known = self.path.exists() || self.failed.is_some();
+        match &live.called {
+            Some(_) if self.is_called(live) => None,
+            Some(_) => Some(FOR_OTHERS),
+            None if is_known && !live.refresh => Some(FOR_KNOWN),
+            None => Some(FOR_UNKNOWN),
+        }
+    }
+
+    fn unanswered(&self) -> Option<Unanswered> {
+        let Failed { because, ago, .. } = self.failed.as_ref()?;
+        Some(Unanswered {
+            server: self.name.clone(),
+            because: because.clone(),
+            seconds_ago: ago.as_secs(),
+            last_known_tools: self.path.exists(),
+        })
+    }
+
+    /// What is used in place of the server's answer, for messages.
+    fn instead(&self) -> &'static str {
+        if self.path.exists() { "; its last known tools are used" } else { "" }
+    }
+
+    fn not_asked(&self, Failed { because, ago, .. }: &Failed) -> String {
+        let (name, instead, ago) = (&self.name, self.instead(), ago.as_secs());
+        format!(
+            "server `{name}` did not list its tools {ago} s ago and is not asked again so \
+             soon{instead}: {because}; --refresh asks it now"
+        )
+    }
+}
+
+/// Why a server did not list its tools when it was last asked. It is stored beside the list, so that
+/// the next command need not wait for the server too.
+#[derive(Deserialize, Serialize)]
+struct Failed {
+    because: String,
+    /// Whether it did not answer in time. Other failures cost no time, so the server is asked again.
+    is_late: bool,
+    /// The age of the file.
+    #[serde(skip)]
+    ago: Duration,
+}
+
+impl Failed {
+    fn read(list: &Path) -> Option<Self> {
+        let path = failure_of(list);
+        let failed: Self = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        Some(Self { ago: age(&path)?, ..failed })
     }
 }
 
@@ -293,7 +401,8 @@ pub fn stored_lists(file: &ServersFile) -> Vec<StoredList> {
             ));
             std::fs::remove_file(&path).ok();
         }
-        StoredList { name: name.clone(), is_fresh: is_fresh(&path), path }
+        let is_fresh = age(&path).is_some_and(|age| age < FRESH);
+        StoredList { name: name.clone(), is_fresh, failed: Failed::read(&path), path }
     };
     file.fingerprints.iter().map(place).collect()
 }
@@ -315,16 +424,22 @@ fn hash_of(path: &Path) -> PathBuf {
     path.with_extension("sha256")
 }
 
-fn is_fresh(path: &Path) -> bool {
-    let age = std::fs::metadata(path).and_then(|about| about.modified());
-    age.is_ok_and(|at| SystemTime::now().duration_since(at).unwrap_or_default() < FRESH)
+fn failure_of(path: &Path) -> PathBuf {
+    path.with_extension("failed.json")
 }
 
-/// Stores a list of tools atomically.
+/// The time since a file was written; `None` if it does not exist.
+fn age(path: &Path) -> Option<Duration> {
+    let written = std::fs::metadata(path).and_then(|about| about.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default())
+}
+
+/// Stores a list of tools atomically, and forgets that the server failed before.
 pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
     let text = catalog.to_jsonl();
     // A crash before the new hash is written must not leave a list with an old hash.
     std::fs::remove_file(hash_of(path)).ok();
+    std::fs::remove_file(failure_of(path)).ok();
     paths::put(path, text.as_bytes())?;
     paths::put(&hash_of(path), sha256_hex(text.as_bytes()).as_bytes())
 }

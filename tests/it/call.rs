@@ -104,6 +104,50 @@ fn a_server_that_never_answers_costs_only_its_own_tools() {
     assert!(said.contains("`mute` did not list its tools: no answer after 30s"), "{said}");
     assert!(said.contains("toolroute doctor") && said.contains("disabled"), "{said}");
     assert!(began.elapsed() < std::time::Duration::from_secs(90), "{:?}", began.elapsed());
+    // The next command does not wait for it again.
+    let began = std::time::Instant::now();
+    let ran = site.toolroute(&["route", "--json", "--model", "static", "fine"]).assert().success();
+    let said = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+    assert!(said.contains("is not asked again so soon: no answer after 30s; --refresh"), "{said}");
+    let found: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
+    let silent = &found["unanswered_servers"][0];
+    let told = (&silent["server"], &silent["because"], &silent["last_known_tools"]);
+    assert_eq!(told, (&json!("mute"), &json!("no answer after 30s"), &json!(false)), "{found}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
+fn the_last_known_tools_of_a_server_that_hangs_are_used() {
+    let site = Site::new(&json!({}));
+    let (hangs, tools) = (site.sandbox.path("hangs"), site.sandbox.path("tools.json"));
+    let script = site.sandbox.write("lists.sh", include_str!("../data/lists.sh"));
+    let [hangs, tools, script] = [&hangs, &tools, &script].map(|path| path.display().to_string());
+    let script = format!("test -e {hangs} && exec sleep 1000; exec /bin/sh {script} {tools}");
+    std::fs::write(&tools, "{\"tools\": [{\"name\": \"add\", \"description\": \"Adds.\"}]}\n")
+        .unwrap();
+    let entry = json!({"sums": {"command": "/bin/sh", "args": ["-c", script]}});
+    site.sandbox.write("servers.json", json!({ "mcpServers": entry }).to_string());
+    assert_eq!(site.json(&["tools", "list"])[0]["id"], "sums__add");
+    std::fs::write(&hangs, "").unwrap();
+    let kept = std::fs::read_dir(site.sandbox.path("cache/toolroute/servers")).unwrap();
+    let mut kept = kept.map(|file| file.unwrap().path());
+    let list = kept.find(|path| path.extension().is_some_and(|own| own == "jsonl")).unwrap();
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(7_200);
+    std::fs::File::options().append(true).open(list).unwrap().set_modified(long_ago).unwrap();
+    for (said, most) in [("no answer after 10s", 60), ("is not asked again so soon", 8)] {
+        let began = std::time::Instant::now();
+        let ran = site.toolroute(&["tools", "list", "--json"]).assert().success();
+        let told = String::from_utf8_lossy(&ran.get_output().stderr).into_owned();
+        assert!(told.contains(said) && told.contains("last known tools are used"), "{told}");
+        let listed: Value = serde_json::from_slice(&ran.get_output().stdout).unwrap();
+        assert_eq!(listed[0]["id"], "sums__add");
+        assert!(began.elapsed() < Duration::from_secs(most), "{said}: {:?}", began.elapsed());
+    }
+    // Who asks explicitly is answered.
+    std::fs::remove_file(&hangs).unwrap();
+    let ran = site.toolroute(&["tools", "list", "--refresh"]).assert().success();
+    assert!(!String::from_utf8_lossy(&ran.get_output().stderr).contains("sums"));
 }
 
 #[test]

@@ -93,12 +93,8 @@ fn held_back(args: &DoctorArgs) -> BTreeMap<String, usize> {
 
 /// Starts every server and asks for its tools.
 fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
-    let asked: Vec<String> = file
-        .entries
-        .iter()
-        .filter(|(_, entry)| !matches!(entry, Entry::OpenApi(_)))
-        .map(|(name, _)| name.clone())
-        .collect();
+    let asked = file.entries.iter().filter(|(_, entry)| !matches!(entry, Entry::OpenApi(_)));
+    let asked = asked.map(|(name, _)| (name.clone(), None));
     let wait = Duration::from_secs(args.wait);
     let options = servers::options();
     let answer_timeout = options.answer_timeout.min(wait);
@@ -108,6 +104,9 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
         Err(error) => return vec![Finding::error(CHECK, format!("{error:#}"), "free some memory")],
     };
     let (held, withheld) = (held_back(args), withheld(file, &listed, options));
+    for mut kept in servers::stored_lists(file) {
+        listed.get(&kept.name).map(|answered| kept.keep(answered, file));
+    }
     let pins = pins_option(args.catalog.live.pinning.pins.as_deref());
     let answer = |(name, answered): (&String, &Result<Vec<_>, Fault>)| match answered {
         Ok(tools) => {
@@ -137,7 +136,7 @@ fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMa
     let is_mcp =
         |name: &&String| matches!(file.entries.get(*name), Some(Entry::Stdio(_) | Entry::Http(_)));
     let answered = listed.iter().filter(|(_, tools)| tools.is_ok()).map(|(name, _)| name);
-    let asked: Vec<String> = answered.filter(is_mcp).cloned().collect();
+    let asked = answered.filter(is_mcp).map(|name| (name.clone(), None));
     let options = McpOptions { announces_all_capabilities: true, ..options };
     let more = servers::list(&servers::open_with(file, options), asked).unwrap_or_default();
     let mut told = BTreeMap::new();

@@ -37,7 +37,7 @@ pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, Str
             Entry::Stdio(program) | Entry::Process(program, _) => {
                 faults.extend(program.check(&process).err().map(|said| (name.clone(), said)));
             }
-            Entry::Http(_) => asked.push(name.clone()),
+            Entry::Http(_) => asked.push((name.clone(), None)),
             _ => {}
         }
     }
