@@ -18,6 +18,7 @@ use super::setup::{self, EngineRequirements};
 use super::{plan, render};
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::SelectRequest;
+use toolroute_run::execution::Report;
 use toolroute_run::pins::shell_word;
 use toolroute_session::doubt;
 
@@ -81,6 +82,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(said) = doubt(&first.tool, &selection, &args.prompt, &prepared) {
         let said =
             format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt, &args.catalog.live));
+        if global.json {
+            arguments::print(&Report::asking(&first.tool, said), Some(&prepared))?;
+            return Ok(ExitCode::from(exit::BAD_ARGUMENTS));
+        }
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     if let Some(end) =

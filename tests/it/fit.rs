@@ -228,11 +228,22 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
                 && said.contains(&format!("toolroute call sky__rainfall --prompt '{ACHE}'"));
             assert_eq!(asks, !runs, "{said}");
         }
+        // For programs, the question is on stdout.
+        let run = ["run", ACHE, "--json"];
+        let output = sandbox.toolroute().args(run).args(common).assert().code(code);
+        let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+        let state = if runs { "answered" } else { "clarify" };
+        let told = (&report["outcome"], &report["tool"]);
+        assert_eq!(told, (&json!(state), &json!("sky__rainfall")), "{report}");
+        assert_eq!(
+            report["message"].to_string().contains("may change something"),
+            !runs,
+            "{report}"
+        );
         let server = Server::start(&sandbox, &[&["serve"], &common[..]].concat());
         let report = post(server.port, "/v1/run", &json!({"prompt": ACHE})).ok();
-        let state = if runs { "answered" } else { "clarify" };
         assert_eq!(report["steps"][0]["state"], state, "{report}");
-        assert_eq!(journal(&sandbox, "sky").len(), if runs { 3 } else { 0 });
+        assert_eq!(journal(&sandbox, "sky").len(), if runs { 4 } else { 0 });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The result of a request: one answer or one message, and every attempt.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::fallback::Origin;
 use super::invoker::{FaultKind, Output};
@@ -8,7 +9,7 @@ use super::loop_guard::Exceeded;
 use super::output::{Estimate, Truncation};
 use super::params::{Change, Clarification};
 use super::permission::Verdict;
-use toolroute_catalog::{Need, ToolId};
+use toolroute_catalog::{Need, Tool, ToolId};
 
 /// Everything about one request.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +26,16 @@ pub struct Report {
 }
 
 impl Report {
+    /// A report that asks the caller whether the tool is meant. Nothing was called.
+    #[doc(hidden)] // For our own crates.
+    pub fn asking(tool: &Tool, message: String) -> Self {
+        let clarification =
+            Clarification { missing: Vec::new(), unfit: Vec::new(), example: Value::Null };
+        let (tool, clarification) = (tool.id.clone(), Box::new(clarification));
+        let outcome = Outcome::Clarify { tool, clarification, message };
+        Self { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() }
+    }
+
     /// Whether any tool may have received a call.
     pub fn reached(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.reached)
