@@ -457,6 +457,37 @@ fn a_changed_tool_of_a_server_is_found_again_once_it_is_approved() {
 
 #[cfg(unix)]
 #[test]
+fn doctor_says_which_tools_are_listed_twice_or_cannot_be_told_apart() {
+    let sandbox = Sandbox::new();
+    let tool = |name: &str, text: &str| json!({"name": name, "description": text});
+    let own = json!([
+        tool("mail", "Sends a mail"),
+        tool("mail", "Sends a letter"),
+        tool("read", "Reads a file")
+    ]);
+    let file = sandbox.write("own.json", own.to_string());
+    let listed = json!([tool("send", "Sends a mail"), tool("add", "Adds"), tool("add", "Adds")]);
+    let server = json!({"type": "process", "command": "/bin/true", "tools": listed});
+    let servers = json!({"mcpServers": {"one": server, "two": server}}).to_string();
+    let servers = sandbox.write("servers.json", servers);
+    let doctor = ["doctor", "--model", "static", "--tools", file.to_str().unwrap()];
+    let found = sandbox.json(&[&doctor[..], &["--servers", servers.to_str().unwrap()]].concat());
+    let found = found["findings"].to_string();
+    for said in [
+        "server `one` lists more than one tool of the name `add`",
+        "found a second, different tool with the same id",
+        "one__send as mail",
+        "two__add as one__add",
+    ] {
+        assert!(found.contains(said), "{said}: {found}");
+    }
+    let well =
+        sandbox.json(&["doctor", "--model", "static", "--tools", &crate::support::samples()]);
+    assert!(well["findings"].to_string().contains("tools differ in id and text"), "{well}");
+}
+
+#[cfg(unix)]
+#[test]
 fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
     let sandbox = Sandbox::new();
     let doctor = |args: &[&str], code: i32| -> Value {

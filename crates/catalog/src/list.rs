@@ -212,7 +212,7 @@ impl CatalogBuilder {
     }
 
     /// Adds a tool. If two tools have the same id, the first one stays; this is a problem unless
-    /// they are equal. The problems of two files are returned by [`CatalogBuilder::clashes`],
+    /// two sources list the same tool. The problems of two files are returned by [`CatalogBuilder::clashes`],
     /// because two lists of one server have as many as it has tools.
     pub fn push(&mut self, tool: Arc<Tool>) -> Option<Problem> {
         let row = match self.rows.entry(tool.id.clone()) {
@@ -226,7 +226,10 @@ impl CatalogBuilder {
         };
         let first = &self.tools[row];
         if *first == tool {
-            return None;
+            // Two sources may list the same tool, such as a server and its stored list.
+            let is_repeated = self.file.as_deref().is_some_and(|file| file != Path::new(""))
+                && self.files[row] == self.file;
+            return is_repeated.then(|| repeated().tool(tool.id.as_str()).field("id"));
         }
         let same_name = (&first.server, &first.name) == (&tool.server, &tool.name);
         if same_name && self.files[row] != self.file {
@@ -274,6 +277,11 @@ impl Clash {
         problem.file = self.left_out.map(|file| file.to_path_buf());
         problem.tool(self.first.as_str()).field("id")
     }
+}
+
+fn repeated() -> Problem {
+    let (found, cure) = ("the same tool a second time", "remove one of the two");
+    Problem::new(Severity::Warning, "each tool once", found, cure)
 }
 
 /// Reports two different tools with the same id. Names that contain `__` can give the tools of two

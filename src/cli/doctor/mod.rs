@@ -1,6 +1,7 @@
 //! `toolroute doctor`: finds what does not work, and says how to fix it.
 
 mod check;
+mod duplicates;
 mod files;
 mod model;
 mod servers;
@@ -28,6 +29,7 @@ pub fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<ExitCode> {
     findings.extend(model::snapshot(args, global));
     let servers = args.catalog.live.servers().cloned();
     findings.extend(servers::check(servers.as_deref(), args));
+    findings.extend(duplicates::check(args));
     findings.extend(pins(args));
     findings.extend(files::permissions(servers.as_deref(), args, global));
     findings.extend(files::stores(args));

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::check::{DoctorArgs, Finding};
+use super::duplicates;
 use crate::cli::{paths, servers};
 use toolroute_catalog::Tool;
 use toolroute_run::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
@@ -103,10 +104,10 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
         Ok(listed) => listed,
         Err(error) => return vec![Finding::error(CHECK, format!("{error:#}"), "free some memory")],
     };
-    let (held, withheld) = (held_back(args), withheld(file, &listed, options));
     for mut kept in servers::stored_lists(file) {
         listed.get(&kept.name).map(|answered| kept.keep(answered, file));
     }
+    let (held, withheld) = (held_back(args), withheld(file, &listed, options));
     let pins = pins_option(args.catalog.live.pinning.pins.as_deref());
     let answer = |(name, answered): (&String, &Result<Vec<_>, Fault>)| match answered {
         Ok(tools) => {
@@ -127,7 +128,10 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
         }
         Err(fault) => no_answer(name, fault, file),
     };
-    listed.iter().map(answer).collect()
+    let mut findings: Vec<Finding> = listed.iter().map(answer).collect();
+    let answered = listed.iter().filter_map(|(name, tools)| Some((name, tools.as_ref().ok()?)));
+    findings.extend(answered.filter_map(|(name, tools)| duplicates::within(name, tools)));
+    findings
 }
 
 /// Finds tools that servers list only to clients with certain capabilities. Starts those servers
