@@ -54,6 +54,13 @@ pub fn split_identifier(identifier: &str) -> String {
     words
 }
 
+/// Returns the words of an identifier or a text, in lower case.
+pub fn words_of(text: &str) -> Vec<String> {
+    let text = split_identifier(text).to_lowercase();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
 fn is_separator(character: char) -> bool {
     matches!(character, '_' | '-' | '/' | '.' | ':')
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Session;
-use toolroute_catalog::{Tool, ToolId};
+use toolroute_catalog::{Tool, ToolId, words_of};
 use toolroute_rank::engine::{
     Degradation, Doer, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
     no_order,
@@ -186,19 +186,6 @@ const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calend
 fn passes_on(tool: &Tool) -> bool {
     let begins = |word: &str| PASSING_ON.split_whitespace().any(|begin| word.starts_with(begin));
     [&tool.name, &tool.description].into_iter().flat_map(|text| words_of(text)).any(|w| begins(&w))
-}
-
-/// Returns the words of a text or of a name such as `cancelOrder`, in lower case.
-fn words_of(text: &str) -> Vec<String> {
-    let mut spaced = String::new();
-    for c in text.chars() {
-        if c.is_uppercase() {
-            spaced.push(' ');
-        }
-        spaced.extend(c.to_lowercase());
-    }
-    let words = spaced.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 impl Step {

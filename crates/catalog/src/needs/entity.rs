@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::mentions::{sentences, tokens};
 use super::supply::objects;
 use crate::row::fields;
-use crate::text::{properties, split_identifier};
+use crate::text::{properties, words_of};
 use crate::{Tool, singular};
 
 /// A required parameter that is an id.
@@ -53,7 +53,7 @@ pub fn id_parameters(tool: &Tool) -> Vec<IdParameter> {
             let known = all.iter().find(|(of, _)| *of == name);
             known.map_or_else(String::new, |(_, text)| text.clone())
         };
-        let words = words(&name);
+        let words = words_of(&name);
         if let Some(entity) = entity(&words, &name, tool, &mut description) {
             found.push(IdParameter { name, entity, is_uuid: false, is_declared: true });
         }
@@ -83,14 +83,14 @@ fn says_uuid(text: &str) -> bool {
     let is_uuid = |word: &str| matches!(word, "uuid" | "uuids" | "guid" | "guids");
     // Most texts have no such letters, and splitting one into words takes longer.
     let mut letters = text.as_bytes().windows(3);
-    letters.any(|at| at.eq_ignore_ascii_case(b"uid")) && words(text).iter().any(|it| is_uuid(it))
+    letters.any(|at| at.eq_ignore_ascii_case(b"uid")) && words_of(text).iter().any(|it| is_uuid(it))
 }
 
 /// The ids that a description names as parameters, such as `project_id`.
 pub fn named_ids(tool: &Tool) -> Vec<IdParameter> {
     let mut found: Vec<IdParameter> = Vec::new();
     for name in tokens(&tool.description) {
-        let words = words(name);
+        let words = words_of(name);
         if words.len() < 2 || !words.last().is_some_and(|last| is_id(last)) {
             continue;
         }
@@ -146,11 +146,11 @@ pub fn is_id(word: &str) -> bool {
 /// what the tool is about.
 fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
     let path = placeholders(&tool.name).find(|(_, found)| *found == name);
-    let segments = path.map_or_else(Vec::new, |(before, _)| words(&without_placeholders(before)));
+    let segments = path.map_or_else(Vec::new, |(before, _)| words_of(&without_placeholders(before)));
     if let Some(last) = segments.last() {
         return Some(singular(last).into_owned());
     }
-    let text = words(description);
+    let text = words_of(description);
     let is_noun = |word: &&String| {
         !GENERIC.contains(&word.as_str()) && !matches!(word.as_str(), "of" | "for" | "this")
     };
@@ -167,7 +167,7 @@ fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
             return Some(singular(noun).into_owned());
         }
     }
-    objects(&words(&tool.name)).into_iter().next()
+    objects(&words_of(&tool.name)).into_iter().next()
 }
 
 /// The names of the parameters that the schema requires.
@@ -208,11 +208,4 @@ pub fn without_placeholders(path: &str) -> String {
         }
     }
     kept
-}
-
-/// The words of an identifier or a text, in lower case.
-pub fn words(text: &str) -> Vec<String> {
-    let text = split_identifier(text).to_lowercase();
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
 }

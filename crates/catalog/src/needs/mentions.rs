@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::entity::{IdParameter, descriptions, is_id, named_ids, words};
+use super::entity::{IdParameter, descriptions, is_id, named_ids};
+use crate::text::words_of;
 use crate::{Tool, singular};
 
 /// The rows of a server's tools by name. A name of one word ("search") is left out: in a sentence
@@ -30,7 +31,7 @@ const REACH: usize = 2;
 
 impl<'a> Names<'a> {
     pub fn new(tools: &[(u32, &'a Tool)]) -> Self {
-        let is_long = |name: &str| words(name).len() > 1 && tokens(name).eq([name]);
+        let is_long = |name: &str| words_of(name).len() > 1 && tokens(name).eq([name]);
         let named = tools.iter().filter(|(_, tool)| is_long(&tool.name));
         Self(named.map(|(row, tool)| (tool.name.as_str(), *row)).collect())
     }
@@ -118,7 +119,7 @@ impl<'a> Sentence<'a> {
             match names.0.get(token) {
                 Some(_) if *token == tool.name => {}
                 Some(row) => named.push(*row),
-                None => kept.extend(words(token).iter().map(|word| singular(word).into_owned())),
+                None => kept.extend(words_of(token).iter().map(|word| singular(word).into_owned())),
             }
         }
         if kept.iter().any(|word| OTHERWISE.contains(&word.as_str())) {

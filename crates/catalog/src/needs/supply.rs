@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::Supplier;
-use super::entity::{IdParameter, without_placeholders, words};
+use super::entity::{IdParameter, without_placeholders};
 use super::mentions::tokens;
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
 use crate::singular;
-use crate::text::head;
+use crate::text::{head, words_of};
 
 /// A tool that may give ids.
 pub struct Giver<'a> {
@@ -54,7 +54,7 @@ const SEARCHES: [&str; 5] = ["browse", "find", "list", "lookup", "search"];
 /// The tools of a server that read or create. `required` is in the order of the tools.
 pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -> Vec<Giver<'a>> {
     let giver = |((row, tool), requires): (&(u32, &'a Tool), &'a Vec<IdParameter>)| {
-        let words = words(&without_placeholders(&tool.name));
+        let words = words_of(&without_placeholders(&tool.name));
         let name: Vec<String> = words.iter().map(|word| singular(word).into_owned()).collect();
         let (kind, gives_id) = (tool.effects().kind, ends_in_id(&name));
         let is_made = kind == EffectKind::Writes && creates(&name);
@@ -148,7 +148,7 @@ pub fn objects(name: &[String]) -> Vec<String> {
 fn about(description: &str) -> Vec<String> {
     let text = head(description, ABOUT_CHARS).trim_start();
     let sentence = text.split(['.', '\n']).next().unwrap_or_default();
-    words(sentence).iter().map(|word| singular(word).into_owned()).collect()
+    words_of(sentence).iter().map(|word| singular(word).into_owned()).collect()
 }
 
 fn searches(name: &[String]) -> bool {

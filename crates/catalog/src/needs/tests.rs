@@ -3,6 +3,7 @@ use serde_json::value::to_raw_value;
 
 use super::*;
 use crate::Schema;
+use crate::text::words_of;
 
 fn tool(name: &str, required: &[&str]) -> Tool {
     let schema = json!({"type": "object", "required": required});
@@ -59,11 +60,11 @@ fn names_of_every_style_say_what_is_given() {
         ("Card Search", "card"),
         ("get_team_roster", "roster"),
     ] {
-        let found = supply::objects(&entity::words(name));
+        let found = supply::objects(&words_of(name));
         assert!(found.iter().any(|word| word == expected), "{name}: {found:?}");
     }
-    assert!(supply::objects(&entity::words("get_team_roster")).iter().all(|word| word != "team"));
-    assert!(supply::objects(&entity::words("search_by_category")).is_empty());
+    assert!(supply::objects(&words_of("get_team_roster")).iter().all(|word| word != "team"));
+    assert!(supply::objects(&words_of("search_by_category")).is_empty());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use toolroute_catalog::{Tool, split_identifier};
+use toolroute_catalog::{Tool, words_of};
 use toolroute_translation::Language;
 
 use super::actions::{action_of, actions_in, inflections};
@@ -69,7 +69,7 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     }
     let named = [&tool.name, tool.title.as_ref().unwrap_or(&tool.name)];
     let named = named.into_iter().chain(&tool.examples);
-    let mut words: Vec<String> = named.flat_map(|text| words_of(&split_identifier(text))).collect();
+    let mut words: Vec<String> = named.flat_map(|text| words_of(text)).collect();
     words.extend(verbs_of(&tool.description));
     let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
     let plain = unquoted(prompt, places);
@@ -104,11 +104,6 @@ fn said(plain: &str, word: &str) -> bool {
 
 fn is_known(word: &str) -> bool {
     is_request_verb(word) || FURTHER.contains(word)
-}
-
-fn words_of(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
 }
 
 /// Returns the words of a description that may say what the tool does: at the start of a sentence or
