@@ -73,9 +73,18 @@ def split(identifier):
     return re.sub(r"[_\-/.:]+", " ", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", identifier))
 
 
+def continues(before, after):
+    """As `continues` in crates/catalog/src/text.rs."""
+    last = re.search(r"[^\W_.]*(?:\.[^\W_.]*)*$", before).group()
+    is_abbreviation = last.count(".") > 1 and all(re.fullmatch("[a-zA-Z]", part) for part in last.rstrip(".").split("."))
+    return is_abbreviation or after.lstrip()[:1].islower()
+
+
 def meaning(text):
     """As `first_sentence` in crates/catalog/src/text.rs."""
-    sentence = re.split(r"(?<=[.!?])(?=\s)|\n", text.strip(), maxsplit=1)[0]
+    text = text.strip()
+    ends = (m.start() for m in re.finditer(r"(?<=[.!?])(?=\s)|\n", text))
+    sentence = next((text[:end] for end in ends if text[end] == "\n" or not continues(text[:end], text[end:])), text)
     if len(sentence) > MEANING_CHARS:
         sentence = sentence[:MEANING_CHARS]
         sentence = sentence[: sentence.rfind(" ")] if " " in sentence else sentence

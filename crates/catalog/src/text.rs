@@ -156,8 +156,9 @@ struct ParameterSchema {
 pub(super) fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let ends = text.char_indices().zip(text.chars().skip(1)).find_map(|((at, sign), next)| {
-        let ends = matches!(sign, '.' | '!' | '?') && next.is_whitespace();
-        (ends || next == '\n').then_some(at + sign.len_utf8())
+        let is_mark = matches!(sign, '.' | '!' | '?') && next.is_whitespace();
+        let end = at + sign.len_utf8();
+        (next == '\n' || is_mark && !continues(text.split_at(end))).then_some(end)
     });
     let sentence = &text[..ends.unwrap_or(text.len())];
     let cut = head(sentence, MEANING_CHARS);
@@ -165,6 +166,16 @@ pub(super) fn first_sentence(text: &str) -> &str {
         return sentence.trim_end();
     }
     cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
+}
+
+/// Whether a sentence goes on after its mark: a small letter follows ("etc. of"), or the mark belongs
+/// to an abbreviation of single letters ("e.g. SKU-1").
+fn continues((before, after): (&str, &str)) -> bool {
+    let last = before.rsplit(|c: char| !c.is_alphanumeric() && c != '.').next().unwrap_or_default();
+    let mut parts = last.trim_end_matches('.').split('.');
+    let is_letter = |part: &str| part.len() == 1 && part.starts_with(char::is_alphabetic);
+    let is_abbreviation = last.matches('.').count() > 1 && parts.all(is_letter);
+    is_abbreviation || after.trim_start().starts_with(char::is_lowercase)
 }
 
 /// Returns the title, unless it has the same words as the name.

@@ -86,6 +86,26 @@ fn what_parameters_mean_is_embedded_in_short() {
 }
 
 #[test]
+fn an_abbreviation_ends_no_sentence() {
+    for (about, meaning) in [
+        ("Unit, e.g. SKU-1001. As printed.", "Unit, e.g. SKU-1001."),
+        ("Where it is (i.e. Where it lies). More", "Where it is (i.e. Where it lies)."),
+        ("Colours, shapes etc. of a label. More", "Colours, shapes etc. of a label."),
+        ("Colours, shapes etc. By default all.", "Colours, shapes etc."),
+        ("Opens at 8 a.m. on Monday. More", "Opens at 8 a.m. on Monday."),
+        ("Version 1.2. Older ones fail.", "Version 1.2."),
+        ("The file a.txt. It stays.", "The file a.txt."),
+        ("Which? all of them", "Which? all of them"),
+        ("Line one\nand two", "Line one"),
+    ] {
+        let mut tool = Tool::new(None, "t", "d.");
+        tool.input_schema =
+            schema(&serde_json::json!({"properties": {"p": {"description": about}}}).to_string());
+        assert_eq!(embedding_text(&tool), format!("t. d. Parameters: p: {meaning}"));
+    }
+}
+
+#[test]
 fn titles_and_examples_are_embedded_where_they_add_something() {
     let mut tool = Tool::new(None, "read_file", "Reads.");
     tool.title = Some("Read File".to_owned());
