@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::mood::begins_clause;
+use super::negation::reports_never;
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::{command_verbs, is_verb};
 use super::{is_listed, pattern};
@@ -14,7 +15,7 @@ use toolroute_translation::restriction;
 
 /// Words that forbid or restrict, wherever they are.
 const FORBIDDING: &str =
-    "never neither nor except without avoid refrain forbid forbidden prohibited";
+    "neither nor except without avoid refrain forbid forbidden prohibited";
 
 /// Subjects that forbid: "nobody should stop it", "make sure nobody stops it".
 const NOBODY: &str = "nobody nothing noone none";
@@ -193,6 +194,8 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
             let is_subject = last.is_empty() || is_listed(JOINING, last);
             !is_subject || is_listed(MODALS, next)
         }
+        // "It never came" is a reason.
+        "never" => !reports_never(&words[..at].join(" "), next),
         "or" => chooses(words, at),
         "instead" | "rather" => {
             matches!(next, "of" | "than") && word(words, at, 2).ends_with("ing")
@@ -343,6 +346,11 @@ mod tests {
             "make it 3 buns instead of 1",
             "write 'do not touch' on the door",
             "Cancel order no. 12",
+            "the box PX-1 never arrived, file a claim",
+            "Dana never got it so cancel order 12",
+            "the parcel has never come, cancel order 12",
+            "the parcel has not come, cancel order 12",
+            "it was never paid, cancel order 12",
         ] {
             assert_eq!(caveat(order), None, "{order}");
         }
@@ -350,6 +358,11 @@ mod tests {
         assert_eq!(caveat("If it rains, send an email").as_deref(), Some("if"));
         for other in [
             "Never turn the thermostat to 25 degrees",
+            "you must never cancel order 12",
+            "make sure that the mixer is never stopped",
+            "I want it never stopped",
+            "order 12 is never to be cancelled",
+            "never proceed with order 12",
             "Clean up, but do not delete /tmp/keep.txt",
             "delete all files but keep /tmp/keep.txt",
             "delete everything in /tmp except /tmp/keep.txt",

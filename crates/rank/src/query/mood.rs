@@ -6,7 +6,7 @@
 
 use super::actions::{Actions, action_of, actions_in};
 use super::caveat::without_asides;
-use super::negation::is_form_of_verb;
+use super::negation::{is_form_of_verb, is_past};
 use super::plain_text::{unquoted, words};
 use super::requests::is_verb;
 use super::{Pattern, Places, is_listed};
@@ -82,10 +82,6 @@ const OBJECTS: &str = "a an the my our your his her its their this that these th
 
 /// Words between a verb and its object.
 const PARTICLES: &str = "up down off out away back";
-
-/// Past forms that do not end in "ed".
-const PAST: &str =
-    "sent made bought paid took taken wrote written gave given began ran left lost built sold drew";
 
 /// Verbs of an order to somebody else: "ask Dana to stop the mixer".
 static TO_OTHERS: Pattern = Pattern::new(concat!(
@@ -263,11 +259,6 @@ fn has_finite_verb(words: &[&str]) -> bool {
             && at + 1 < words.len()
             && is_past(word)
     })
-}
-
-/// Whether a word is the past form of a verb of requests: "cancelled".
-fn is_past(word: &str) -> bool {
-    is_listed(PAST, word) || (word.ends_with("ed") && is_form_of_verb(word) && !is_verb(word))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::{is_listed, pattern};
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
-        r"\b(?:do not|don['’]?t|never|(?P<ban>",
+        r"\b(?:do not|don['’]?t|(?P<never>never)|(?P<ban>",
         r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
         r"(?:nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
         r"(?:(?:make|be)\s+sure|ensure)\s+(?:that\s+)?(?:nobody|no[ -]?one)|",
@@ -39,8 +39,11 @@ const HINTS: &str = "not never don dont mustn mustnt shouldn shouldnt shan mayn 
 static REFUSED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)[?,;.!]\s*(?:no|nope|not (?:yet|now))[\s.!]*$"));
 
-/// Participles that do not end in "ed".
-const PARTICIPLES: &str = "sent made bought paid taken written given told begun run done left lost built sold shown drawn";
+/// Past forms and participles that do not end in "ed".
+const IRREGULAR: &str = "became began begun bought broke broken brought built came caught chose chosen done drawn drew driven \
+    drove fallen fell felt forgot forgotten found gave given gone got gotten heard held kept knew known left lent lost made \
+    meant met paid ran rang said saw seen sent shown slept sold spent spoke spoken stood stuck taken taught thought \
+    threw thrown told took understood went woke won worn wore written wrote";
 
 /// Verbs whose object is a tool.
 const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
@@ -53,10 +56,7 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     if !words.any(|word| is_listed(HINTS, word)) {
         return Cow::Borrowed(prompt);
     }
-    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| {
-        let end = found.get(0).map_or(prompt.len(), |whole| whole.end());
-        kept(found, &prompt[end..])
-    });
+    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| kept(found, prompt));
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",");
@@ -66,12 +66,16 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns what remains of a match that `rest` follows.
-fn kept(found: &Captures<'_>, rest: &str) -> String {
+/// Returns what remains of a match in a prompt.
+fn kept(found: &Captures<'_>, prompt: &str) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
+    let whole = found.get(0).map_or(0..0, |whole| whole.range());
+    let rest = &prompt[whole.end..];
     let first = part("first").trim_matches('`').to_ascii_lowercase();
     let is_ban = found.name("ban").is_some();
-    let is_statement = !is_ban && !part("who").is_empty() && part("wish").is_empty();
+    let before = found.name("never").map_or("", |never| &prompt[..never.start()]);
+    let is_report = !part("never").is_empty() && reports_never(before, &first);
+    let is_statement = is_report || !is_ban && !part("who").is_empty() && part("wish").is_empty();
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
     let has_object = !part("particle").is_empty() || rest.starts_with(' ');
     let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
@@ -103,7 +107,28 @@ pub(super) fn is_form_of_verb(word: &str) -> bool {
             || y.is_some_and(|stem| is_verb(&stem))
     };
     let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending));
-    is_verb(word) || is_listed(PARTICIPLES, word) || stem.is_some_and(is_stem)
+    is_verb(word) || is_listed(IRREGULAR, word) || stem.is_some_and(is_stem)
+}
+
+/// Whether a word is the past form or the participle of a verb of requests, or of an irregular verb:
+/// "cancelled", "went".
+pub(super) fn is_past(word: &str) -> bool {
+    is_listed(IRREGULAR, word) || word.ends_with("ed") && is_form_of_verb(word) && !is_verb(word)
+}
+
+/// Words before a "never" with a past form which show that it is a wish: "I want it never stopped",
+/// "make sure that the files are never deleted".
+const WISHING: &str = "is are be want wants need needs wish like ensure sure see keep";
+
+/// Whether a "never" between a text and a word reports what did not happen: "the box never arrived", "it
+/// has never come". Before the plain form of a verb it forbids: "never stop it".
+pub(super) fn reports_never(before: &str, next: &str) -> bool {
+    let clause = before.rsplit(['.', '!', '?', ';', ',', ':', '\n']).next().unwrap_or_default();
+    let mut words = clause.split_whitespace().map(str::to_ascii_lowercase).rev().peekable();
+    let is_perfect = words.peek().is_some_and(|last| is_listed("have has had was were", last));
+    let has_past_form = || next.len() > 4 && next.ends_with("ed") && !next.ends_with("eed");
+    let is_past = is_perfect && next != "to" || is_listed(IRREGULAR, next) || has_past_form();
+    is_past && words.peek().is_some() && !words.any(|word| is_listed(WISHING, &word))
 }
 
 /// The end of the clause that a negation begins. After a pronoun, the object is complete.
@@ -138,7 +163,7 @@ fn without_negated_clauses(prompt: &str) -> String {
     let mut at = 0;
     for found in NEGATED.captures_iter(prompt) {
         let whole = found.get(0).map_or(0..0, |whole| whole.range());
-        if whole.start < at || kept(&found, &prompt[whole.end..]) == prompt[whole.clone()] {
+        if whole.start < at || kept(&found, prompt) == prompt[whole.clone()] {
             continue;
         }
         let before = &prompt[at..whole.start];
@@ -245,6 +270,9 @@ mod tests {
             "notify Donna that the donation came",
             "don't delete",
             "never mind",
+            "the box never arrived and Dana wants her money back",
+            "Dana never got the invoice, send it",
+            "it has never come",
             "the tests must not fail",
             "no file of mine",
             "не удаляй, don't",
