@@ -39,7 +39,7 @@ static ORDERING: Pattern = Pattern::new(concat!(
     r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
     r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
     r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
-    r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
+    r"feel free to|help (?:me|us)(?: to)?|you (?:must|should|have to|need to|can now|may now)|",
     r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
 ));
 
@@ -77,7 +77,7 @@ const CIRCUMSTANCES: &str = "in on at by for from with to of about after before 
     though than unless until once";
 
 /// Words that begin an object.
-const OBJECTS: &str = "a an the my our your his her its their this that these those all every each any some no me us it \
+pub(super) const OBJECTS: &str = "a an the my our your his her its their this that these those all every each any some no me us it \
     them him";
 
 /// Words between a verb and its object.
@@ -136,6 +136,12 @@ pub(super) fn has_order(plain: &str) -> bool {
     clauses(plain).iter().any(|clause| clause.mood() == Mood::Order)
 }
 
+/// Returns what the clauses of a text without quotes order, each without words such as "please" and
+/// "could you": an order by its form, or what is neither that nor a statement ("lights off").
+pub(super) fn orders(plain: &str) -> Vec<&str> {
+    clauses(plain).iter().filter_map(Clause::order).collect()
+}
+
 /// Splits a text into its clauses.
 fn clauses(plain: &str) -> Vec<Clause<'_>> {
     let (mut clauses, mut from) = (Vec::new(), 0);
@@ -153,11 +159,24 @@ struct Clause<'a> {
     end: &'a str,
 }
 
-impl Clause<'_> {
-    /// The text without "please" and the like.
-    fn body(&self) -> &str {
-        let text = self.text.trim();
-        OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
+/// A text without "please" and the like at its beginning.
+fn without_opener(text: &str) -> &str {
+    let text = text.trim();
+    OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
+}
+
+impl<'a> Clause<'a> {
+    fn body(&self) -> &'a str {
+        without_opener(self.text)
+    }
+
+    fn order(&self) -> Option<&'a str> {
+        let is_order = matches!(self.mood(), Mood::Order | Mood::Fragment);
+        let mut order = self.body();
+        while let Some(rest) = ORDERING.captures(order).and_then(|found| found.name("rest")) {
+            order = without_opener(rest.as_str());
+        }
+        is_order.then_some(order)
     }
 
     fn mood(&self) -> Mood {

@@ -9,37 +9,12 @@ use toolroute_translation::Language;
 
 use super::actions::{action_of, actions_in, inflections};
 use super::is_listed;
-use super::mood::{has_order, is_request_verb};
+use super::mood::{OBJECTS, has_order, is_request_verb, orders};
 use super::plain_text::{Places, unquoted};
 
 /// Verbs that may order what any tool does.
 const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take open save record log \
     mark file ensure arrange request initiate";
-
-/// Verbs that are often nouns at the start of a statement: "order 5 has arrived".
-const OFTEN_NOUNS: &str = "order book place list process record report request schedule search test track review map name \
-    mark change move display document file issue label plan stage stock route round trigger page";
-
-/// Verbs with a subject before them: their sentence tells how things are.
-const STATING: &str =
-    "is are was were has had have got did does been isn't wasn't aren't hasn't needs";
-
-/// Words after which another subject begins: "the file that is old".
-const JOINING: &str = "that which who where when if because since as whose what how whether";
-
-/// Words after which a verb is an order.
-const BEFORE: &str = "and then please now just also or kindly so";
-
-/// Words before a "to" after which a verb is an order: "I want to", "I need you to".
-const WISHING: &str =
-    "want like need love wish help ready forget remember sure free hesitate me us you";
-
-/// Words before a "you" after which a verb is an order.
-const ASKING: &str = "can could would will";
-
-/// Words at the start of an order.
-const OPENING: &str = "hi hello hey please ok okay so now just first next finally also then and oh thanks alright kindly \
-    right away let's lets";
 
 static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let lines =
@@ -73,7 +48,8 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     words.extend(verbs_of(&tool.description));
     let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
     let plain = unquoted(prompt, places);
-    let orders = orders(&plain, &own);
+    let verbs: Vec<String> =
+        orders(&plain).into_iter().filter_map(|order| verb_of(order, &own)).collect();
     let does = actions_in(words.iter().map(String::as_str));
     let has = |verb: &str| inflections(verb).iter().any(|form| words.contains(form));
     let fits = |verb: &String| {
@@ -90,10 +66,10 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
         };
         has_order(&plain) && words.iter().any(is_said)
     };
-    match orders.first() {
+    match verbs.first() {
         None if has_form() => None,
         None => Some(VerbMismatch::None),
-        Some(_) if orders.iter().any(fits) => None,
+        Some(_) if verbs.iter().any(fits) => None,
         Some(verb) => Some(VerbMismatch::Other(verb.clone())),
     }
 }
@@ -125,43 +101,18 @@ fn verbs_of(description: &str) -> Vec<String> {
 const LEADING: &str = "this tool function endpoint api operation method command for you to and or can will which that by \
     permanently immediately";
 
-/// Returns the verbs that order something. `own` is the first word of a tool's description, which
-/// is its verb as a rule.
-fn orders(plain: &str, own: &str) -> Vec<String> {
-    let tokens: Vec<&str> = plain.split_whitespace().collect();
-    let word = |at: usize| tokens[at].trim_matches(|c: char| !c.is_alphanumeric());
-    let ends = |at: usize| tokens[at].ends_with(['.', ':', '!', '?', ',', ';']);
-    let (mut found, mut begins) = (Vec::new(), true);
-    for at in 0..tokens.len() {
-        let before = |back: usize| at.checked_sub(back).map_or("", word);
-        let this = word(at);
-        let is_place = begins
-            || is_listed(BEFORE, before(1))
-            || before(1) == "to" && is_listed(WISHING, before(2))
-            || before(1) == "you" && is_listed(ASKING, before(2));
-        let clause = (at + 1..tokens.len()).take_while(|at| !ends(at - 1)).map(word);
-        if is_place && is_order(this, own, clause.collect::<Vec<_>>().as_slice()) {
-            found.push(this.to_owned());
-        }
-        begins = ends(at) || begins && (is_listed(OPENING, this) || this.ends_with("ly"));
-    }
-    found
-}
-
-/// Whether a word where an order may begin is a verb. `clause` is what follows it.
-fn is_order(word: &str, own: &str, clause: &[&str]) -> bool {
-    let action = action_of(word);
-    let is_own = || !own.is_empty() && inflections(word).iter().any(|form| form == own);
-    if !(is_known(word) || is_own()) {
-        return false;
-    }
-    // "Make sure that it stays open" tells what is wanted, not what is to be done.
-    if word == "make" && clause.first() == Some(&"sure") {
-        return false;
-    }
-    let is_often_noun = action.is_some_and(|(_, noun)| noun) || is_listed(OFTEN_NOUNS, word);
-    let until_joined = clause.iter().take_while(|word| !is_listed(JOINING, word));
-    !is_often_noun || !clause.is_empty() && !until_joined.into_iter().any(|w| is_listed(STATING, w))
+/// Returns the verb with which an order begins; `None` if it begins with none. `own` is the first word
+/// of a tool's description, which is its verb as a rule.
+fn verb_of(order: &str, own: &str) -> Option<String> {
+    let mut words =
+        order.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let verb = words.next()?.replace('-', "");
+    let mut has_object = || {
+        let is_object = |word| is_listed(OBJECTS, word);
+        !is_object(&verb) && words.next().is_some_and(is_object)
+    };
+    let is_own = || !own.is_empty() && inflections(&verb).iter().any(|form| form == own);
+    (is_known(&verb) || is_own() || has_object()).then_some(verb)
 }
 
 #[cfg(test)]
