@@ -120,7 +120,7 @@ pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
 }
 
 /// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".
-fn begins_object(word: &str) -> bool {
+pub(super) fn begins_object(word: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let first = word.chars().next();
     super::is_listed(DETERMINERS, &plain)

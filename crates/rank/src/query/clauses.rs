@@ -90,7 +90,7 @@ fn stands_alone(piece: &str) -> bool {
         && !is_polite_filler(piece)
 }
 
-pub(super) fn parts_of(_: &str, before: &str, _: &str, after: &str) -> bool {
+fn parts_of(_: &str, before: &str, _: &str, after: &str) -> bool {
     let ends = content_words(before) >= MIN_CONTENT_WORDS && is_request(before);
     let begins =
         is_request(after) && !is_relative(after) && content_words(after) >= MIN_CONTENT_WORDS;

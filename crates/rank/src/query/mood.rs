@@ -4,6 +4,9 @@
 //! statement is known by its subject and its verb. What is neither ("lights off", "nudge Dana") counts
 //! as an order unless it follows a statement. English only.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::actions::{Actions, action_of, actions_in};
 use super::caveat::without_asides;
 use super::negation::{is_form_of_verb, is_past};
@@ -249,8 +252,19 @@ fn is_action(word: &str) -> bool {
     !is_inflected && actions_in([word].into_iter()) != Actions::default()
 }
 
-pub(super) fn is_request_verb(word: &str) -> bool {
+fn is_request_verb(word: &str) -> bool {
     is_verb(word) || action_of(word).is_some()
+}
+
+static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let lines =
+        include_str!("data/further_verbs.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).collect()
+});
+
+/// Whether a word may be the verb of an order, by any of our lists.
+pub(super) fn may_order(word: &str) -> bool {
+    is_request_verb(word) || FURTHER.contains(word)
 }
 
 /// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".
@@ -385,6 +399,13 @@ mod tests {
             assert_eq!(no_order("remind me to pay it", Places::default(), tool), reason);
         }
         assert_eq!(reason("I want it to stop"), None);
+    }
+
+    #[test]
+    fn the_lists_have_no_word_twice() {
+        for word in FURTHER.iter() {
+            assert!(!is_request_verb(word), "{word} is in another list");
+        }
     }
 
     proptest::proptest! {

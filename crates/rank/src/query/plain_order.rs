@@ -1,26 +1,17 @@
 //! Decides whether the verb of an order is that of a tool: "close ticket 5", not "archive ticket 5" or
 //! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use toolroute_catalog::{Tool, words_of};
 use toolroute_translation::Language;
 
 use super::actions::{action_of, actions_in, inflections};
 use super::is_listed;
-use super::mood::{OBJECTS, has_order, is_request_verb, orders};
+use super::mood::{OBJECTS, has_order, may_order, orders};
 use super::plain_text::{Places, unquoted};
 
 /// Verbs that may order what any tool does.
 const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take open save record log \
     mark file ensure arrange request initiate";
-
-static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let lines =
-        include_str!("data/further_verbs.txt").lines().filter(|line| !line.starts_with('#'));
-    lines.flat_map(str::split_whitespace).collect()
-});
 
 /// Why no verb of a prompt orders what a tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +53,7 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     // "Would you mind closing it", "I need it closed": an order with the verb in another form.
     let has_form = || {
         let is_said = |verb: &String| {
-            is_known(verb) && inflections(verb).iter().any(|form| said(&plain, form))
+            may_order(verb) && inflections(verb).iter().any(|form| said(&plain, form))
         };
         has_order(&plain) && words.iter().any(is_said)
     };
@@ -76,10 +67,6 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
 
 fn said(plain: &str, word: &str) -> bool {
     plain.split(|c: char| !c.is_alphanumeric()).any(|said| said == word)
-}
-
-fn is_known(word: &str) -> bool {
-    is_request_verb(word) || FURTHER.contains(word)
 }
 
 /// Returns the words of a description that may say what the tool does: at the start of a sentence or
@@ -112,7 +99,7 @@ fn verb_of(order: &str, own: &str) -> Option<String> {
         !is_object(&verb) && words.next().is_some_and(is_object)
     };
     let is_own = || !own.is_empty() && inflections(&verb).iter().any(|form| form == own);
-    (is_known(&verb) || is_own() || has_object()).then_some(verb)
+    (may_order(&verb) || is_own() || has_object()).then_some(verb)
 }
 
 #[cfg(test)]
@@ -191,13 +178,6 @@ mod tests {
                 Some(VerbMismatch::Other(verb.to_owned())),
                 "{prompt}"
             );
-        }
-    }
-
-    #[test]
-    fn the_lists_have_no_word_twice() {
-        for word in FURTHER.iter() {
-            assert!(!is_request_verb(word), "{word} is in another list");
         }
     }
 }

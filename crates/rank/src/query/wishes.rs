@@ -4,7 +4,9 @@
 //! wish, so it also splits off short questions, orders that refer back ("refund it") and orders by
 //! verbs that are not listed, which are known by what follows them ("throw away the buns").
 
-use super::clauses::{JOINT, Rules, parts_of, sentences, split};
+use super::actions::{action_of, begins_object};
+use super::clauses::{JOINT, Rules, sentences, split};
+use super::mood::may_order;
 use super::requests::{
     content_words, is_content, is_polite_filler, is_relative, is_request, is_verb, without_opener,
 };
@@ -65,7 +67,8 @@ pub fn doubtful_parts(wish: &str) -> Vec<String> {
             let is_quoted = ahead.contains(QUOTES) || before.contains(QUOTES);
             let asks = QUESTION_WORD.is_match(after) && content_words(after) >= 2;
             let is_joined = joint.as_str().contains(char::is_alphabetic);
-            if is_joined && !is_quoted && (asks || may_be_a_recipient(before, after)) {
+            let is_other = is_joined && (asks || may_be_a_recipient(before, after));
+            if !is_quoted && (is_other || may_be_an_order(before, after, is_joined)) {
                 found.push(after.to_owned());
             }
         }
@@ -74,7 +77,7 @@ pub fn doubtful_parts(wish: &str) -> Vec<String> {
 }
 
 fn stands_alone(piece: &str) -> bool {
-    let asks = is_request(piece) || piece.ends_with('?');
+    let asks = has_order(piece) || piece.ends_with('?');
     let is_whole = asks && content_words(piece) >= 2;
     let is_question =
         QUESTION.is_match(without_opener(piece)) && content_words(piece) >= 1 && !refers(piece);
@@ -82,11 +85,11 @@ fn stands_alone(piece: &str) -> bool {
 }
 
 fn parts(sentence: &str, before: &str, joint: &str, after: &str) -> bool {
-    if parts_of(sentence, before, joint, after) {
-        return true;
-    }
-    if content_words(before) < 2 || !(is_request(before) || is_order(before)) {
+    if content_words(before) < 2 || !has_order(before) {
         return false;
+    }
+    if is_request(after) && !is_relative(after) && content_words(after) >= 2 {
+        return true;
     }
     if is_relative(after) {
         return asks_more(before, joint, after);
@@ -96,6 +99,26 @@ fn parts(sentence: &str, before: &str, joint: &str, after: &str) -> bool {
     let is_plain = caveat(sentence, Places::default()).is_none()
         || QUESTION.is_match(without_opener(sentence));
     is_order(after) && !is_name && is_plain && !may_be_a_recipient(before, after)
+}
+
+/// Whether a text is a request, or a later part of it is: "the van is broken, take it out of service".
+fn has_order(text: &str) -> bool {
+    let asks = |part| is_request(part) && !is_relative(part) && content_words(part) >= 2;
+    let is_later = || JOINT.split(text).skip(1).any(|part| asks(part) || is_order(part));
+    is_request(text) || is_order(text) || is_later()
+}
+
+/// Whether the part after a joint may be an order by a verb that is often a noun, or without a word that
+/// shows where its object begins: "lock the door and dim lights".
+fn may_be_an_order(before: &str, after: &str, is_joined: bool) -> bool {
+    let mut words = without_opener(after).split_whitespace();
+    let verb = words.next().unwrap_or_default();
+    let has_object = words.next().is_some_and(|word| is_joined || begins_object(word));
+    has_object
+        && may_order(verb)
+        && action_of(verb).is_none_or(|(_, is_often_noun)| !is_often_noun)
+        && content_words(before) >= 2
+        && has_order(before)
 }
 
 /// Whether the part after a question is another question: "how hot is the oven and how much rye is
@@ -113,7 +136,7 @@ fn asks_more(before: &str, joint: &str, after: &str) -> bool {
     (asks || is_told) && (is_joined || is_listed("how what why", first))
 }
 
-/// Whether a text begins with a verb and its object: "refund it", "water the plants".
+/// Whether a text begins with a verb and its object: "refund it", "water the plants", "reopen T-3".
 fn is_order(text: &str) -> bool {
     let text = without_opener(text);
     let text = POLITE.find(text).map_or(text, |polite| &text[polite.end()..]);
@@ -125,7 +148,9 @@ fn is_order(text: &str) -> bool {
         next = words.next().unwrap_or_default();
     }
     let is_number = next.starts_with(|c: char| c.is_ascii_digit());
-    let has_object = is_listed(OBJECTS, &next) || (has_particle && is_number);
+    let is_known = action_of(&verb).is_some_and(|(_, is_often_noun)| !is_often_noun);
+    let has_value = is_known && text.split_whitespace().nth(1).is_some_and(begins_object);
+    let has_object = is_listed(OBJECTS, &next) || (has_particle && is_number) || has_value;
     let may_be_verb = is_verb(&verb)
         || (is_content(&verb)
             && !is_listed(NO_VERBS, &verb)
@@ -185,6 +210,11 @@ mod tests {
                 "send the report to Ann and water the plants",
                 ["send the report to Ann", "water the plants"],
             ),
+            (
+                "the van is broken, take it out of service, then tell dispatch in #dispatch",
+                ["the van is broken, take it out of service", "tell dispatch in #dispatch"],
+            ),
+            ("close T-3001, reopen T-3003", ["close T-3001", "reopen T-3003"]),
         ] {
             assert_eq!(wishes(prompt), expected);
             let doubts: Vec<String> =
@@ -223,6 +253,8 @@ mod tests {
             ("send dana and ann a mail", vec!["ann a mail"]),
             ("look up what cats eat and how dogs sleep", vec!["how dogs sleep"]),
             ("save the note \"cats and how dogs sleep\"", vec![]),
+            ("lock the door and dim lights", vec!["dim lights"]),
+            ("find and dim the lights", vec![]),
             ("show cats and dogs", vec![]),
         ] {
             assert_eq!(wishes(wish).len(), 1, "{wish}");
