@@ -11,7 +11,7 @@ use toolroute_rank::engine::{
     Degradation, Doer, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
     no_order,
 };
-use toolroute_rank::query::{VerbMismatch, doubtful_parts, verb_mismatch};
+use toolroute_rank::query::{VerbMismatch, doubtful_parts, postponement, verb_mismatch};
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
@@ -31,8 +31,8 @@ pub struct Plan<'a> {
     session: &'a Session,
     now: &'a LocalTime,
     waiting: VecDeque<Need>,
-    /// The condition that other needs of the current step's sentence make.
-    condition: Option<String>,
+    /// What other needs of the current step's sentence say of it.
+    beside: Beside,
     /// Needs beyond the maximum number of steps.
     beyond: Vec<String>,
     steps: Vec<Step>,
@@ -188,6 +188,12 @@ fn passes_on(tool: &Tool) -> bool {
     [&tool.name, &tool.description].into_iter().flat_map(|text| words_of(text)).any(|w| begins(&w))
 }
 
+/// Whether a time after a text belongs to its noun: "the report of 5 May", "a room from Friday".
+fn is_of_a_noun(before: &str) -> bool {
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    matches!(last, "of" | "for" | "from" | "about" | "since" | "until" | "till" | "to")
+}
+
 impl Step {
     fn not_run(need: String, why: &str) -> Self {
         let (tool, arguments, report) = (None, None, None);
@@ -198,22 +204,45 @@ impl Step {
 /// A need that waits for its step.
 struct Need {
     text: String,
-    /// The condition that other needs of its sentence make. It may be meant for the whole sentence:
-    /// "stop the mixer and cancel the order if it is too warm".
+    beside: Beside,
+}
+
+/// What other needs of a need's sentence say. It may be meant for the whole sentence: "stop the mixer and
+/// cancel the order if it is too warm".
+#[derive(Default)]
+struct Beside {
+    /// A condition, or a word that puts something off.
     condition: Option<String>,
+    /// The last need of the sentence, which may end with a time.
+    last: Option<String>,
+}
+
+/// Beginnings of the words of a need that is about a time itself: "cancel the order and remind me
+/// tomorrow".
+const TIMED: &str = "remind alarm schedul resched book reserv plan arrang appoint meet event calendar postpon shift \
+    timer deadline due";
+
+fn is_about_a_time(need: &str) -> bool {
+    let begins = |word: &String| TIMED.split_whitespace().any(|begin| word.starts_with(begin));
+    words_of(need).iter().any(begins)
 }
 
 /// Finds the conditions beside each of the needs, which `beyond` continues.
 fn with_conditions(needs: Vec<String>, beyond: &[String]) -> VecDeque<Need> {
-    let conditions: Vec<_> = needs.iter().chain(beyond).map(|need| condition(need)).collect();
-    let ends: Vec<bool> =
-        needs.iter().chain(beyond).map(|need| need.ends_with(['.', '!', '?', ';'])).collect();
+    let all: Vec<&String> = needs.iter().chain(beyond).collect();
+    let later = |need: &String| postponement(need).filter(|_| !is_about_a_time(need));
+    let conditions: Vec<_> =
+        all.iter().map(|need| condition(need).or_else(|| later(need))).collect();
+    let ends: Vec<bool> = all.iter().map(|need| need.ends_with(['.', '!', '?', ';'])).collect();
     let beside = |at: usize| {
         let before = (0..at).rev().take_while(|other| !ends[*other]);
         let after = (at + 1..ends.len()).take_while(|other| !ends[*other - 1]);
-        before.chain(after).find_map(|other| conditions[other].clone())
+        let last = after.clone().last().map(|last| all[last].clone());
+        let condition = before.chain(after).find_map(|other| conditions[other].clone());
+        Beside { condition, last: last.filter(|last| !is_about_a_time(last)) }
     };
-    needs.into_iter().enumerate().map(|(at, text)| Need { condition: beside(at), text }).collect()
+    let beside: Vec<Beside> = (0..needs.len()).map(beside).collect();
+    needs.into_iter().zip(beside).map(|(text, beside)| Need { text, beside }).collect()
 }
 
 impl<'a> Plan<'a> {
@@ -223,7 +252,7 @@ impl<'a> Plan<'a> {
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
         let (waiting, steps) = (with_conditions(needs, &beyond), Vec::new());
-        Self { session, now, waiting, condition: None, beyond, steps, is_draft: false }
+        Self { session, now, waiting, beside: Beside::default(), beyond, steps, is_draft: false }
     }
 
     /// Makes the plan one that is only shown: no step is run.
@@ -236,8 +265,8 @@ impl<'a> Plan<'a> {
     /// last tool, but its words are not combined with those of the previous step, which has its own
     /// tool.
     pub fn next_request(&mut self) -> Option<SelectRequest> {
-        let Need { text: need, condition } = self.waiting.pop_front()?;
-        self.condition = condition;
+        let Need { text: need, beside } = self.waiting.pop_front()?;
+        self.beside = beside;
         let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
         if let Some(context) = &mut request.context {
             context.depth = 0;
@@ -250,6 +279,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the call of the current step; `None` if there is no call to make.
     pub fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
+        let shared = selection.tools.first().and_then(|first| self.shared_condition(&first.tool));
         let step = self.steps.last_mut()?;
         let Some(first) = selection.tools.first() else {
             step.why = "no tool fits; say it in other words".to_owned();
@@ -261,8 +291,7 @@ impl<'a> Plan<'a> {
         step.why = first.explanation.why.clone();
         let sources = ArgumentSources::new(&step.need, self.now);
         let prepared = self.session.prepare_arguments(&tool, &sources);
-        let is_conditional = self.condition.as_ref().filter(|_| !tool.effects().reads_only());
-        let shared = is_conditional.map(|word| question(&says(word), &tool));
+        let shared = shared.map(|word| question(&says(&word), &tool));
         if let Some(question) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
             step.state = StepState::Clarify;
             step.why = question;
@@ -286,6 +315,24 @@ impl<'a> Plan<'a> {
         step.state = StepState::Ready;
         let call = PlannedCall { need: step.need.clone(), tool, arguments };
         (!self.is_draft).then_some(call)
+    }
+
+    /// Returns what the rest of the sentence makes a condition of the current step's call: a word, or a
+    /// time at its end; `None` for a tool that only reads.
+    fn shared_condition(&self, tool: &Tool) -> Option<String> {
+        if tool.effects().reads_only() {
+            return None;
+        }
+        let at_the_end = || {
+            let last = self.beside.last.as_deref()?;
+            let prepared =
+                self.session.prepare_arguments(tool, &ArgumentSources::new(last, self.now));
+            let is_last = |at: &&std::ops::Range<usize>| {
+                !last[at.end..].contains(char::is_alphanumeric) && !is_of_a_noun(&last[..at.start])
+            };
+            prepared.moments.iter().find(is_last).map(|at| last[at.clone()].to_owned())
+        };
+        self.beside.condition.clone().or_else(at_the_end)
     }
 
     /// Makes the current step a part of the one before if both call the same tool with the same

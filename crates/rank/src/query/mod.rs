@@ -63,7 +63,7 @@ use regex::Regex;
 
 pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
-pub use caveat::{caveat, condition};
+pub use caveat::{caveat, condition, postponement};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};
