@@ -25,6 +25,7 @@ mod caveat;
 mod classifier;
 mod clauses;
 mod complexity;
+mod compounds;
 mod context;
 mod contrast;
 mod depth;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Turn;
 use super::clauses::clauses;
+use super::compounds::with_compounds;
 use super::contrast::without_contrasts;
 use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
@@ -80,6 +81,7 @@ impl Reading {
         // Before words of another language are corrected into English ones.
         let is_foreign = is_foreign(&text, is_tool_word);
         if let Some(lexicon) = lexicon.filter(|_| !is_foreign) {
+            text = rewrite(text, |text| with_compounds(text, lexicon));
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
         let text = rewrite(text, without_contrasts);
