@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use super::Session;
+use super::object::object_of;
 use toolroute_catalog::{Tool, ToolId, split_identifier};
 use toolroute_rank::engine::{Engine, Offer, OpenBreakers, SelectRequest, Strategy, fingerprint};
 use toolroute_rank::feedback::{CallAttempt, EMPTY, Execution, PromptHash};
@@ -78,6 +79,7 @@ impl Session {
     /// log, the attempts are only counted.
     pub fn record_report(&self, engine: &Engine, report: &Report, question: &str) {
         self.note_report(report);
+        self.note_object(engine, report);
         let first = report.attempts.first().map(|attempt| &attempt.tool);
         let offer = match question.trim() {
             "" => first.and_then(|tool| self.offer_of(tool)),
@@ -107,6 +109,18 @@ impl Session {
                 },
             );
         }
+    }
+}
+
+impl Session {
+    /// Remembers what an answered call made or changed.
+    fn note_object(&self, engine: &Engine, report: &Report) {
+        let Outcome::Answered(answer) = &report.outcome else { return };
+        let catalog = engine.catalog();
+        let tool = catalog.get(answer.tool.as_str());
+        let text = || serde_json::from_str(&answer.output.text).ok();
+        let result = answer.output.data.clone().or_else(text).unwrap_or_default();
+        self.memory().last_object = tool.and_then(|tool| object_of(tool, &result));
     }
 }
 

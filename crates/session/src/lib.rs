@@ -24,6 +24,8 @@
 #[cfg(feature = "execution")]
 mod calls;
 #[cfg(feature = "execution")]
+mod object;
+#[cfg(feature = "execution")]
 mod plan;
 
 use std::collections::VecDeque;
@@ -36,6 +38,7 @@ use serde_json::Value;
 use toolroute_catalog::Tool;
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::{Offer, SelectRequest, Selection, Speaker, Turn};
+use toolroute_rank::query::acts_on_it;
 #[cfg(feature = "execution")]
 use toolroute_run::execution::{
     ArgumentSources, CallHistory, CallLimits, LoopGuard, Outcome, PreparedArguments, Report,
@@ -83,6 +86,9 @@ struct Memory {
     offers: VecDeque<Offer>,
     last_tool: Option<ToolId>,
     last_result: Option<Value>,
+    /// What the last prompt's call made or changed: "pick list".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_object: Option<String>,
 }
 
 impl Session {
@@ -158,6 +164,11 @@ impl Session {
         if context.conversation.is_empty() {
             let turn = |offer: &Offer| Turn { role: Speaker::User, text: offer.prompt.clone() };
             context.conversation = memory.offers.iter().map(turn).collect();
+            // "Confirm it" is about the object of the last call, and not that call once more.
+            let object = memory.last_object.as_ref().filter(|_| acts_on_it(&request.prompt));
+            if let (Some(object), Some(last)) = (object, context.conversation.last_mut()) {
+                last.text.clone_from(object);
+            }
         }
         if context.last_tool.is_none() {
             context.last_tool = memory.last_tool.as_ref().map(ToString::to_string);
@@ -170,6 +181,9 @@ impl Session {
         let mut memory = self.memory();
         if memory.offers.len() == OFFERS {
             memory.offers.pop_front();
+        }
+        if !acts_on_it(prompt) {
+            memory.last_object = None;
         }
         memory.offers.push_back(selection.offer(prompt));
     }

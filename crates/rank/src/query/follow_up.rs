@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::Pattern;
 use super::context::{Speaker, Turn, says_nothing};
 use super::focus::focus;
+use super::mood::{may_order, orders};
+use super::plain_text::{Places, unquoted, words};
 use super::reference::refers_back;
 use super::requests::content_words;
+use super::{Pattern, is_listed};
 
 /// Beginnings of a prompt that continues an earlier one. In Hebrew, "and" is part of the word.
 static CONTINUES: Pattern = Pattern::new(concat!(
@@ -42,6 +44,20 @@ pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
     words <= MOST_WORDS && CONTINUES.is_match(prompt)
         || words < ENOUGH_WORDS && (refers_back(prompt) || JOINS.is_match(prompt))
+}
+
+/// Verbs that repeat or take back what was done, and do nothing else with "it".
+const REPEATING: &str = "do redo repeat rerun retry try undo";
+
+/// Whether a prompt orders something to be done with a thing that was said before, and nothing else:
+/// "confirm it", "assign it to Tom", unlike "do it again".
+pub fn acts_on_it(prompt: &str) -> bool {
+    let plain = unquoted(prompt, Places::default());
+    let [order] = orders(&plain)[..] else { return false };
+    let words = words(order);
+    let is_verb = |verb: &str| may_order(verb) && !is_listed(REPEATING, verb);
+    matches!(words[..], [verb, object, ..] if is_verb(verb) && is_listed("it this that these those them", object))
+        && content_words(order) < ENOUGH_WORDS
 }
 
 /// Returns the text for retrieval: the prompt and, for a follow-up, the earlier prompt to which it
@@ -111,6 +127,20 @@ mod tests {
             "list the loans that are overdue",
         ] {
             assert!(!is_follow_up(prompt), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn an_order_may_act_on_what_was_said() {
+        for prompt in
+            ["confirm it", "Please cancel that!", "could you assign it to Tom?", "put it back"]
+        {
+            assert!(acts_on_it(prompt), "{prompt}");
+        }
+        for prompt in
+            ["do it again", "confirm order 12", "it is confirmed", "is it open?", "undo it"]
+        {
+            assert!(!acts_on_it(prompt), "{prompt}");
         }
     }
 

@@ -74,7 +74,7 @@ pub use features::{
     CodeStructure, ContextFeatures, Grade, Phase, Structure, TaskType, TestingStatus,
 };
 pub use focus::Omission;
-pub use follow_up::{is_follow_up, routing_text};
+pub use follow_up::{acts_on_it, is_follow_up, routing_text};
 pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use noise::NoiseKind;

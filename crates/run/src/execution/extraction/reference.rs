@@ -62,10 +62,14 @@ impl Plan<'_> {
         for at in open {
             let slot = &self.slots[at];
             let mut candidates = Vec::new();
+            let mut is_named = false;
             if let Some(result) = sources.last_result {
-                candidates = self.of_result(slot, result, texts == 1);
+                (candidates, is_named) = self.of_result(slot, result, texts == 1);
             }
-            candidates.extend(self.of_earlier(slot, sources.earlier, earlier));
+            // The last call gave what the parameter is named after: what was said before it is older.
+            if !is_named {
+                candidates.extend(self.of_earlier(slot, sources.earlier, earlier));
+            }
             let mut values: Vec<Candidate> = Vec::new();
             for candidate in candidates {
                 if values.iter().all(|known| known.value != candidate.value) {
@@ -89,11 +93,14 @@ impl Plan<'_> {
         }
     }
 
-    /// Returns the values of the last result for a slot: members with its name, otherwise values of
-    /// its form, otherwise the whole result for a message or query.
-    fn of_result(&self, slot: &Slot, result: &Value, is_only_text: bool) -> Vec<Candidate> {
+    /// Returns the values of the last result for a slot, and whether they have its name: members with
+    /// its name, otherwise values of its form, otherwise the whole result for a message or query.
+    fn of_result(&self, slot: &Slot, result: &Value, is_only_text: bool) -> (Vec<Candidate>, bool) {
         let mut leaves = Vec::new();
-        collect(result, String::new(), DEPTH, &mut leaves);
+        // Many servers answer with JSON as a text.
+        let parsed = result.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let parsed = parsed.filter(|value| value.is_object() || value.is_array());
+        collect(parsed.as_ref().unwrap_or(result), String::new(), DEPTH, &mut leaves);
         let fits = |value: &Value| {
             !value.is_null()
                 && has_type(slot, value)
@@ -108,7 +115,7 @@ impl Plan<'_> {
             .map(|(pointer, value)| candidate(pointer, value))
             .collect();
         if !named.is_empty() {
-            return named;
+            return (named, true);
         }
         let has_form = |value: &Value| match (slot.kind, value.as_str()) {
             (Kind::Url, Some(text)) => text.contains("://"),
@@ -131,9 +138,9 @@ impl Plan<'_> {
             other => other.clone(),
         };
         if formed.is_empty() && is_passed_on && whole.is_string() && fits(&whole) {
-            return vec![candidate("", &whole)];
+            return (vec![candidate("", &whole)], false);
         }
-        formed
+        (formed, false)
     }
 
     /// Returns the values of the latest earlier prompt that has any for the slot.

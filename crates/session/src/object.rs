@@ -1,0 +1,59 @@
+//! The object of a call: what "it" means in the next prompt.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use toolroute_catalog::{Schema, Tool, words_of};
+
+/// Returns the object of an answered call that may have changed something: `pick list` for a result with
+/// a `pick_list_id`, otherwise `ticket` for a tool that requires a `ticketId`. A member of the result that
+/// was no parameter comes first, because the call made what it identifies. `None` for a tool that only
+/// reads, and without an id.
+pub fn object_of(tool: &Tool, result: &Value) -> Option<String> {
+    if tool.effects().reads_only() {
+        return None;
+    }
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let parameters: HashSet<&String> =
+        schema["properties"].as_object().into_iter().flat_map(|members| members.keys()).collect();
+    let members: Vec<&String> = result.as_object().into_iter().flat_map(|m| m.keys()).collect();
+    let (old, new): (Vec<&String>, Vec<&String>) =
+        members.into_iter().partition(|name| parameters.contains(name));
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut names = new.into_iter().chain(old).map(String::as_str).chain(required);
+    let entity = |name: &str| {
+        let words = words_of(name);
+        let (last, entity) = words.split_last()?;
+        (last == "id" && !entity.is_empty()).then(|| entity.join(" "))
+    };
+    names.find_map(entity)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, value::to_raw_value};
+
+    use super::*;
+
+    #[test]
+    fn the_object_is_what_the_call_made_or_else_what_it_took() {
+        let tool = |name: &str, parameter: &str| {
+            let schema =
+                json!({"properties": {parameter: {"type": "string"}}, "required": [parameter]});
+            let mut tool = Tool::new(Some("s"), name, "Does it");
+            tool.input_schema = Some(Schema::new(to_raw_value(&schema).unwrap()));
+            tool
+        };
+        let text = json!("closed");
+        let made = json!({"orderId": "O-1", "pick_list_id": "PL-1"});
+        for (name, parameter, result, object) in [
+            ("create_pick_list", "orderId", &made, Some("pick list")),
+            ("close_ticket", "ticketId", &text, Some("ticket")),
+            ("adjust_stock", "sku", &text, None),
+            ("get_pick_list", "pick_list_id", &made, None),
+        ] {
+            let found = object_of(&tool(name, parameter), result);
+            assert_eq!(found.as_deref(), object, "{name}");
+        }
+    }
+}
