@@ -31,7 +31,7 @@ static BORDER: Pattern =
     Pattern::new(r"[.!?;:,]+(?:\s|$)|\n|\s[-–—]+\s|\s(?:and then|and|but|so|then|because)\s");
 
 static OPENER: Pattern = Pattern::new(
-    r"^(?:(?:hi|hello|hey|ok|okay|oh|oops|right|alright|well|so|and|then|also|plus|now|finally|lastly|next|first|afterwards|please|pls|kindly|just|simply|only|quickly|actually|by the way|thanks|thank you|sorry|yes|yeah|sure|go ahead and|[a-z]+ly)\b\s*)+",
+    r"^(?:(?:hi|hello|hey|ok|okay|oh|oops|right|alright|well|so|and|then|also|plus|now|finally|lastly|next|first|afterwards|please|pls|kindly|just|simply|only|quickly|actually|by the way|thanks|thank you|sorry|yes|yeah|sure|go ahead and)\b\s*)+",
 );
 
 /// Words before an order that make it polite or urgent.
@@ -42,7 +42,7 @@ static ORDERING: Pattern = Pattern::new(concat!(
     r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
     r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
     r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
-    r"feel free to|help (?:me|us)(?: to)?|you (?:must|should|have to|need to|can now|may now)|",
+    r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
     r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
 ));
 
@@ -165,7 +165,14 @@ struct Clause<'a> {
 /// A text without "please" and the like at its beginning.
 fn without_opener(text: &str) -> &str {
     let text = text.trim();
-    OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
+    let rest = OPENER.find(text).map_or(text, |opener| &text[opener.end()..]);
+    // "Quickly" is an opener, "reply" is an order.
+    let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let rest = match first.ends_with("ly") && !may_order(first) {
+        true => &rest[first.len()..],
+        false => rest,
+    };
+    if rest.len() < text.len() { without_opener(rest) } else { text }
 }
 
 impl<'a> Clause<'a> {
@@ -174,15 +181,34 @@ impl<'a> Clause<'a> {
     }
 
     fn order(&self) -> Option<&'a str> {
-        let is_order = matches!(self.mood(), Mood::Order | Mood::Fragment);
+        let is_order = matches!(self.form(), Mood::Order | Mood::Fragment);
         let mut order = self.body();
         while let Some(rest) = ORDERING.captures(order).and_then(|found| found.name("rest")) {
             order = without_opener(rest.as_str());
         }
-        is_order.then_some(order)
+        // "Help me understand it" asks for help, "help me cancel it" is an order.
+        let helped = ["help me to ", "help us to ", "help me ", "help us "];
+        let helped = helped.iter().find_map(|help| order.strip_prefix(help));
+        let begins = |order: &&str| words(order).first().is_some_and(|verb| may_order(verb));
+        is_order.then_some(helped.filter(begins).unwrap_or(order))
     }
 
     fn mood(&self) -> Mood {
+        match self.form() {
+            // "Stop the mixer?" asks whether to; "could you stop it?" is an order.
+            Mood::Order | Mood::Fragment if self.end.starts_with('?') && !self.is_polite() => {
+                Mood::Question
+            }
+            form => form,
+        }
+    }
+
+    fn is_polite(&self) -> bool {
+        ORDERING.is_match(self.body())
+    }
+
+    /// The mood without the mark at the end.
+    fn form(&self) -> Mood {
         let body = self.body();
         if let Some(found) = ORDERING.captures(body) {
             let rest = found.name("rest").map_or("", |rest| rest.as_str());
@@ -211,19 +237,14 @@ impl<'a> Clause<'a> {
         } else if !is_listed(OBJECTS, first)
             && (is_listed(OBJECTS, second) || is_listed(PARTICLES, second))
         {
-            self.unless_asked(Mood::Order)
+            Mood::Order
         } else if has_finite_verb(&words) {
             Mood::Statement
         } else if is_request_verb(first) || is_action(first) {
-            self.unless_asked(Mood::Order)
+            Mood::Order
         } else {
-            self.unless_asked(Mood::Fragment)
+            Mood::Fragment
         }
-    }
-
-    /// "Stop the mixer?" asks whether to.
-    fn unless_asked(&self, mood: Mood) -> Mood {
-        if self.end.starts_with('?') { Mood::Question } else { mood }
     }
 
     /// Whether it orders something from somebody else.

@@ -39,8 +39,8 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     words.extend(verbs_of(&tool.description));
     let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
     let plain = unquoted(prompt, places);
-    let verbs: Vec<String> =
-        orders(&plain).into_iter().filter_map(|order| verb_of(order, &own)).collect();
+    let orders = orders(&plain);
+    let verbs: Vec<String> = orders.iter().filter_map(|order| verb_of(order, &own)).collect();
     let does = actions_in(words.iter().map(String::as_str));
     let has = |verb: &str| inflections(verb).iter().any(|form| words.contains(form));
     let fits = |verb: &String| {
@@ -58,10 +58,15 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
         has_order(&plain) && words.iter().any(is_said)
     };
     match verbs.first() {
-        None if has_form() => None,
-        None => Some(VerbMismatch::None),
         Some(_) if verbs.iter().any(fits) => None,
         Some(verb) => Some(VerbMismatch::Other(verb.clone())),
+        None if has_form() => None,
+        None => Some(
+            orders
+                .iter()
+                .find_map(|order| rare_verb(order))
+                .map_or(VerbMismatch::None, VerbMismatch::Other),
+        ),
     }
 }
 
@@ -91,15 +96,23 @@ const LEADING: &str = "this tool function endpoint api operation method command 
 /// Returns the verb with which an order begins; `None` if it begins with none. `own` is the first word
 /// of a tool's description, which is its verb as a rule.
 fn verb_of(order: &str, own: &str) -> Option<String> {
-    let mut words =
-        order.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let verb = words.next()?.replace('-', "");
-    let mut has_object = || {
-        let is_object = |word| is_listed(OBJECTS, word);
-        !is_object(&verb) && words.next().is_some_and(is_object)
-    };
+    let verb = first_word(order)?;
     let is_own = || !own.is_empty() && inflections(&verb).iter().any(|form| form == own);
-    (may_order(&verb) || is_own() || has_object()).then_some(verb)
+    (may_order(&verb) || is_own()).then_some(verb)
+}
+
+/// Returns the first word of an order if it is a verb by what follows it, although it is in no list:
+/// "zap the file".
+fn rare_verb(order: &str) -> Option<String> {
+    let is_object = |word: &str| is_listed(OBJECTS, word);
+    let next = order.split_whitespace().nth(1)?;
+    first_word(order).filter(|verb| !is_object(verb) && is_object(next))
+}
+
+/// The first word, without hyphens: "re-open".
+fn first_word(order: &str) -> Option<String> {
+    let word = order.split_whitespace().next()?.trim_matches(|c: char| !c.is_alphanumeric());
+    Some(word.replace('-', ""))
 }
 
 #[cfg(test)]
@@ -120,6 +133,7 @@ mod tests {
         let move_stock = tool("move_stock", "Moves stock of an article to another bin.");
         let book = tool("create_reservation", "Creates a reservation for a table.");
         let escalate = tool("ticket_escalate", "Escalates a ticket.");
+        let reopen = tool("ticket_reopen", "Reopen a closed ticket.");
         for (prompt, tool) in [
             ("close ticket T-3001", &close),
             ("Hi! Could you please close T-3001?", &close),
@@ -134,6 +148,9 @@ mod tests {
             ("book a table for two at eight", &book),
             ("quickly reserve a table", &book),
             ("escalate T-3001", &escalate),
+            ("re-open T-3001", &reopen),
+            ("reply to T-3001 and close it?", &close),
+            ("help me close T-3001", &close),
             ("order the stock that is in bin 4 to be moved, and move it", &move_stock),
         ] {
             assert_eq!(reason(prompt, tool), None, "{prompt}");
@@ -172,6 +189,8 @@ mod tests {
             ("cancel the optimization of route R-77", &optimize, "cancel"),
             ("archive ticket T-3001", &reopen, "archive"),
             ("close ticket T-3001", &reopen, "close"),
+            ("help me close ticket T-3001", &reopen, "close"),
+            ("zap the ticket", &reopen, "zap"),
         ] {
             assert_eq!(
                 reason(prompt, tool),
