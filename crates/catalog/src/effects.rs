@@ -191,7 +191,7 @@ pub(super) fn is_reading_verb(word: &str) -> bool {
 ///
 /// A verb that writes counts in either. A verb that reads counts at the beginning of the name; behind
 /// other words it may be a noun (`change_guest_count`), so that the description must begin with a
-/// reading verb.
+/// reading verb unless the name ends in one that is hardly a noun.
 fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     let name = split_identifier(name).to_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
@@ -201,9 +201,18 @@ fn kind_of_texts(name: &str, description: &str) -> EffectKind {
         (EffectKind::Destructive, _) | (_, EffectKind::Destructive) => EffectKind::Destructive,
         (EffectKind::Writes, _) | (_, EffectKind::Writes) => EffectKind::Writes,
         (_, EffectKind::ReadsOnly) => EffectKind::ReadsOnly,
-        (EffectKind::ReadsOnly, _) if begins_reading => EffectKind::ReadsOnly,
+        (EffectKind::ReadsOnly, _) if begins_reading || ends_reading(&words) => {
+            EffectKind::ReadsOnly
+        }
         _ => EffectKind::Unknown,
     }
+}
+
+/// Whether a name ends in a reading verb behind words of which none is a verb: `members_search`.
+fn ends_reading(words: &[&str]) -> bool {
+    let reads =
+        |word: &&str| matches!(*word, "fetch" | "find" | "get" | "lookup" | "query" | "search");
+    words.last().is_some_and(reads) && !words.iter().any(|word| WRITES_WITH_OBJECT.contains(word))
 }
 
 /// The first verb of a name decides: in `get_run` the second word is a noun. A verb after `and` or
@@ -279,7 +288,9 @@ mod tests {
     #[test]
     fn a_name_suggests_what_its_first_verb_does() {
         for (name, kind) in [
-            ("datagov_query", EffectKind::Unknown),
+            ("datagov_query", EffectKind::ReadsOnly),
+            ("perplexity-search", EffectKind::ReadsOnly),
+            ("share_search", EffectKind::Unknown),
             ("change_guest_count", EffectKind::Unknown),
             ("check_in_guest", EffectKind::Writes),
             ("checkOut", EffectKind::Writes),

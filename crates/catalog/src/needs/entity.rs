@@ -146,7 +146,8 @@ pub fn is_id(word: &str) -> bool {
 /// what the tool is about.
 fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
     let path = placeholders(&tool.name).find(|(_, found)| *found == name);
-    let segments = path.map_or_else(Vec::new, |(before, _)| words_of(&without_placeholders(before)));
+    let segments =
+        path.map_or_else(Vec::new, |(before, _)| words_of(&without_placeholders(before)));
     if let Some(last) = segments.last() {
         return Some(singular(last).into_owned());
     }
