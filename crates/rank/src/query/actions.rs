@@ -17,6 +17,10 @@ impl Actions {
     pub(crate) fn overlaps(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
+
+    pub(super) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
 }
 
 /// The actions that a prompt requests.

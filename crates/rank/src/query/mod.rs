@@ -53,6 +53,7 @@ mod requests;
 mod source_language;
 mod spelling;
 mod structure;
+mod synonyms;
 mod task;
 mod testing_status;
 mod wishes;

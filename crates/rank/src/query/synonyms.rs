@@ -1,0 +1,69 @@
+//! The actions that verbs name which few tools are called by: "scrap", "throw away". The table is
+//! `data/synonyms.txt`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::actions::{Actions, action_of};
+use super::plain_text::words;
+
+/// How many words after a verb its particle may stand: "throw the old buns of Tuesday away".
+const REACH: usize = 7;
+
+static TABLE: LazyLock<HashMap<&str, Actions>> = LazyLock::new(|| {
+    let mut table: HashMap<&str, Actions> = HashMap::new();
+    for (verb, synonyms) in lines() {
+        let (actions, _) = action_of(verb)
+            .expect("each line begins with a verb of verbs.txt, as a test checks. This is a bug.");
+        for synonym in synonyms.split_whitespace() {
+            let known = table.entry(synonym).or_default();
+            *known = known.with(actions);
+        }
+    }
+    table
+});
+
+fn lines() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = include_str!("data/synonyms.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": "))
+}
+
+/// Returns the actions of a verb, if it is in the table.
+pub(super) fn actions_of_synonym(verb: &str) -> Option<Actions> {
+    TABLE.get(verb).copied()
+}
+
+/// Returns the actions of the phrasal verb with which an order begins: "get rid of", "put it back".
+pub(super) fn actions_of_phrase(order: &str) -> Option<Actions> {
+    let words = words(order);
+    let (verb, rest) = words.split_first()?;
+    let near = rest.iter().take(REACH).take_while(|word| **word != ",");
+    near.into_iter().find_map(|particle| actions_of_synonym(&format!("{verb}-{particle}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_begins_with_a_verb_of_an_action() {
+        assert!(lines().count() > 10);
+        for (verb, synonyms) in lines() {
+            assert!(action_of(verb).is_some(), "{verb}");
+            for synonym in synonyms.split_whitespace() {
+                assert!(action_of(synonym).is_none(), "{synonym} is in verbs.txt, too");
+            }
+        }
+    }
+
+    #[test]
+    fn a_phrasal_verb_is_one_around_its_object() {
+        let delete = action_of("delete").map(|(actions, _)| actions);
+        for order in ["get rid of it", "throw the old buns of Tuesday away", "cut out the lot"] {
+            assert_eq!(actions_of_phrase(order), delete, "{order}");
+        }
+        for order in ["get it", "throw it, away", "away", ""] {
+            assert_eq!(actions_of_phrase(order), None, "{order}");
+        }
+    }
+}
