@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::args::{Global, SessionArgs};
 use super::exit::{self, Failure};
 use super::render;
+use toolroute_catalog::json_fault;
 #[cfg(feature = "mcp")]
 use toolroute_run::execution::CallLimits;
 use toolroute_session::{Session, SessionRecord};
@@ -37,9 +38,9 @@ impl SessionFile {
     }
 
     /// Reads a file; in an earlier version, it only contained the session.
-    fn read(text: &[u8]) -> Result<SessionRecord, String> {
-        let Ok(file) = serde_json::from_slice::<Self>(text) else {
-            return serde_json::from_slice(text).map_err(|error| error.to_string());
+    fn read(text: &str) -> Result<SessionRecord, String> {
+        let Ok(file) = serde_json::from_str::<Self>(text) else {
+            return serde_json::from_str(text).map_err(|error| json_fault(text, &error));
         };
         if durable::sha256_hex(file.session.get().as_bytes()) != file.sha256 {
             return Err("its bytes are not those that were written".to_owned());
@@ -117,7 +118,7 @@ fn read(path: &Path, name: &str, global: &Global) -> anyhow::Result<SessionRecor
         render::warn(global, &said);
         return Ok(SessionRecord::default());
     }
-    SessionFile::read(&text).map_err(|error| {
+    SessionFile::read(&String::from_utf8_lossy(&text)).map_err(|error| {
         let said = format!(
             "expected a session at {}, found a file that is none ({error}); remove it, or take \
              another name",

@@ -72,6 +72,65 @@ fn a_server_says_what_a_parameter_must_be_and_how_to_listen_elsewhere() {
     assert!(said.contains("name another port (--addr 127.0.0.1:0 takes a free one)"), "{said}");
 }
 
+#[test]
+fn a_member_of_a_wrong_type_is_named_wherever_it_is_read() {
+    let sandbox = Sandbox::new();
+    let list = |text: &str| {
+        let file = sandbox.write("servers.json", text);
+        let output = sandbox.toolroute().args(["tools", "list", "--servers"]).arg(file).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    for (entry, said) in [
+        ("3", "server `a`: expected an object, found 3"),
+        ("{\"command\": 3}", "server `a`: `command`: expected a text, found 3"),
+        ("{\"command\": \"x\", \"args\": \"y\"}", "`args`: expected a list, found \"y\""),
+        ("{\"command\": \"x\", \"env\": [1]}", "`env`: expected an object, found a list"),
+        ("{\"command\": \"x\", \"timeout\": \"5s\"}", "`timeout`: expected a whole number from 0"),
+        ("{\"command\": \"x\", \"disabled\": \"no\"}", "`disabled`: expected true or false"),
+        ("{\"command\": \"x\", \"callHints\": {\"x\": 1}}", "`callHints`: unknown field `x`"),
+        ("{\"command\": \"/no\", \"excludeTool\": []}", "did you mean `excludeTools`?"),
+    ] {
+        let told = list(&format!("{{\"mcpServers\": {{\"a\": {entry}}}}}"));
+        assert!(told.contains(said), "{told}");
+    }
+    for (text, said) in [
+        ("[]", "found a list;"),
+        ("{\"mcpservers\": {}}", "found an object with `mcpservers`;"),
+        ("{\"mcpServers\": [1]}", "found one whose `mcpServers` is no object;"),
+    ] {
+        assert!(list(text).contains(said), "{}", list(text));
+    }
+    let tools = samples();
+    let server = Server::start(&sandbox, &["serve", "--tools", &tools, "--strategy", "keyword"]);
+    for (body, said) in [
+        (json!({"prompt": 3}), "`prompt`: expected a text, found 3"),
+        (json!({"prompts": "x"}), "`prompts`: expected a list, found \"x\""),
+        (json!({"prompt": "x", "candidates": "a"}), "`candidates`: expected a list"),
+        (json!({"prompt": "x", "context": {"files": "a"}}), "`files`: expected a list"),
+        (json!({"prompt": "x", "session": 3}), "`session`: expected a text, found 3"),
+    ] {
+        let reply = post(server.port, "/v1/select", &body);
+        let message = reply.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(reply.status == 400 && message.contains(said), "{message}");
+    }
+    for (context, said) in
+        [("3", "found: expected an object, found 3"), ("{\"files\": 3}", "`files`: ")]
+    {
+        let file = sandbox.write("context.json", context);
+        let route = ["route", "x", "--tools", &tools, "--context", file.to_str().unwrap()];
+        let told = sandbox.fails(3, &route);
+        assert!(told.contains(said), "{told}");
+    }
+    let session = sandbox.path("state/toolroute/sessions/mine.json");
+    std::fs::create_dir_all(session.parent().unwrap()).unwrap();
+    std::fs::write(session, "{\"offers\": 3}").unwrap();
+    let mut route = sandbox.toolroute();
+    route.env("XDG_STATE_HOME", sandbox.path("state"));
+    let route = route.args(["route", "x", "--tools", &tools, "--session", "mine"]).assert().code(3);
+    let told = String::from_utf8(route.get_output().stderr.clone()).unwrap();
+    assert!(told.contains("(expected a list, found 3"), "{told}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_import_that_finds_nothing_says_where_it_looked() {

@@ -53,9 +53,14 @@ pub fn parse(path: &Path, text: &str) -> Result<File, String> {
             _ if name == RETIRED => file.retired(&value),
             Ok(key) => file.take(key, value),
             Err(near) => {
-                let cure = match near {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "`toolroute config show` lists all keys".to_owned(),
+                let outside = keys::KEYS.iter().find(|key| key.name == name);
+                let cure = match (outside, near) {
+                    (Some(Key { flag, variable, .. }), _) => {
+                        let flag = flag.unwrap_or_default();
+                        format!("no file may set it: use --{flag} or the variable {variable}")
+                    }
+                    (None, Some(near)) => format!("did you mean `{near}`?"),
+                    (None, None) => "`toolroute config show` lists all keys".to_owned(),
                 };
                 file.error(&format!("unknown key `{name}`; {cure}"));
             }
@@ -156,6 +161,15 @@ mod tests {
             ("[cache]\nttl = 3", "ttl_ms"),
             ("[small_models]\npatterns = [\"(\"]", "`(` is no regular expression"),
             ("zzz = 1", "config show"),
+            ("servers = \"s.json\"", "use --servers or the variable TOOLROUTE_SERVERS"),
+            ("cache = 3", "key `cache`: expected a table of names and values"),
+            ("cache = { ttl_ms = \"x\" }", "`ttl_ms`: expected a whole number from 0, found \"x\""),
+            ("[small_models]\npatterns = \"x\"", "`patterns`: expected a list, found \"x\""),
+            ("[profiles.sky]\ntoolz = []", "profile `sky`: unknown field `toolz`"),
+            (
+                "[profiles]\nsky = 3",
+                "profile `sky`: expected a list of id patterns, or a table, found 3",
+            ),
             ("blend = \"plain\"\nwhole = true", "key `whole`: expected none beside"),
         ] {
             let file = parsed(text);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use toml::Value;
 
-use super::profiles::{ProfileSettings, Profiles};
+use super::profiles::{ProfileSettings, ProfileTable, Profiles};
 use crate::cli::limit::Limit;
 use crate::cli::words::{BackendName, Blend, LogFormat, device, words};
-use toolroute_catalog::{Cost, LatencyTier, Reliability};
+use toolroute_catalog::{Cost, LatencyTier, Reliability, type_fault};
 use toolroute_rank::engine::{
     CacheSettings, CategoryWords, IndexKind, MinShares, SignalWeights, SmallModels, Strategy,
     Undeclared,
@@ -177,23 +177,28 @@ keys! {
 pub const RETIRED: &str = "use_semantic_tool_selection";
 pub const REPLACEMENT: &str = "tool_selection_strategy";
 
+/// Checks the type of a value. The error names the member of a table that does not fit.
 fn is_a<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
-    value.clone().try_into::<T>().map(drop).map_err(|error| {
-        let said = error.message().replace("expected f32", "expected a number");
-        ["u64", "usize"].iter().fold(said, |said, kind| {
-            said.replace(&format!("expected {kind}"), "expected a whole number from 0")
-        })
-    })
+    let read = |value: Value| value.try_into::<T>().map(drop);
+    let Err(error) = read(value.clone()) else { return Ok(()) };
+    let alone = |(name, member): (&String, &Value)| {
+        let said = read(Value::Table([(name.clone(), member.clone())].into_iter().collect()));
+        let said = type_fault(said.err()?.message());
+        said.starts_with("expected ").then(|| format!("`{name}`: {said}"))
+    };
+    let member = value.as_table().into_iter().flatten().find_map(alone);
+    Err(member.unwrap_or_else(|| type_fault(error.message())))
 }
 
 fn profiles(value: &Value) -> Result<(), String> {
     for (name, profile) in value.as_table().into_iter().flatten() {
-        is_a::<ProfileSettings>(profile).map_err(|_| {
-            format!(
-                "profile `{name}`: expected a list of id patterns, or a table of `tools`, `servers`, \
-                 `pinned`, `limit` and `query`"
-            )
-        })?;
+        let fault = match profile {
+            Value::Table(_) => is_a::<ProfileTable>(profile),
+            _ => is_a::<ProfileSettings>(profile).map_err(|_| {
+                format!("expected a list of id patterns, or a table, found {profile}")
+            }),
+        };
+        fault.map_err(|said| format!("profile `{name}`: {said}"))?;
     }
     is_a::<Profiles>(value)
 }
@@ -235,9 +240,8 @@ impl Key {
                 let is_path = |value: &Value| value.as_str().is_some_and(|path| !path.is_empty());
                 is_path(value) || value.as_array().is_some_and(|all| all.iter().all(is_path))
             }
-            Kind::Table(check) => {
-                return check(value).map_err(|said| format!("expected a valid table: {said}"));
-            }
+            Kind::Table(check) if value.is_table() => return check(value),
+            Kind::Table(_) => false,
         };
         if good { Ok(()) } else { Err(format!("expected {}, found {value}", self.kind.expected())) }
     }
@@ -293,7 +297,7 @@ impl Kind {
             Self::Text => "a text".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::Paths => "a path or a list of paths".to_owned(),
-            Self::Table(_) => "a table".to_owned(),
+            Self::Table(_) => "a table of names and values, `name = value, …`".to_owned(),
         }
     }
 }

@@ -27,7 +27,7 @@ enum ProfileEntry {
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct ProfileTable {
+pub struct ProfileTable {
     tools: Vec<String>,
     servers: Vec<String>,
     pinned: Vec<String>,

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use toolroute_catalog::json_fault;
 
 use super::{ContextFeatures, Error, Phase, TaskType, words};
 
@@ -204,7 +205,8 @@ impl Context {
     /// [`Error::BadJson`], and the errors of [`Context::check`].
     pub fn from_json(json: &str) -> Result<Self, Error> {
         let parsed: Result<Self, _> = serde_json::from_str(json);
-        let context = parsed.map_err(|error| Error::BadJson { because: error.to_string() })?;
+        let context =
+            parsed.map_err(|error| Error::BadJson { because: json_fault(json, &error) })?;
         context.check()?;
         Ok(context)
     }

@@ -4,6 +4,8 @@
 //! program that runs once for each call, and `"openapi"`, the target of operations from an API
 //! description.
 
+mod faults;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +18,7 @@ use super::error::Error;
 use super::jsonc;
 use super::permission::{Offers, Patterns};
 use super::redact::{Redactor, is_secret_name, secrets_of};
-use toolroute_catalog::{CallHints, MCP_MEMBERS, Schema, Tool};
+use toolroute_catalog::{CallHints, MCP_MEMBERS, Schema, Tool, member_fault, type_fault};
 
 /// How one server is reached. Variables are expanded.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +152,7 @@ impl ServersFile {
         let said = |found: String| Error::ServersFile { found };
         let root = jsonc::value(text).map_err(|error| said(error.to_string()))?;
         let servers = ["mcpServers", "servers"].iter().find_map(|key| root.get(key)?.as_object());
-        let servers = servers.ok_or_else(|| said("an object without it".to_owned()))?;
+        let servers = servers.ok_or_else(|| said(faults::without_servers(&root)))?;
         let mut file = Self::default();
         for (name, entry) in servers {
             file.add(name, entry, variables);
@@ -192,7 +194,12 @@ impl ServersFile {
         entry: &Value,
         expand: &mut Expand<'_>,
     ) -> Result<Entry, LeftOut> {
-        let raw = RawEntry::deserialize(entry).map_err(wrong)?;
+        let raw = RawEntry::deserialize(entry).map_err(|error| {
+            let fault = member_fault::<RawEntry>(entry);
+            LeftOut::Wrong(fault.unwrap_or_else(|| type_fault(&error.to_string())))
+        })?;
+        let misspelled = faults::misspelled(entry).into_iter();
+        self.problems.extend(misspelled.map(|said| format!("server `{name}`: {said}")));
         if raw.disabled {
             return Err(LeftOut::Disabled);
         }

@@ -12,6 +12,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use toolroute_catalog::{json_fault, member_fault, type_fault};
 
 use super::ApiError;
 
@@ -70,7 +71,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 fn parse_prompt<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let failed = match serde_json::from_slice(bytes) {
         Ok(read) => return Ok(read),
-        Err(error) => ApiError::bad_request(message_of(&error)),
+        Err(error) => unparsed(bytes, &error),
     };
     let Ok(mut members) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(bytes) else {
         return Err(failed);
@@ -97,19 +98,27 @@ where
     D: Deserializer<'de>,
 {
     let members = Option::<serde_json::Map<String, Value>>::deserialize(from)?;
-    let read = members.map(|members| serde_json::from_value(Value::Object(members)));
-    read.transpose().map_err(D::Error::custom)
+    let Some(members) = members.map(Value::Object) else { return Ok(None) };
+    T::deserialize(&members).map(Some).map_err(|error| {
+        let fault = member_fault::<T>(&members);
+        D::Error::custom(fault.unwrap_or_else(|| type_fault(&error.to_string())))
+    })
 }
 
 /// Parses a JSON body, or says where and why it cannot (400).
 pub fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ApiError> {
-    serde_json::from_slice(bytes).map_err(|error| ApiError::bad_request(message_of(&error)))
+    serde_json::from_slice(bytes).map_err(|error| unparsed(bytes, &error))
+}
+
+fn unparsed(bytes: &[u8], error: &serde_json::Error) -> ApiError {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    ApiError::bad_request(message_of(&json_fault(text, error)))
 }
 
 /// A message about an invalid body. It is short, because the body may contain secrets.
-pub fn message_of(error: &serde_json::Error) -> String {
+pub fn message_of(fault: &str) -> String {
     const MOST: usize = 300;
-    let said = format!("the body is not as expected: {error}");
+    let said = format!("the body is not as expected: {fault}");
     match said.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &said[..end]),
         None => said,

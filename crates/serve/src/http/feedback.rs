@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use toolroute_catalog::type_fault;
 use toolroute_rank::feedback::{Execution, RecordOutcome};
 use toolroute_session::Session;
 use utoipa::ToSchema;
@@ -84,8 +85,9 @@ fn resolve(
 
 fn execution(service: &Service, told: Value, session: &Session) -> Result<Execution, ApiError> {
     let read = serde_json::from_value(told);
-    let mut read: Execution =
-        read.map_err(|error| ApiError::bad_request(super::extract::message_of(&error)))?;
+    let mut read: Execution = read.map_err(|error: serde_json::Error| {
+        ApiError::bad_request(super::extract::message_of(&type_fault(&error.to_string())))
+    })?;
     read.check().map_err(|error| ApiError::bad_request(error.to_string()))?;
     if let Some(name) = &read.session {
         Sessions::check_name(name)?;

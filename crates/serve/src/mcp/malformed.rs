@@ -10,6 +10,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde::de::DeserializeOwned;
+use toolroute_catalog::type_fault;
 
 /// The answer to a request that rmcp could not assign to a method.
 pub(super) fn refusal(request: &CustomRequest) -> ErrorData {
@@ -51,6 +52,6 @@ fn fault_as<T: DeserializeOwned>(request: &CustomRequest) -> String {
     match request.params_as::<T>() {
         Ok(None) => "expected an object, found none".to_owned(),
         Ok(Some(_)) => "expected other members".to_owned(),
-        Err(error) => error.to_string(),
+        Err(error) => type_fault(&error.to_string()),
     }
 }
