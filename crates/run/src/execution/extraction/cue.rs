@@ -26,6 +26,9 @@ pub(super) const PREPOSITION: u8 = 1;
 /// Words that may stand between a name and its value.
 const CONNECTORS: &str = "a an are as at be equal equals exactly is number no of on the to was";
 
+/// Words between a value and a word that excludes it.
+const SKIPPED: &str = "a an as at by for from in into on the to with";
+
 /// The most words before a value that are read.
 const REACH: usize = 7;
 
@@ -104,15 +107,43 @@ impl PromptContext<'_> {
     }
 
     /// Whether the words before a byte offset exclude what follows: "not on 5 May", "except
-    /// Berlin".
+    /// Berlin", "instead of room 5".
     pub fn denies(&self, at: usize) -> bool {
-        const SKIPPED: &str = "a an as at by for from in into on the to with";
         let before = self.before(at);
-        let word = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
-        word.is_some_and(|word| {
-            is_listed(&word.lower, "not no non without never except excluding")
-                || is_negated_verb(&word.lower)
-        })
+        let mut words = before.iter().map(|word| word.lower.as_str());
+        let word = words.find(|word| !is_listed(word, SKIPPED)).unwrap_or_default();
+        is_listed(word, "not no non without never except excluding")
+            || is_negated_verb(word)
+            || matches!((word, words.next()), ("of", Some("instead")) | ("than", Some("rather")))
+    }
+
+    /// Whether a mention is a value that another replaces: "instead of room 305", "not 140 but 155",
+    /// "155, not 140".
+    pub fn is_replaced(&self, at: usize, slots: &[Slot]) -> bool {
+        let mention = &self.mentions[at];
+        let before = self.before(mention.span.start);
+        let is_name = |word: &Word| slots.iter().any(|slot| slot.words.contains(&word.lower));
+        let named = before.iter().take_while(|word| is_name(word)).last();
+        let start = named.map_or(mention.span.start, |word| word.span.start);
+        if !self.denies(start) {
+            return false;
+        }
+        let before = self.before(start);
+        let deny = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
+        let is_kin = |other: &&Mention| other.content.kind() == mention.content.kind();
+        let after = self.after(mention.span.end);
+        let has_other = after.iter().take(2).any(|word| word.lower == "but");
+        let previous = self.mentions[..at].last().filter(is_kin);
+        let is_put_right = previous.zip(deny).is_some_and(|(other, not)| {
+            let is_between =
+                |word: &&Word| other.span.end <= word.span.start && word.span.end <= not.span.start;
+            let mut between = self.words.iter().filter(is_between);
+            between.all(|word| word.lower == "and" || is_name(word))
+        });
+        match deny.map_or("", |word| word.lower.as_str()) {
+            "not" => has_other || is_put_right,
+            word => is_listed(word, "of than"),
+        }
     }
 
     fn breaks(&self, gap: Range<usize>) -> bool {

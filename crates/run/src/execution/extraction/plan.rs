@@ -99,6 +99,9 @@ impl<'a> Plan<'a> {
 
     /// Assigns values by words, prepositions and kinds.
     pub fn decide(&mut self) {
+        for at in 0..self.taken.len() {
+            self.taken[at] = self.context.is_replaced(at, self.slots);
+        }
         self.choose();
         self.split_repository();
         self.give_length();

@@ -149,3 +149,47 @@ fn a_parameter_whose_name_has_no_letters_is_no_fault() {
         assert!(prepared.missing.len() <= 1, "{kind}");
     }
 }
+
+/// A tool that writes, with an id, a number and a person.
+fn booking() -> Tool {
+    let about = "Sets the table of a booking";
+    let schema = object(
+        json!({"table": {"type": "string"}, "guests": {"type": "integer"},
+            "waiter": {"type": "string"}, "area": {"enum": ["terrace", "hall"]}}),
+        &["table"],
+    );
+    tool("set_table", about, &schema)
+}
+
+fn given(tool: &Tool, prompt: &str) -> Value {
+    let prepared = prepare(tool, prompt);
+    assert_eq!(prepared.missing, [], "{prompt}");
+    Value::Object(prepared.arguments)
+}
+
+fn asked(tool: &Tool, prompt: &str) -> Vec<String> {
+    prepare(tool, prompt).missing.into_iter().map(|question| question.name).collect()
+}
+
+#[test]
+fn a_value_that_another_replaces_is_not_taken() {
+    let new = json!({"table": "12", "guests": 6});
+    for prompt in [
+        "set table 12 instead of table 9 for guests: 6",
+        "Instead of table 9, set table 12 for guests: 6",
+        "set table 12 with 6 guests instead of 4",
+        "set table 12 with 6 guests rather than 4 guests",
+        "set table 12 not with 4 but with 6 guests",
+        "set table 12 with 6 guests, not 4",
+    ] {
+        let prepared = prepare(&booking(), prompt);
+        assert_eq!(json!(prepared.arguments), new, "{prompt}");
+        assert!(prepared.lost.is_empty(), "{prompt}");
+    }
+    let prompt =
+        "set table 12 to waiter Olga instead of waiter Marek, area hall instead of terrace";
+    assert_eq!(given(&booking(), prompt), json!({"table": "12", "waiter": "Olga", "area": "hall"}));
+    // What is not to be done may be meant for the same table.
+    let prompt = "instead of leaving table 9, set waiter to Olga";
+    assert_eq!(asked(&booking(), prompt), ["table"]);
+}

@@ -15,8 +15,8 @@ pub(super) struct Word {
 
 /// Words that do not describe a value.
 const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be before between but by can could \
-     do does exactly for from get give has have how i in into is it just let make me my near \
-     need no not now of off on only onto or our out over please should show so some than that \
+     do does exactly for from get give has have how i in instead into is it just let make me my near \
+     need no not now of off on only onto or our out over please rather should show so some than that \
      the their them then there these they this those through to under until up us use using \
      was we were what when where which who will with within would you your";
 

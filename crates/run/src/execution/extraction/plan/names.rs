@@ -72,7 +72,8 @@ impl Plan<'_> {
     fn value_after(&self, slot: &Slot, first: usize, next: usize) -> Option<NamedWords> {
         let words = self.context.words;
         // In "the Plaza Hotel in Rome" the name is a part of another.
-        if first > 0 && self.is_capital(first) {
+        let is_part = first > 0 && self.is_capital(first);
+        if is_part || self.context.denies(words[first].span.start) {
             return None;
         }
         let lead = words[..first].iter().rposition(|word| !is_listed(&word.lower, "a an its the"));
@@ -94,7 +95,7 @@ impl Plan<'_> {
         let said = self.context.text[span.clone()].to_owned();
         let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
         let is_code = is_name || said.contains(|c: char| c.is_ascii_digit());
-        let begins = lead.is_none_or(|at| at == 0);
+        let begins = lead.is_none_or(|at| at == 0 || self.gap(at - 1, at) == Some(","));
         let is_likely = is_listed(lead_word, LIKELY) || (begins && is_code);
         let is_one = !said.contains(char::is_whitespace);
         if !is_sure_lead && !(is_likely && (is_one || is_name)) {
