@@ -6,6 +6,7 @@
 //! question is asked.
 
 mod choices;
+mod counts;
 mod names;
 mod pairs;
 mod unnamed;
@@ -112,6 +113,7 @@ impl<'a> Plan<'a> {
         }
         self.give_pairs();
         self.give_after_names();
+        self.give_counts();
         while self.give_unnamed() {}
     }
 

@@ -168,6 +168,11 @@ impl Slot {
             && (is_max_of_results || self.words.iter().all(|word| text::is_listed(word, LIMITS)))
     }
 
+    /// Whether it is how many of something are meant: `quantity`, `item_count`.
+    pub fn is_quantity(&self) -> bool {
+        self.kind.is_number() && self.has_word("copies count pieces qty quantity units")
+    }
+
     /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.
     pub fn is_duration(&self) -> bool {
         let is_time = |unit: &Unit| unit.dimension() == Dimension::Time;

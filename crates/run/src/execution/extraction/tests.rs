@@ -193,3 +193,29 @@ fn a_value_that_another_replaces_is_not_taken() {
     let prompt = "instead of leaving table 9, set waiter to Olga";
     assert_eq!(asked(&booking(), prompt), ["table"]);
 }
+
+#[test]
+fn a_number_of_a_value_is_the_quantity() {
+    let schema = object(
+        json!({"article": {"enum": ["pallet", "crate"]}, "quantity": {"type": "integer", "default": 1},
+            "urgent": {"type": "boolean"}}),
+        &["article"],
+    );
+    let order = tool("order_goods", "Orders goods", &schema);
+    assert_eq!(given(&order, "order 5 crates"), json!({"article": "crate", "quantity": 5}));
+    assert_eq!(given(&order, "order five crates"), json!({"article": "crate", "quantity": 5}));
+    assert_eq!(given(&order, "order a crate"), json!({"article": "crate"}));
+    for prompt in
+        ["order 5 large crates", "order a crate for 3 people", "order 2 crates and 3 boxes"]
+    {
+        assert_eq!(asked(&order, prompt), ["quantity"], "{prompt}");
+    }
+    // A number that only may be meant for a parameter.
+    let schema = object(
+        json!({"role": {"enum": ["cook", "host"]}, "people": {"type": "integer"}}),
+        &["role"],
+    );
+    let plan = tool("plan_staff", "Plans the staff", &schema);
+    assert_eq!(asked(&plan, "plan 8 cooks"), ["people"]);
+    assert_eq!(given(&plan, "plan 8 people as cook"), json!({"role": "cook", "people": 8}));
+}

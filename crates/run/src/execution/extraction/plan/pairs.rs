@@ -24,7 +24,7 @@ impl Plan<'_> {
     }
 
     /// Returns the only open slot for which `is_it` holds.
-    fn only(&self, is_it: impl Fn(&Slot) -> bool) -> Option<usize> {
+    pub(super) fn only(&self, is_it: impl Fn(&Slot) -> bool) -> Option<usize> {
         let mut slots =
             (0..self.slots.len()).filter(|at| self.is_open(*at) && is_it(&self.slots[*at]));
         slots.next().filter(|_| slots.next().is_none())
