@@ -225,7 +225,7 @@ impl PromptContext<'_> {
             keep(NOUN, mention.span.clone());
         }
         let preposition = self.of_way(slot, &before, mention).or(preposition);
-        let counts_other = || after.first().is_some_and(|word| !slot.is_about(&word.lower));
+        let counts_other = || after.first().is_some_and(|word| slot.counts_other(&word.lower));
         if is_number && best.strength == 0 && counts_other() {
             return best;
         }

@@ -230,6 +230,15 @@ impl Slot {
         text::is_function_word(word) || words.any(|own| text::stem(own) == text::stem(word))
     }
 
+    /// Whether a number without a unit before a word counts what the word says, and is no value: "3
+    /// nights" is no price in "EUR per night".
+    pub fn counts_other(&self, word: &str) -> bool {
+        let is_measured = self.unit.is_some() || self.is_money();
+        let is_rate = text::is_function_word(word) || text::is_listed(word, "apiece each per");
+        let has_word = || self.words.iter().any(|own| text::stem(own) == text::stem(word));
+        if is_measured { !is_rate && !has_word() } else { !self.is_about(word) }
+    }
+
     /// Whether its name or its description has one of the words of a list, which are separated by spaces.
     pub fn says(&self, among: &str) -> bool {
         let about = text::words(self.description.as_deref().unwrap_or_default());

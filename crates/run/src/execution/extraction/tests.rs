@@ -219,3 +219,19 @@ fn a_number_of_a_value_is_the_quantity() {
     assert_eq!(asked(&plan, "plan 8 cooks"), ["people"]);
     assert_eq!(given(&plan, "plan 8 people as cook"), json!({"role": "cook", "people": 8}));
 }
+
+#[test]
+fn a_number_of_things_is_no_price() {
+    let price = json!({"type": "number", "description": "EUR per night"});
+    let schema = object(json!({"price": price}), &["price"]);
+    let rates = tool("set_rate", "Overwrites the price per night of a rate", &schema);
+    assert_eq!(asked(&rates, "set a minimum stay of 3 nights"), ["price"]);
+    for prompt in
+        ["set the rate to 189", "set the rate to 189 per night", "set 189 euros for a night"]
+    {
+        assert_eq!(given(&rates, prompt), json!({"price": 189}), "{prompt}");
+    }
+    let nights = json!({"type": "integer", "description": "Number of nights"});
+    let stay = tool("set_stay", "Sets the stay", &object(json!({"stay": nights}), &["stay"]));
+    assert_eq!(given(&stay, "set a minimum of 3 nights"), json!({"stay": 3}));
+}

@@ -187,7 +187,7 @@ impl Plan<'_> {
     fn is_free(&self, mention: &Mention, slot: &Slot) -> bool {
         let Content::Amount(amount) = &mention.content else { return true };
         let after = self.context.after(mention.span.end);
-        let counts_other = after.first().is_some_and(|word| !slot.is_about(&word.lower));
+        let counts_other = after.first().is_some_and(|word| slot.counts_other(&word.lower));
         if amount.units.is_empty() && counts_other {
             return false;
         }
