@@ -235,3 +235,24 @@ fn a_number_of_things_is_no_price() {
     let stay = tool("set_stay", "Sets the stay", &object(json!({"stay": nights}), &["stay"]));
     assert_eq!(given(&stay, "set a minimum of 3 nights"), json!({"stay": 3}));
 }
+
+#[test]
+fn an_ordinal_before_the_name_of_a_number_is_its_value() {
+    let schema = object(
+        json!({"floor": {"type": "integer", "maximum": 20}, "index": {"type": "integer"}}),
+        &[],
+    );
+    let rooms = tool("list_rooms", "List rooms", &schema);
+    for prompt in
+        ["list the rooms on the 2nd floor", "rooms of the second floor", "second floor rooms"]
+    {
+        assert_eq!(given(&rooms, prompt), json!({"floor": 2}), "{prompt}");
+    }
+    for prompt in ["list the rooms of the 2nd and 3rd floors", "list the rooms of the 21st floor"] {
+        assert_eq!(asked(&rooms, prompt), ["floor"], "{prompt}");
+    }
+    for prompt in ["list the second room", "list rooms not on the second floor", "the first index"]
+    {
+        assert_eq!(given(&rooms, prompt), json!({}), "{prompt}");
+    }
+}

@@ -1,13 +1,77 @@
-//! Assigns numbers by what they count: "2 microphones".
+//! Assigns numbers by what they count: "2 microphones", "the 2nd floor".
+
+use std::ops::Range;
+
+use serde_json::Value;
 
 use super::super::cue::Cue;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::is_function_word;
+use super::super::text::{is_function_word, is_listed, overlap, singular};
 use super::{Claim, Plan, Source};
 
+/// Ordinals that are written as words, from the first.
+const ORDINALS: &str =
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth";
+
 impl Plan<'_> {
+    /// Gives open whole numbers the ordinals before their names: "the 2nd floor". Several become a
+    /// question.
+    pub(super) fn give_ordinals(&mut self) {
+        for at in 0..self.slots.len() {
+            let slot = &self.slots[at];
+            let is_number = slot.kind == Kind::Integer && slot.unit.is_none() && !slot.is_limit();
+            // Numbers that begin at zero have another first.
+            if !is_number || !self.is_open(at) || slot.says("0 zero index") {
+                continue;
+            }
+            let said = self.ordinals_of(slot);
+            for (_, span) in &said {
+                self.spent.push(span.clone());
+            }
+            match &said[..] {
+                [] => {}
+                [(number, span)] => {
+                    let value = Value::from(*number);
+                    match self.reader.checker.misfit(&slot.path, slot.is_list, &value) {
+                        None => self.take(at, value, span, ""),
+                        Some(why) => self.ask_about(at, &why, vec![self.text_of(span)]),
+                    }
+                }
+                several => {
+                    let said = several.iter().map(|(_, span)| self.text_of(span)).collect();
+                    self.ask_about(at, "several values are said", said);
+                }
+            }
+        }
+    }
+
+    /// Returns the ordinals before the name of a slot, and those that "and" or the like joins to them.
+    fn ordinals_of(&self, slot: &Slot) -> Vec<(u64, Range<usize>)> {
+        let [name] = &slot.nouns().collect::<Vec<_>>()[..] else { return Vec::new() };
+        let words = self.context.words;
+        let is_free = |span: &Range<usize>| {
+            !self.context.mentions.iter().any(|mention| overlap(&mention.span, span))
+                && !self.context.denies(span.start)
+        };
+        let mut found = Vec::new();
+        for at in 1..words.len() {
+            if singular(&words[at].lower) != singular(name) {
+                continue;
+            }
+            let mut next = at;
+            while let Some(word) = next.checked_sub(1).map(|before| &words[before])
+                && let Some(number) = ordinal(&word.lower).filter(|_| is_free(&word.span))
+            {
+                found.push((number, word.span.clone()));
+                let joins = |at: &usize| is_listed(&words[*at].lower, "and or to");
+                next = next.checked_sub(2).filter(joins).unwrap_or(0);
+            }
+        }
+        found
+    }
+
     /// Gives the number of a value of another parameter, as in "2 microphones", to the only open
     /// quantity. A number of other things, or one that a parameter of another name may take, becomes
     /// a question if the tool may change something.
@@ -56,4 +120,12 @@ impl Plan<'_> {
         let mut sources = self.assignments.iter().flatten().map(|taken| &taken.source);
         sources.any(|source| matches!(source, Source::Prompt { start, .. } if Some(*start) == next))
     }
+}
+
+/// The number of an ordinal: 2 of "2nd" and "second".
+fn ordinal(word: &str) -> Option<u64> {
+    let ends = ["st", "nd", "rd", "th"];
+    let digits = ends.iter().find_map(|end| word.strip_suffix(end));
+    let spelled = ORDINALS.split(' ').zip(1..).find(|(ordinal, _)| *ordinal == word);
+    spelled.map(|(_, number)| number).or_else(|| digits?.parse().ok())
 }
