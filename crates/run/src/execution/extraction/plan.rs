@@ -7,6 +7,7 @@
 
 mod choices;
 mod counts;
+mod filters;
 mod names;
 mod pairs;
 mod unnamed;
@@ -115,6 +116,7 @@ impl<'a> Plan<'a> {
         self.give_after_names();
         self.give_counts();
         self.give_ordinals();
+        self.give_filters();
         while self.give_unnamed() {}
     }
 

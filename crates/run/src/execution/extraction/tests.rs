@@ -256,3 +256,29 @@ fn an_ordinal_before_the_name_of_a_number_is_its_value() {
         assert_eq!(given(&rooms, prompt), json!({}), "{prompt}");
     }
 }
+
+#[test]
+fn the_state_and_the_place_of_what_is_listed_are_filters() {
+    let state = json!({"type": "string", "description": "waiting or delivered"});
+    let schema = object(json!({"status": state, "location": {"type": "string"}}), &[]);
+    let list = tool("list_parcels", "List parcels", &schema);
+    for (prompt, expected) in [
+        ("list the delivered parcels", json!({"status": "delivered"})),
+        ("which parcels are waiting?", json!({"status": "waiting"})),
+        (
+            "list the closed parcels at the east gate",
+            json!({"status": "closed", "location": "east gate"}),
+        ),
+        ("list parcels that are open in the depot", json!({"status": "open", "location": "depot"})),
+        ("list heavy parcels", json!({})),
+        ("list the parcels at the moment", json!({})),
+        ("list parcels, not the delivered parcels", json!({})),
+    ] {
+        assert_eq!(given(&list, prompt), expected, "{prompt}");
+    }
+    assert_eq!(asked(&list, "list the parcels for the depot"), ["location"]);
+    assert_eq!(asked(&list, "list the open and closed parcels or waiting parcels"), ["status"]);
+    // A tool that may change something has no filters.
+    let store = tool("store_parcels", "Stores parcels", &schema);
+    assert_eq!(given(&store, "store the delivered parcels in the depot"), json!({}));
+}

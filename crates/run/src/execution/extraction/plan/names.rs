@@ -40,19 +40,25 @@ impl Plan<'_> {
                 continue;
             }
             let Some(found) = self.after_name(slot) else { continue };
-            let said = self.text_of(&found.span);
-            let value = Value::from(said.as_str());
-            let misfit = self.reader.checker.misfit(&slot.path, false, &value);
             self.spent.push(found.whole.clone());
-            for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
-                *taken |=
-                    found.span.start <= mention.span.start && mention.span.end <= found.span.end;
-            }
-            match misfit {
-                Some(why) => self.ask_about(at, &why, vec![said]),
-                None if found.is_sure => self.take(at, value, &found.span, ""),
-                None => self.ask_about(at, &format!("\"{said}\" may be meant for it"), vec![said]),
-            }
+            self.offer(at, &found.span, found.is_sure);
+        }
+    }
+
+    /// Gives a part of the prompt to a text slot. A part that is not sure, or that is no value of the
+    /// slot, becomes a question.
+    pub(super) fn offer(&mut self, slot: usize, span: &Range<usize>, is_sure: bool) {
+        let said = self.text_of(span);
+        let value = Value::from(said.as_str());
+        let misfit = self.reader.checker.misfit(&self.slots[slot].path, false, &value);
+        self.spent.push(span.clone());
+        for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
+            *taken |= span.start <= mention.span.start && mention.span.end <= span.end;
+        }
+        match misfit {
+            Some(why) => self.ask_about(slot, &why, vec![said]),
+            None if is_sure => self.take(slot, value, span, ""),
+            None => self.ask_about(slot, &format!("\"{said}\" may be meant for it"), vec![said]),
         }
     }
 
@@ -149,7 +155,7 @@ impl Plan<'_> {
 
     /// Returns the range of the words of a value from `start` up to a sign or a function word, and
     /// whether the clause ends there.
-    fn value_at(&self, start: usize, is_sure: bool) -> Option<(Range<usize>, bool)> {
+    pub(super) fn value_at(&self, start: usize, is_sure: bool) -> Option<(Range<usize>, bool)> {
         let words = self.context.words;
         let goes_on =
             |at: usize| self.gap(at - 1, at).is_some_and(|gap| matches!(gap, "" | "-" | "."));
