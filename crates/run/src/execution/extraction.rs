@@ -80,28 +80,56 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let root = root.unwrap_or(Value::Null);
     let empty = Arguments::new();
     let given = rename_given(sources.given.unwrap_or(&empty), &root);
-    let slots = slot::slots(tool, &root);
-    let prompt =
-        Prompt { tool, slots: &slots, checker: Checker::new(&root), given: &given, sources };
-    let messages =
-        slots.iter().filter(|slot| slot.takes_rest && !given.contains_key(&slot.path[0]));
-    let required = messages.clone().filter(|slot| slot.required).count();
-    let can_have_rest =
-        required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(&slots));
-    let plain = prompt.read(false);
-    if !can_have_rest {
+    let mut slots = slot::slots(tool, &root);
+    let checker = Checker::new(&root);
+    let read = |slots: &[Slot], has_rest| {
+        Prompt { tool, slots, checker: &checker, given: &given, sources }.read(has_rest)
+    };
+    let plain = read(&slots, false);
+    let has_message = has_message(&slots, &given);
+    let left = left_text(&slots, &plain).filter(|_| !has_message);
+    if !has_message && left.is_none() {
         return plain;
     }
+    if let Some(at) = left {
+        slots[at].takes_rest = true;
+    }
     // The part after a colon counts as one text only if it contains no other required value.
-    let with_rest = prompt.read(true);
+    let with_rest = read(&slots, true);
     let is_asked =
         |question: &Question| plain.missing.iter().any(|other| other.name == question.name);
     let takes_it =
         |taken: &TakenValue| slots.iter().any(|slot| slot.takes_rest && slot.name == taken.name);
+    // A text that is no message takes no part that another parameter takes without it.
+    let is_kept = |(name, value): (&String, &Value)| with_rest.arguments.get(name) == Some(value);
     let is_rest = with_rest.missing.iter().all(is_asked)
         && with_rest.sources.iter().any(takes_it)
-        && !names_a_slot(&with_rest, &slots);
+        && !names_a_slot(&with_rest, &slots)
+        && (has_message || plain.arguments.iter().all(is_kept));
     if is_rest { with_rest } else { plain }
+}
+
+/// Whether one message of the tool can be the text after a colon.
+fn has_message(slots: &[Slot], given: &Arguments) -> bool {
+    let messages =
+        slots.iter().filter(|slot| slot.takes_rest && !given.contains_key(&slot.path[0]));
+    let required = messages.clone().filter(|slot| slot.required).count();
+    required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(slots))
+}
+
+/// Returns the only required text that the prompt does not give otherwise, if the tool has no message.
+fn left_text(slots: &[Slot], plain: &PreparedArguments) -> Option<usize> {
+    let is_left = |at: &usize| {
+        let slot = &slots[*at];
+        let mut missing = plain.missing.iter();
+        slot.kind == Kind::Text
+            && slot.required
+            && !slot.is_list
+            && missing.any(|question| question.name == slot.name && question.candidates.is_empty())
+    };
+    let mut left = (0..slots.len()).filter(is_left);
+    let has_message = slots.iter().any(|slot| slot.takes_rest);
+    left.next().filter(|_| left.next().is_none() && !has_message)
 }
 
 /// Finds the values in a prompt. Returns `None` if the prompt is too long or has too many values.
@@ -135,7 +163,7 @@ fn has_other_text(slots: &[Slot]) -> bool {
 struct Prompt<'a> {
     tool: &'a Tool,
     slots: &'a [Slot],
-    checker: Checker,
+    checker: &'a Checker,
     given: &'a Arguments,
     sources: &'a ArgumentSources<'a>,
 }
@@ -167,7 +195,7 @@ impl Prompt<'_> {
         };
         let reader = Interpreter {
             zone: now.time_zone(),
-            checker: &self.checker,
+            checker: self.checker,
             has_unit: has(Kind::Currency)
                 || self.slots.iter().any(|slot| slot.has_word("currency unit")),
             has_time: has(Kind::Time),

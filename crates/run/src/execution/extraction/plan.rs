@@ -114,6 +114,7 @@ impl<'a> Plan<'a> {
         }
         self.give_pairs();
         self.give_after_names();
+        self.give_name();
         self.give_counts();
         self.give_ordinals();
         self.give_filters();

@@ -282,3 +282,47 @@ fn the_state_and_the_place_of_what_is_listed_are_filters() {
     let store = tool("store_parcels", "Stores parcels", &schema);
     assert_eq!(given(&store, "store the delivered parcels in the depot"), json!({}));
 }
+
+#[test]
+fn the_text_after_a_name_or_a_colon_is_the_value() {
+    let text = json!({"type": "string"});
+    let schema = object(
+        json!({"ticket_id": text, "solution": text, "hours": {"type": "integer"}}),
+        &["ticket_id", "solution"],
+    );
+    let close = tool("close_ticket", "Close a ticket with what was done", &schema);
+    let expected = json!({"ticket_id": "T-507", "solution": "replaced the valve"});
+    for prompt in [
+        "close ticket T-507, solution: replaced the valve",
+        "close ticket T-507: replaced the valve",
+        "close T-507 saying replaced the valve",
+        "close ticket T-507 with solution = replaced the valve.",
+    ] {
+        assert_eq!(given(&close, prompt), expected, "{prompt}");
+    }
+    let prompt = "close ticket T-507, solution: replaced the valve, hours: 2";
+    assert_eq!(given(&close, prompt)["hours"], 2);
+    assert_eq!(given(&close, prompt)["solution"], "replaced the valve");
+    for prompt in [
+        "close ticket T-507, solution: replaced the valve, tested it",
+        "close ticket T-507: hours 2",
+        "close ticket T-507, replaced the valve",
+    ] {
+        assert_eq!(asked(&close, prompt), ["solution"], "{prompt}");
+    }
+    let schema =
+        object(json!({"name": text, "email": {"type": "string", "format": "email"}}), &["name"]);
+    let enrol = tool("members_enroll", "Enrolment of a new member", &schema);
+    let expected = json!({"name": "Daniel Roth", "email": "d@example.org"});
+    for prompt in [
+        "enroll a new member named Daniel Roth, email d@example.org",
+        "enroll d@example.org, name: Daniel Roth",
+        "enroll a member with name Daniel Roth and email d@example.org",
+    ] {
+        assert_eq!(given(&enrol, prompt), expected, "{prompt}");
+    }
+    // The name may be longer, or that of another thing.
+    for prompt in ["enroll a member called the great", "enroll a friend of a man named Daniel"] {
+        assert_eq!(asked(&enrol, prompt), ["name"], "{prompt}");
+    }
+}

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_function_word, is_listed, stem};
+use super::super::text::{is_function_word, is_listed, overlap, stem};
 use super::Plan;
 
 /// Words before a name after which its value is sure to follow.
@@ -35,7 +36,10 @@ impl Plan<'_> {
     pub(super) fn give_after_names(&mut self) {
         for at in 0..self.slots.len() {
             let slot = &self.slots[at];
-            let is_text = matches!(slot.kind, Kind::Text | Kind::Place | Kind::Id | Kind::Choice);
+            let is_text = matches!(
+                slot.kind,
+                Kind::Text | Kind::Message | Kind::Place | Kind::Id | Kind::Choice
+            );
             if !is_text || slot.is_list || !self.is_open(at) {
                 continue;
             }
@@ -62,11 +66,37 @@ impl Plan<'_> {
         }
     }
 
+    /// Gives the words after "named" or "called" to the only open text for a name: "a member named Daniel
+    /// Roth".
+    pub(super) fn give_name(&mut self) {
+        let is_name = |slot: &Slot| {
+            let is_text = slot.kind == Kind::Text && !slot.is_list;
+            is_text && slot.words.last().is_some_and(|last| is_listed(last, "name title label"))
+        };
+        let Some(slot) = self.only(is_name) else { return };
+        let words = self.context.words;
+        let found = (1..words.len()).find_map(|at| {
+            let thing = stem(&words[at - 1].lower);
+            let is_thing = self.tool_words.contains(&thing)
+                || self.slots[slot].nouns().any(|noun| stem(noun) == thing);
+            let is_lead = is_listed(&words[at].lower, "called entitled named titled");
+            let is_denied = self.context.denies(words[at].span.start);
+            (is_lead && is_thing && !is_denied).then(|| self.value_at(at + 1, true)).flatten()
+        });
+        let Some((span, is_whole)) = found else { return };
+        let said = &self.context.text[span.clone()];
+        let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
+        self.offer(slot, &span, is_whole || is_name);
+    }
+
     /// Finds the first words that stand after the name of a slot as its value.
     fn after_name(&self, slot: &Slot) -> Option<NamedWords> {
-        let nouns: Vec<&str> = slot.nouns().collect();
+        let mut nouns: Vec<&str> = slot.nouns().collect();
+        if nouns.is_empty() {
+            nouns = slot.words.iter().map(String::as_str).collect();
+        }
         let words = self.context.words;
-        let last = words.len().checked_sub(nouns.len() + 1).filter(|_| !nouns.is_empty())?;
+        let last = words.len().checked_sub(nouns.len() + 1)?;
         (0..=last).find_map(|at| {
             let named = &words[at..at + nouns.len()];
             let is_named = named.iter().zip(&nouns).all(|(word, noun)| word.lower == *noun);
@@ -94,10 +124,18 @@ impl Plan<'_> {
         if !gap.is_empty() && !is_assigned {
             return None;
         }
+        // Words such as "name" and "text" are no names of values but after "with" or before a colon.
+        let is_general = slot.kind == Kind::Message || slot.nouns().next().is_none();
+        if is_general && !is_assigned && !is_listed(lead_word, SURE) {
+            return None;
+        }
         let is_named = is_listed(&words[next].lower, "called named titled");
         let is_sure_lead = is_assigned || is_listed_part || is_listed(lead_word, SURE) || is_named;
         let start = next + usize::from(is_set || is_named);
-        let (span, is_whole) = self.value_at(start, is_sure_lead)?;
+        let clause = if is_set { None } else { self.clause_at(slot, start) };
+        let clause = clause.filter(|_| is_assigned);
+        let is_clause = clause.is_some();
+        let (span, is_whole) = clause.or_else(|| self.value_at(start, is_sure_lead))?;
         let said = self.context.text[span.clone()].to_owned();
         let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
         let is_code = is_name || said.contains(|c: char| c.is_ascii_digit());
@@ -112,8 +150,66 @@ impl Plan<'_> {
         // "password protected" says how it is.
         let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
         let is_login = slot.says("login username handle");
-        let is_sure = !is_state && ((is_sure_lead && is_whole) || is_code || is_login);
+        let is_sure = match is_clause {
+            true => is_whole,
+            false => !is_state && ((is_sure_lead && is_whole) || is_code || is_login),
+        };
         Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
+    }
+
+    /// Returns the words from `start` to the end of a clause as the text of a slot, and whether nothing
+    /// follows but other parameters: "solution: replaced the valve". Returns `None` if a part of it is
+    /// the value of another parameter.
+    fn clause_at(&self, slot: &Slot, start: usize) -> Option<(Range<usize>, bool)> {
+        let words = self.context.words;
+        let text = self.context.text;
+        if !matches!(slot.kind, Kind::Text | Kind::Message) {
+            return None;
+        }
+        let is_end = |at: &usize| {
+            let gap = &text[words[*at - 1].span.end..words[*at].span.start];
+            let mut signs = gap.char_indices();
+            let has_sign = signs.any(|(at, c)| match c {
+                ',' => slot.kind == Kind::Text,
+                '.' => gap[at + 1..].starts_with(char::is_whitespace),
+                _ => ";!?\n".contains(c),
+            });
+            has_sign || self.is_assigned_at(*at)
+        };
+        let mut end = (start + 1..words.len()).find(is_end).unwrap_or(words.len());
+        let next = words.get(end);
+        let is_whole = next.is_none_or(|next| {
+            let is_mention = self.context.mentions.iter().any(|m| m.span.start == next.span.start);
+            let is_name = self.slots.iter().any(|slot| slot.words.contains(&next.lower));
+            is_mention || is_name || is_listed(&next.lower, "and or please then")
+        });
+        while end > start + 1 && is_listed(&words[end - 1].lower, "and with") {
+            end -= 1;
+        }
+        let span = words.get(start)?.span.start..words[end - 1].span.end;
+        let is_other = self.spent.iter().any(|spent| overlap(spent, &span))
+            || self.context.mentions.iter().any(|mention| {
+                let reads = |at: usize| {
+                    let other = &self.slots[at];
+                    let reading = self.reader.read(mention, other, false);
+                    self.is_open(at)
+                        && other.name != slot.name
+                        && matches!(reading, Interpretation::Value { .. })
+                };
+                overlap(&mention.span, &span) && (0..self.slots.len()).any(reads)
+            });
+        (!is_other).then_some((span, is_whole))
+    }
+
+    /// Whether the name of a parameter with a colon or a sign of equality begins at a word.
+    fn is_assigned_at(&self, at: usize) -> bool {
+        let words = self.context.words;
+        self.slots.iter().any(|slot| {
+            let name = slot.words.iter().zip(&words[at..]);
+            let end = at + slot.words.len();
+            name.filter(|(own, word)| **own == word.lower).count() == slot.words.len()
+                && matches!(self.gap(end - 1, end), Some(":" | "="))
+        })
     }
 
     /// Returns the text between two words.
