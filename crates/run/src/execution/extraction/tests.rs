@@ -284,6 +284,20 @@ fn the_state_and_the_place_of_what_is_listed_are_filters() {
 }
 
 #[test]
+fn a_number_after_a_name_ends_before_how_the_thing_is() {
+    let schema = object(json!({"room": {"type": "string"}}), &["room"]);
+    let clean = tool("mark_room_clean", "Set a room to clean", &schema);
+    for prompt in ["mark room 203 clean", "mark room 203 as clean", "set room 203 to clean today"] {
+        assert_eq!(given(&clean, prompt), json!({"room": "203"}), "{prompt}");
+    }
+    assert_eq!(given(&clean, "set clean for room 203 today"), json!({"room": "203"}));
+    let dirty = tool("mark_room_dirty", "Set a room back to dirty", &schema);
+    assert_eq!(asked(&dirty, "mark room 203 clean"), ["room"]);
+    let delete = tool("delete_room", "Deletes a room with its data", &schema);
+    assert_eq!(asked(&delete, "delete room 203 data"), ["room"]);
+}
+
+#[test]
 fn the_text_after_a_name_or_a_colon_is_the_value() {
     let text = json!({"type": "string"});
     let schema = object(

@@ -269,13 +269,29 @@ impl Plan<'_> {
         let next = words.get(end);
         let rest =
             &self.context.text[last..next.map_or(self.context.text.len(), |word| word.span.start)];
-        let next = next.map_or("", |word| word.lower.as_str());
+        let next_word = next.map_or("", |word| word.lower.as_str());
         let is_whole = match rest.trim_start().chars().next() {
-            None => next.is_empty() || is_listed(next, "and or please with"),
+            None => next_word.is_empty() || is_listed(next_word, "and or please with"),
             // "40%" and "2x^2" go on.
             Some(sign) => ",;.:!?)".contains(sign),
         };
-        let is_cut = rest.trim().is_empty() && is_function_word(next);
+        let said = &self.context.text[words[start].span.start..last];
+        let is_code = end - start == 1 && said.contains(|c: char| c.is_ascii_digit());
+        // "Mark room 203 clean" says how the room is. To delete "room 203 data" is another matter.
+        let is_described =
+            is_code && !self.effects.destroys() && self.tool_words.contains(&stem(next_word));
+        let is_time = next.is_some_and(|next| self.is_time_at(next.span.start));
+        let is_cut =
+            rest.trim().is_empty() && (is_function_word(next_word) || is_described || is_time);
         (is_whole || is_cut).then_some((words[start].span.start..last, is_whole))
+    }
+
+    /// Whether a day or a time begins at a byte offset.
+    fn is_time_at(&self, at: usize) -> bool {
+        let mut mentions = self.context.mentions.iter();
+        mentions.any(|mention| {
+            mention.span.start == at
+                && matches!(mention.content, Content::When(_) | Content::Period(_))
+        })
     }
 }
