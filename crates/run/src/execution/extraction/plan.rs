@@ -10,6 +10,7 @@ mod counts;
 mod filters;
 mod names;
 mod pairs;
+mod people;
 mod unnamed;
 
 use std::ops::Range;
@@ -118,6 +119,7 @@ impl<'a> Plan<'a> {
         self.give_counts();
         self.give_ordinals();
         self.give_filters();
+        self.give_person();
         while self.give_unnamed() {}
     }
 

@@ -298,6 +298,26 @@ fn a_number_after_a_name_ends_before_how_the_thing_is() {
 }
 
 #[test]
+fn a_name_after_to_is_the_person() {
+    let schema = object(
+        json!({"ticket_id": {"type": "string"}, "technician": {"type": "string"}}),
+        &["ticket_id", "technician"],
+    );
+    let assign = tool("assign_technician", "Assign a technician to a ticket", &schema);
+    let expected = json!({"ticket_id": "T-503", "technician": "Marek Novak"});
+    for prompt in
+        ["assign ticket T-503 to Marek Novak", "assign T-503 to technician Marek Novak today"]
+    {
+        assert_eq!(given(&assign, prompt), expected, "{prompt}");
+    }
+    for prompt in
+        ["assign T-503 to Marek and Olga", "assign T-503 for Marek", "assign T-503 in Rome"]
+    {
+        assert_eq!(asked(&assign, prompt), ["technician"], "{prompt}");
+    }
+}
+
+#[test]
 fn the_text_after_a_name_or_a_colon_is_the_value() {
     let text = json!({"type": "string"});
     let schema = object(

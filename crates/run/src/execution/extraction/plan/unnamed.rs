@@ -62,7 +62,7 @@ impl Plan<'_> {
     }
 
     /// Returns the word right before a mention; empty if there is none.
-    fn word_before(&self, mention: &Mention) -> String {
+    pub(super) fn word_before(&self, mention: &Mention) -> String {
         let before = self.context.before(mention.span.start);
         before.first().map_or(String::new(), |word| word.lower.clone())
     }

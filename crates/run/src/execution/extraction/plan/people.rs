@@ -1,0 +1,47 @@
+//! Assigns the name of a person that nothing but "to" introduces: "assign ticket 7 to Marek".
+
+use super::super::mention::Content;
+use super::super::slot::{Kind, Slot};
+use super::super::text::is_listed;
+use super::Plan;
+
+/// Last words of names of parameters for a person.
+const PEOPLE: &str = "agent assignee assistant attendant author contact courier customer doctor driver employee \
+     engineer guest maid manager member nurse operator owner patient person reviewer student supervisor teacher \
+     technician user waiter worker";
+
+impl Plan<'_> {
+    /// Gives the only name after "to" to the only open required text for a person, if the tool takes no
+    /// places. Several names, and one after another preposition, become a question.
+    pub(super) fn give_person(&mut self) {
+        let is_person = |slot: &Slot| {
+            let is_text = slot.kind == Kind::Text && !slot.is_list && slot.required;
+            is_text && slot.nouns().last().is_some_and(|last| is_listed(last, PEOPLE))
+        };
+        let takes_places =
+            |slot: &Slot| matches!(slot.kind, Kind::Place | Kind::Address | Kind::Country);
+        let Some(slot) = self.only(is_person) else { return };
+        if self.slots.iter().any(takes_places) {
+            return;
+        }
+        let lead = |at: usize| self.word_before(self.mention(at));
+        let is_name = |at: &usize| {
+            matches!(self.mention(*at).content, Content::Place(_))
+                && !self.taken[*at]
+                && !self.context.denies(self.mention(*at).span.start)
+                && is_listed(&lead(*at), "and by for or to with")
+        };
+        let names: Vec<usize> = (0..self.taken.len()).filter(is_name).collect();
+        let is_sure = names.first().is_some_and(|first| lead(*first) == "to");
+        if names.is_empty() {
+            return;
+        }
+        if let [one] = names[..] {
+            let span = self.mention(one).span.clone();
+            return self.offer(slot, &span, is_sure);
+        }
+        let candidates = names.iter().map(|at| self.text_of(&self.mention(*at).span)).collect();
+        names.iter().for_each(|at| self.taken[*at] = true);
+        self.ask_about(slot, "several values are said", candidates);
+    }
+}
