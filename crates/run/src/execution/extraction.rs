@@ -117,19 +117,15 @@ fn has_message(slots: &[Slot], given: &Arguments) -> bool {
     required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(slots))
 }
 
-/// Returns the only required text that the prompt does not give otherwise, if the tool has no message.
+/// Returns the text that is all that is left to ask for, if the tool has no message.
 fn left_text(slots: &[Slot], plain: &PreparedArguments) -> Option<usize> {
-    let is_left = |at: &usize| {
-        let slot = &slots[*at];
-        let mut missing = plain.missing.iter();
-        slot.kind == Kind::Text
-            && slot.required
-            && !slot.is_list
-            && missing.any(|question| question.name == slot.name && question.candidates.is_empty())
+    let [question] = &plain.missing[..] else { return None };
+    let is_left = |slot: &Slot| {
+        let is_text = slot.kind == Kind::Text && !slot.is_list;
+        is_text && slot.name == question.name && question.candidates.is_empty()
     };
-    let mut left = (0..slots.len()).filter(is_left);
     let has_message = slots.iter().any(|slot| slot.takes_rest);
-    left.next().filter(|_| left.next().is_none() && !has_message)
+    slots.iter().position(is_left).filter(|_| !has_message)
 }
 
 /// Finds the values in a prompt. Returns `None` if the prompt is too long or has too many values.

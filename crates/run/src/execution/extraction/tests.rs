@@ -277,6 +277,7 @@ fn the_state_and_the_place_of_what_is_listed_are_filters() {
         assert_eq!(given(&list, prompt), expected, "{prompt}");
     }
     assert_eq!(asked(&list, "list the parcels for the depot"), ["location"]);
+    assert_eq!(asked(&list, "list the parcels in the north of the depot"), ["location"]);
     assert_eq!(asked(&list, "list the open and closed parcels or waiting parcels"), ["status"]);
     // A tool that may change something has no filters.
     let store = tool("store_parcels", "Stores parcels", &schema);
@@ -291,6 +292,7 @@ fn a_number_after_a_name_ends_before_how_the_thing_is() {
         assert_eq!(given(&clean, prompt), json!({"room": "203"}), "{prompt}");
     }
     assert_eq!(given(&clean, "set clean for room 203 today"), json!({"room": "203"}));
+    assert_eq!(asked(&clean, "mark room 203 and room 204 clean"), ["room"]);
     let dirty = tool("mark_room_dirty", "Set a room back to dirty", &schema);
     assert_eq!(asked(&dirty, "mark room 203 clean"), ["room"]);
     let delete = tool("delete_room", "Deletes a room with its data", &schema);
@@ -310,9 +312,12 @@ fn a_name_after_to_is_the_person() {
     {
         assert_eq!(given(&assign, prompt), expected, "{prompt}");
     }
-    for prompt in
-        ["assign T-503 to Marek and Olga", "assign T-503 for Marek", "assign T-503 in Rome"]
-    {
+    for prompt in [
+        "assign T-503 to Marek and Olga",
+        "assign T-503 for Marek",
+        "assign T-503 in Rome",
+        "write to Marek and assign T-503",
+    ] {
         assert_eq!(asked(&assign, prompt), ["technician"], "{prompt}");
     }
 }
@@ -338,6 +343,7 @@ fn the_text_after_a_name_or_a_colon_is_the_value() {
     assert_eq!(given(&close, prompt)["hours"], 2);
     assert_eq!(given(&close, prompt)["solution"], "replaced the valve");
     for prompt in [
+        "Hi: close ticket T-507",
         "close ticket T-507, solution: replaced the valve, tested it",
         "close ticket T-507: hours 2",
         "close ticket T-507, replaced the valve",
@@ -356,7 +362,11 @@ fn the_text_after_a_name_or_a_colon_is_the_value() {
         assert_eq!(given(&enrol, prompt), expected, "{prompt}");
     }
     // The name may be longer, or that of another thing.
-    for prompt in ["enroll a member called the great", "enroll a friend of a man named Daniel"] {
+    for prompt in [
+        "enroll a member called the great",
+        "enroll a friend of a man named Daniel",
+        "enroll the member named Daniel",
+    ] {
         assert_eq!(asked(&enrol, prompt), ["name"], "{prompt}");
     }
 }

@@ -87,6 +87,7 @@ impl Plan<'_> {
             .collect();
         if let ([at], Some(_)) = (&counts[..], quantity)
             && self.counts_value(*at)
+            && !self.cue(self.mention(*at), &self.slots[slot]).conflicts
         {
             let reading = self.reader.read(self.mention(*at), &self.slots[slot], true);
             return self.give(slot, Claim { mention: *at, cue: Cue::default(), reading });

@@ -11,8 +11,9 @@ const STATES: &str = "active archived canceled cancelled closed done inactive op
      resolved unpaid";
 
 /// Words that say a place after "in the" or "at the" in no tool.
-const NO_PLACES: &str = "afternoon beginning day end evening first following future hour last meantime moment \
-     month morning next night past previous quarter same time week weekend year";
+const NO_PLACES: &str = "afternoon app background beginning calendar catalog catalogue database day end evening file \
+     first following form future hour last list log meantime moment month morning next night order past \
+     previous quarter queue record report same system table time way week weekend year";
 
 impl Plan<'_> {
     /// Gives the state and the place of the things that a tool lists to its open text parameters for
@@ -69,8 +70,8 @@ impl Plan<'_> {
         (is_attribute || is_said) && !self.context.denies(word.span.start)
     }
 
-    /// Returns the words after "in the" and "at the", and those after "for the", which may be no
-    /// place.
+    /// Returns the words after "in the" and "at the", and those that may be no place or not all of it:
+    /// those after "for the", and before a function word.
     fn places(&self) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let words = self.context.words;
         let (mut sure, mut doubtful) = (Vec::new(), Vec::new());
@@ -79,8 +80,10 @@ impl Plan<'_> {
             let is_led = words[start - 1].lower == "the" && is_listed(lead, "at for in on");
             let is_place = !is_listed(&words[start].lower, NO_PLACES)
                 && !self.context.denies(words[start].span.start);
-            if let Some((span, _)) = self.value_at(start, false).filter(|_| is_led && is_place) {
-                if lead == "for" { &mut doubtful } else { &mut sure }.push(span);
+            if let Some((span, is_whole)) =
+                self.value_at(start, false).filter(|_| is_led && is_place)
+            {
+                if is_whole && lead != "for" { &mut sure } else { &mut doubtful }.push(span);
             }
         }
         (sure, doubtful)

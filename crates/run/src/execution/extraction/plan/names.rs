@@ -43,9 +43,17 @@ impl Plan<'_> {
             if !is_text || slot.is_list || !self.is_open(at) {
                 continue;
             }
-            let Some(found) = self.after_name(slot) else { continue };
+            let all = self.after_names(slot);
+            let Some(found) = all.first() else { continue };
             self.spent.push(found.whole.clone());
             self.offer(at, &found.span, found.is_sure);
+            // "Room 203 and room 204" are two rooms.
+            let sure = all.iter().filter(|found| found.is_sure);
+            let mut said: Vec<String> = sure.map(|found| self.text_of(&found.span)).collect();
+            said.dedup();
+            if said.len() > 1 {
+                self.ask_about(at, "several values are said", said);
+            }
         }
     }
 
@@ -67,7 +75,7 @@ impl Plan<'_> {
     }
 
     /// Gives the words after "named" or "called" to the only open text for a name: "a member named Daniel
-    /// Roth".
+    /// Roth". "The member named Daniel" has that name already.
     pub(super) fn give_name(&mut self) {
         let is_name = |slot: &Slot| {
             let is_text = slot.kind == Kind::Text && !slot.is_list;
@@ -81,7 +89,12 @@ impl Plan<'_> {
                 || self.slots[slot].nouns().any(|noun| stem(noun) == thing);
             let is_lead = is_listed(&words[at].lower, "called entitled named titled");
             let is_denied = self.context.denies(words[at].span.start);
-            (is_lead && is_thing && !is_denied).then(|| self.value_at(at + 1, true)).flatten()
+            let mut before = words[..at].iter().rev().map(|word| word.lower.as_str());
+            let article = before.find(|word| is_listed(word, "a an another new the"));
+            let is_new = article.is_some_and(|word| word != "the");
+            (is_lead && is_thing && is_new && !is_denied)
+                .then(|| self.value_at(at + 1, true))
+                .flatten()
         });
         let Some((span, is_whole)) = found else { return };
         let said = &self.context.text[span.clone()];
@@ -89,19 +102,18 @@ impl Plan<'_> {
         self.offer(slot, &span, is_whole || is_name);
     }
 
-    /// Finds the first words that stand after the name of a slot as its value.
-    fn after_name(&self, slot: &Slot) -> Option<NamedWords> {
+    /// Finds the words that stand after the name of a slot as its value.
+    fn after_names(&self, slot: &Slot) -> Vec<NamedWords> {
         let mut nouns: Vec<&str> = slot.nouns().collect();
         if nouns.is_empty() {
             nouns = slot.words.iter().map(String::as_str).collect();
         }
         let words = self.context.words;
-        let last = words.len().checked_sub(nouns.len() + 1)?;
-        (0..=last).find_map(|at| {
-            let named = &words[at..at + nouns.len()];
+        let found = words.windows(nouns.len() + 1).enumerate().filter_map(|(at, named)| {
             let is_named = named.iter().zip(&nouns).all(|(word, noun)| word.lower == *noun);
             is_named.then(|| self.value_after(slot, at, at + nouns.len())).flatten()
-        })
+        });
+        found.collect()
     }
 
     /// Returns the value after the words from `first` up to `next`, which are the name of a slot.
@@ -130,6 +142,10 @@ impl Plan<'_> {
             return None;
         }
         let is_named = is_listed(&words[next].lower, "called named titled");
+        // "The member named Tom" has a number that is not said.
+        if is_named && slot.kind == Kind::Id {
+            return None;
+        }
         let is_sure_lead = is_assigned || is_listed_part || is_listed(lead_word, SURE) || is_named;
         let start = next + usize::from(is_set || is_named);
         let clause = if is_set { None } else { self.clause_at(slot, start) };
@@ -140,6 +156,7 @@ impl Plan<'_> {
         let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
         let is_code = is_name || said.contains(|c: char| c.is_ascii_digit());
         let begins = lead.is_none_or(|at| at == 0 || self.gap(at - 1, at) == Some(","));
+        let begins = begins || is_listed(lead_word, "and or");
         let is_likely = is_listed(lead_word, LIKELY) || (begins && is_code);
         let is_one = !said.contains(char::is_whitespace);
         if !is_sure_lead && !(is_likely && (is_one || is_name)) {
@@ -170,7 +187,7 @@ impl Plan<'_> {
             let gap = &text[words[*at - 1].span.end..words[*at].span.start];
             let mut signs = gap.char_indices();
             let has_sign = signs.any(|(at, c)| match c {
-                ',' => slot.kind == Kind::Text,
+                ',' | ':' => slot.kind == Kind::Text,
                 '.' => gap[at + 1..].starts_with(char::is_whitespace),
                 _ => ";!?\n".contains(c),
             });

@@ -2,7 +2,7 @@
 
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::is_listed;
+use super::super::text::{is_function_word, is_listed, stem};
 use super::Plan;
 
 /// Last words of names of parameters for a person.
@@ -32,7 +32,8 @@ impl Plan<'_> {
                 && is_listed(&lead(*at), "and by for or to with")
         };
         let names: Vec<usize> = (0..self.taken.len()).filter(is_name).collect();
-        let is_sure = names.first().is_some_and(|first| lead(*first) == "to");
+        let is_sure =
+            names.first().is_some_and(|first| lead(*first) == "to" && self.is_of_tool(*first));
         if names.is_empty() {
             return;
         }
@@ -43,5 +44,16 @@ impl Plan<'_> {
         let candidates = names.iter().map(|at| self.text_of(&self.mention(*at).span)).collect();
         names.iter().for_each(|at| self.taken[*at] = true);
         self.ask_about(slot, "several values are said", candidates);
+    }
+
+    /// Whether the part of the prompt before a mention has a word of the tool: "reply to Dana and assign
+    /// ticket 7" assigns nothing to Dana.
+    fn is_of_tool(&self, at: usize) -> bool {
+        let start = self.mention(at).span.start;
+        let before = self.context.words.iter().rev().skip_while(|word| word.span.end > start);
+        let mut part = before.take_while(|word| !is_listed(&word.lower, "and then but"));
+        part.any(|word| {
+            !is_function_word(&word.lower) && self.tool_words.contains(&stem(&word.lower))
+        })
     }
 }
