@@ -213,3 +213,46 @@ fn a_session_of_the_command_line_goes_on_from_one_command_to_the_next() {
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o077, 0);
     }
 }
+
+#[test]
+fn it_is_the_object_of_the_last_write() {
+    let tool = |name: &str, about: &str, takes: &str, answer: &str| {
+        let schema = json!({"type": "object", "required": [takes], "properties": {takes: {"type": "string"}}});
+        let hints = json!({"readOnlyHint": false, "destructiveHint": false});
+        json!({"name": name, "description": about, "inputSchema": schema, "annotations": hints,
+               "does": {"answer": answer}})
+    };
+    let tools = json!([
+        tool(
+            "create_pick_list",
+            "Creates a pick list from an order",
+            "order_id",
+            "{\"pick_list_id\": \"PL-502\"}"
+        ),
+        tool("confirm_pick", "Marks a pick list as picked", "pick_list_id", "confirmed"),
+        tool("confirm_order", "Confirms an order of a customer", "order_id", "confirmed"),
+    ]);
+    let sandbox = scripted(&[("store", tools)]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    for prompt in ["create a pick list from order ORD-88125", "confirm it"] {
+        let mut command = sandbox.toolroute();
+        command.env("XDG_STATE_HOME", sandbox.path("state"));
+        command.args([
+            "run",
+            prompt,
+            "--servers",
+            &servers,
+            "--session",
+            "mine",
+            "--model",
+            "static",
+        ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let wanted = [
+        r#"create_pick_list {"order_id": "ORD-88125"}"#,
+        r#"confirm_pick {"pick_list_id": "PL-502"}"#,
+    ];
+    assert_eq!(journal(&sandbox, "store"), wanted);
+}

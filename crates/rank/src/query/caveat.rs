@@ -68,7 +68,7 @@ const CONDITION_PHRASES: &[&str] = &[
 ];
 
 /// Words after an "only" that restricts an order to a time or a case.
-const RESTRICTED: &str = "with on at in by for from during between within after before";
+const RESTRICTED: &str = "with on at in during between within after before";
 
 /// Words for somebody's agreement, which is a condition: "with Dana's consent".
 const AGREEMENT: &str =
@@ -141,6 +141,7 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     (0..words.len())
         .find_map(|at| forbids(words, at))
         .or_else(|| condition_in(words, &plain))
+        .or_else(|| (0..words.len()).find_map(|at| restricts(words, at)))
         .or_else(|| (0..words.len()).find_map(|at| postpones(words, at, &plain)))
         .or_else(moment)
         .or_else(|| restriction(&plain))
@@ -163,11 +164,17 @@ pub fn postponement(prompt: &str) -> Option<String> {
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
     let words = words(&plain);
-    (0..words.len()).find_map(|at| {
-        let next = word(&words, at, 1);
-        let restricts = words[at] == "only" && is_listed(RESTRICTED, next);
-        restricts.then(|| format!("only {next}")).or_else(|| postpones(&words, at, &plain))
-    })
+    let later = |at| restricts(&words, at).or_else(|| postpones(&words, at, &plain));
+    (0..words.len()).find_map(later)
+}
+
+/// Whether the word at a place restricts the order to a time or a case that is no argument: "only on
+/// Sundays".
+fn restricts(words: &[&str], at: usize) -> Option<String> {
+    let next = word(words, at, 1);
+    let restricts =
+        words[at] == "only" && is_listed(RESTRICTED, next) && word(words, at, 2) != TAKEN;
+    restricts.then(|| format!("only {next}"))
 }
 
 pub(super) fn without_asides(plain: &str) -> Cow<'_, str> {

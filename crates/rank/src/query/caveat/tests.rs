@@ -36,11 +36,6 @@ fn plain_orders_are_told_from_what_is_forbidden_conditional_or_put_off() {
         "make it 3 buns instead of 1",
         "write 'do not touch' on the door",
         "Cancel order no. 12",
-        "the box PX-1 never arrived, file a claim",
-        "Dana never got it so cancel order 12",
-        "the parcel has never come, cancel order 12",
-        "the parcel has not come, cancel order 12",
-        "it was never paid, cancel order 12",
     ] {
         assert_eq!(caveat(order), None, "{order}");
     }
@@ -69,6 +64,19 @@ fn plain_orders_are_told_from_what_is_forbidden_conditional_or_put_off() {
 }
 
 #[test]
+fn a_report_of_what_did_not_happen_is_no_ban() {
+    for prompt in [
+        "the box PX-1 never arrived, file a claim",
+        "Dana never got it so cancel order 12",
+        "the parcel has never come, cancel order 12",
+        "the parcel has not come, cancel order 12",
+        "it was never paid, cancel order 12",
+    ] {
+        assert_eq!(caveat(prompt), None, "{prompt}");
+    }
+}
+
+#[test]
 fn a_condition_or_a_later_time_counts_wherever_it_is() {
     for (prompt, word) in [
         ("stop the mixer if it is too warm", "if"),
@@ -91,6 +99,7 @@ fn a_condition_or_a_later_time_counts_wherever_it_is() {
         ("check if the oven is hot and stop the mixer", "if"),
         ("check whether the oven is hot and stop the mixer", "whether"),
         ("start the mixer in an hour", "in an hour"),
+        ("start the mixer only on Sundays", "only on"),
         ("start the mixer in a couple of minutes", "in a couple of minutes"),
         ("stop the mixer later", "later"),
         ("stop the mixer this evening", "evening"),
