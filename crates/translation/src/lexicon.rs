@@ -34,6 +34,13 @@ pub(super) struct Lexicon {
 
 static ALL: [OnceLock<Lexicon>; 8] = [const { OnceLock::new() }; 8];
 
+/// The file of a language as the build script packed it.
+macro_rules! packed {
+    ($language:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $language))
+    };
+}
+
 impl Lexicon {
     /// Returns the lexicon of a language, which is parsed once.
     pub fn of(language: Language) -> &'static Self {
@@ -41,16 +48,21 @@ impl Lexicon {
     }
 
     fn read(language: Language) -> Self {
-        let (stemmer, data) = match language {
-            Language::Arabic => (Some(Algorithm::Arabic), include_str!("data/ar.tsv")),
-            Language::Chinese => (None, include_str!("data/zh.tsv")),
-            Language::French => (Some(Algorithm::French), include_str!("data/fr.tsv")),
-            Language::German => (Some(Algorithm::German), include_str!("data/de.tsv")),
-            Language::Hebrew => (None, include_str!("data/he.tsv")),
-            Language::Portuguese => (Some(Algorithm::Portuguese), include_str!("data/pt.tsv")),
-            Language::Russian => (Some(Algorithm::Russian), include_str!("data/ru.tsv")),
-            Language::Spanish => (Some(Algorithm::Spanish), include_str!("data/es.tsv")),
+        let (stemmer, packed): (_, &[u8]) = match language {
+            Language::Arabic => (Some(Algorithm::Arabic), packed!("ar")),
+            Language::Chinese => (None, packed!("zh")),
+            Language::French => (Some(Algorithm::French), packed!("fr")),
+            Language::German => (Some(Algorithm::German), packed!("de")),
+            Language::Hebrew => (None, packed!("he")),
+            Language::Portuguese => (Some(Algorithm::Portuguese), packed!("pt")),
+            Language::Russian => (Some(Algorithm::Russian), packed!("ru")),
+            Language::Spanish => (Some(Algorithm::Spanish), packed!("es")),
         };
+        let data = miniz_oxide::inflate::decompress_to_vec(packed).ok();
+        let data = data.and_then(|bytes| String::from_utf8(bytes).ok());
+        // It lives as long as the program: a lexicon is read once.
+        let data: &'static str =
+            data.expect("the build script packed a text. This is a bug.").leak();
         let mut exact = HashMap::new();
         for (word, meaning) in entries(data) {
             exact.entry(word).or_insert(meaning);
