@@ -43,7 +43,11 @@ fn a_request_that_does_not_fit_is_told_what_is_wrong() {
         ("initialize", json!({}), "missing field `protocolVersion`"),
         ("tools/call", json!({"arguments": {}}), "missing field `name`"),
         ("tools/call", Value::Null, "expected an object, found none"),
-        ("tools/call", json!({"name": "find_tools", "arguments": "oven"}), "expected an object, found \"oven\""),
+        (
+            "tools/call",
+            json!({"name": "find_tools", "arguments": "oven"}),
+            "expected an object, found \"oven\"",
+        ),
         ("prompts/get", json!({}), "missing field `name`"),
     ] {
         let (code, said) = refused(&mut client, method, params);
