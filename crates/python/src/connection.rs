@@ -10,13 +10,13 @@ use tokio::runtime::{Builder, Runtime};
 use toolroute::session::Session;
 use toolroute_rank::engine::NEAR_BEST;
 use toolroute_run::execution::{
-    Arguments, BASE_VARIABLES, Confirm, ExecutorOptions, McpOptions, Outcome, Permissions,
-    ProcessOptions, Report, ServersFile,
+    Arguments, BASE_VARIABLES, ExecutorOptions, McpOptions, Outcome, ProcessOptions, Report,
+    ServersFile,
 };
 use toolroute_run::pins::{Mode, Pins};
 use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams};
 
-use crate::error::{self, CallError, CatalogError, ConfirmationNeeded};
+use crate::error::{self, ArgumentError, CallError, CatalogError, ConfirmationNeeded};
 use crate::settings::Settings;
 
 /// Threads for connections: two, so that a long answer of one server does not delay the others.
@@ -152,6 +152,7 @@ fn report_json(report: &Report) -> PyResult<String> {
             let said = format!("{message}: call again with `confirmed=True`");
             Err(ConfirmationNeeded::new_err(said))
         }
+        Outcome::Clarify { message, .. } => Err(ArgumentError::new_err(message.clone())),
         outcome => Err(CallError::new_err(outcome.message().unwrap_or_default().to_owned())),
     }
 }
@@ -176,9 +177,8 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
         options: McpOptions { process, ..McpOptions::default() },
         ..Upstreams::new(file)
     };
-    let confirm = if settings.yes { Confirm::Never } else { Confirm::default() };
-    let permissions = Permissions { confirm, ..Permissions::default() };
     assembly.servers = Some(servers);
+    let permissions = settings.permissions();
     assembly.executor = ExecutorOptions { permissions, ..ExecutorOptions::default() };
     assembly.pins = pins(settings)?;
     Ok(assembly)

@@ -1,31 +1,16 @@
-//! Converts errors of the engine to Python exceptions with the same messages.
+//! Converts errors of the engine to the exceptions of `toolroute/_errors.py`, with the same messages.
 
-use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use toolroute_rank::engine;
 use toolroute_serve as serve;
 
-/// Creates exceptions, and a function that adds them to the module.
-macro_rules! exceptions {
-    ($($name:ident($base:ty): $about:literal,)+) => {
-        $(pyo3::create_exception!(toolroute, $name, $base, $about);)+
-
-        pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-            $(module.add(stringify!($name), module.py().get_type::<$name>())?;)+
-            Ok(())
-        }
-    };
-}
-
-exceptions! {
-    ToolrouteError(PyException): "The base of all exceptions of this package.",
-    CatalogError(ToolrouteError): "Tools, a catalog or a servers file that cannot be read.",
-    RequestError(ToolrouteError): "A prompt, an option or a policy that is out of range.",
-    ModelError(ToolrouteError): "A model that is missing or that cannot be used.",
-    CallError(ToolrouteError): "A tool that was not called, or that failed.",
-    ConfirmationNeeded(CallError):
-        "A call that a person must agree to first; call again with `confirmed=True`.",
-}
+pyo3::import_exception!(toolroute._errors, ToolrouteError);
+pyo3::import_exception!(toolroute._errors, CatalogError);
+pyo3::import_exception!(toolroute._errors, RequestError);
+pyo3::import_exception!(toolroute._errors, ModelError);
+pyo3::import_exception!(toolroute._errors, CallError);
+pyo3::import_exception!(toolroute._errors, ArgumentError);
+pyo3::import_exception!(toolroute._errors, ConfirmationNeeded);
 
 pub fn of_engine(error: engine::Error) -> PyErr {
     use engine::Error as E;

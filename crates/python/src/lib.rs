@@ -10,6 +10,7 @@
 //! Router([{"name": "read_file", "description": "Reads a file"}]).select("open notes.txt")
 //! ```
 
+mod calls;
 mod command;
 mod connection;
 mod error;
@@ -34,6 +35,5 @@ fn _toolroute(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(settings::check_settings, module)?)?;
     module.add_function(wrap_pyfunction!(settings::check_select, module)?)?;
     module.add_function(wrap_pyfunction!(texts::embed, module)?)?;
-    module.add_function(wrap_pyfunction!(texts::rerank, module)?)?;
-    error::register(module)
+    module.add_function(wrap_pyfunction!(texts::rerank, module)?)
 }

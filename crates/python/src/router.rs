@@ -15,6 +15,7 @@ use toolroute_rank::engine::SnapshotState;
 use toolroute_serve::Assembly;
 use toolroute_serve::filter::Conversation;
 
+use crate::calls::CallChecks;
 use crate::connection::{Call, Connection, arguments};
 use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
 use crate::rows::{self, RankedRows, Row};
@@ -30,6 +31,7 @@ const CHUNK: usize = 256;
 pub struct NativeRouter {
     engine: Arc<Engine>,
     connection: Option<Connection>,
+    checks: CallChecks,
     problems: Vec<String>,
     /// For each given object, the ids of the tools that were read from it; empty for catalogs of
     /// files and servers.
@@ -309,6 +311,23 @@ impl NativeRouter {
         })
     }
 
+    /// Checks that a tool which Python runs may run.
+    fn confirm(&self, id: &str, confirmed: bool) -> PyResult<()> {
+        self.checks.confirm(&self.known(id)?, confirmed)
+    }
+
+    /// Adapts arguments to the schema of a tool which Python runs; returns them as JSON. `apart`
+    /// names the arguments that JSON cannot express.
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        given: &str,
+        apart: Vec<String>,
+    ) -> PyResult<String> {
+        py.detach(|| self.checks.prepare(&self.known(id)?, given, &apart))
+    }
+
     /// Calls a tool of a server; returns the report as JSON.
     #[pyo3(signature = (id, given, prompt, confirmed, session=None))]
     fn call(
@@ -349,7 +368,8 @@ impl NativeRouter {
         if let SnapshotState::NotSaved { because } = &engine.index_report().snapshot {
             problems.push(format!("the vectors are not kept: {because}"));
         }
-        let router = Self::with(Arc::new(engine), None, problems);
+        let checks = CallChecks::new(settings.permissions());
+        let router = Self { checks, ..Self::with(Arc::new(engine), None, problems) };
         if let Some(path) = &settings.usage {
             let usage = UsageVectors::load(path);
             let usage = usage.map_err(|error| ToolrouteError::new_err(error.to_string()))?;
@@ -360,7 +380,16 @@ impl NativeRouter {
 
     fn with(engine: Arc<Engine>, connection: Option<Connection>, problems: Vec<String>) -> Self {
         let (sessions, usage) = (Mutex::default(), Mutex::default());
-        Self { engine, connection, problems, given_ids: Vec::new(), sessions, usage }
+        let checks = CallChecks::default();
+        Self { engine, connection, checks, problems, given_ids: Vec::new(), sessions, usage }
+    }
+
+    /// Returns a tool of the catalog.
+    fn known(&self, id: &str) -> PyResult<Tool> {
+        let found = self.engine.catalog().get(id).cloned();
+        found.ok_or_else(|| {
+            RequestError::new_err(format!("expected a tool of this router, found {id:?}"))
+        })
     }
 
     /// Returns the session with this name, which is created if necessary.

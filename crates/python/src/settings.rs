@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toolroute::{Context, EngineConfig, Policy, SelectRequest, Strategy};
 use toolroute_rank::feedback::StoreOptions;
+use toolroute_run::execution::{Confirm, Permissions};
 use toolroute_serve::{Assembly, VectorFile};
 
 use crate::error::RequestError;
@@ -41,6 +42,12 @@ impl Settings {
             log: self.feedback.clone().map(|path| (path, StoreOptions::default())),
             ..Assembly::default()
         })
+    }
+
+    /// Returns which tools may run.
+    pub fn permissions(&self) -> Permissions {
+        let confirm = if self.yes { Confirm::Never } else { Confirm::default() };
+        Permissions { confirm, ..Permissions::default() }
     }
 }
 

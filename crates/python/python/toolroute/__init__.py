@@ -18,21 +18,23 @@ sent anywhere, and the model is part of the package.
 from __future__ import annotations
 
 from ._batches import rank_batches
-from ._json_lines import json_lines
-from ._router import Router
-from ._selection import Excluded, Hit, Selection
-from ._texts import Ranked, embed, rerank
-from ._toolroute import (
+from ._errors import (
+    ArgumentError,
     CallError,
     CatalogError,
     ConfirmationNeeded,
     ModelError,
     RequestError,
     ToolrouteError,
-    __version__,
 )
+from ._json_lines import json_lines
+from ._router import Router
+from ._selection import Excluded, Hit, Selection
+from ._texts import Ranked, embed, rerank
+from ._toolroute import __version__
 
 __all__ = [
+    "ArgumentError",
     "CallError",
     "CatalogError",
     "ConfirmationNeeded",

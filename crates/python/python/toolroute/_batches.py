@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _cells, _options
 from ._arrow import Array, DataType, RecordBatch, Schema, Table, import_pyarrow
+from ._errors import CatalogError
 from ._router import Router
-from ._toolroute import CatalogError, NativeRouter
+from ._toolroute import NativeRouter
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -5,71 +5,115 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
-from ._toolroute import CallError
+from . import _values
+from ._errors import ArgumentError, CallError
+from ._unicode import encodable
+
+if TYPE_CHECKING:
+    from ._toolroute import NativeRouter
+
+_EXPECTED = "expected the arguments as a mapping of names to values, or as a JSON text of one"
 
 
-def checked(arguments: Optional[Mapping[str, Any]]) -> dict[str, Any]:
-    """A copy of the arguments of a call.
+def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
+    """A copy of the arguments of a call, which may be a text of JSON, as models write them.
 
     Raises:
-        CallError: They are not a mapping.
+        ArgumentError: They are not a mapping.
+
+    >>> parsed('{"city": "Rome"}')
+    {'city': 'Rome'}
     """
-    if arguments is not None and not isinstance(arguments, Mapping):
-        raise CallError(
-            f"expected the arguments as a mapping of names to values, found {arguments!r:.80}"
-        )
-    return dict(arguments or {})
+    given: Any = arguments
+    if isinstance(arguments, str):
+        try:
+            given = json.loads(arguments) if arguments.strip() else {}
+        except (ValueError, RecursionError) as error:
+            raise ArgumentError(f"{_EXPECTED}, found {arguments!r:.80}: {error}") from None
+    if given is None and arguments is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"{_EXPECTED}, found {arguments!r:.80}")
+    return dict(given)
 
 
 def to_json(arguments: Mapping[str, Any]) -> str:
     """Arguments for the tool of a server.
 
     Raises:
-        CallError: They cannot be written as JSON.
+        ArgumentError: They cannot be written as JSON.
     """
     try:
         return json.dumps(arguments, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise CallError(
+        raise ArgumentError(
             f"expected arguments that can be written as JSON, found {arguments!r:.80}: {error}"
         ) from error
 
 
-def run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
-    """Calls a function or a tool of a framework.
-
+def check(id: str, tool: Any) -> None:
+    """
     Raises:
-        CallError: It can only be awaited, or there is nothing to call.
+        CallError: The tool can only be awaited, or there is nothing to call.
     """
     # A tool of LangChain that was made of a coroutine function alone.
     only_awaits = callable(getattr(tool, "coroutine", None)) and getattr(tool, "func", tool) is None
     if only_awaits or _is_coroutine_function(tool):
         raise CallError(f"`{id}` is a coroutine function; expected `await router.acall(...)`")
+    if not (_is_of_framework(tool) or callable(tool)):
+        raise CallError(
+            f"`{id}` is a definition without a function; expected a function, a tool of LangChain or "
+            "LlamaIndex, or a router of servers (Router.from_servers)"
+        )
+
+
+def prepared(
+    native: NativeRouter, id: str, tool: Any, given: dict[str, Any], confirmed: bool
+) -> dict[str, Any]:
+    """The arguments of a call that may be made: for a function they are checked, with its names of
+    parameters, and of the types that it declares. A framework checks those of its tools itself.
+
+    Raises:
+        ConfirmationNeeded: The tool may destroy something, and nobody agreed.
+        ArgumentError: The arguments do not fit.
+    """
+    native.confirm(id, confirmed)
+    if _is_of_framework(tool):
+        return given
+    apart = {name: value for name, value in given.items() if not _values.is_plain(value)}
+    plain = {name: value for name, value in given.items() if name not in apart}
+    text = encodable(json.dumps(plain, ensure_ascii=False))
+    adapted = json.loads(native.prepare(id, text, list(apart)))
+    return _values.converted(id, tool, {**adapted, **apart})
+
+
+def run(tool: Any, arguments: dict[str, Any]) -> Any:
+    """Calls a function or a tool of a framework."""
     if callable(getattr(tool, "invoke", None)):
         return tool.invoke(arguments)
-    if callable(getattr(tool, "call", None)) and hasattr(tool, "metadata"):
+    if _is_of_framework(tool):
         return tool.call(**arguments)
-    if callable(tool):
-        return _apply(tool, arguments)
-    raise CallError(
-        f"`{id}` is a definition without a function; expected a function, a tool of LangChain or "
-        "LlamaIndex, or a router of servers (Router.from_servers)"
-    )
+    return _apply(tool, arguments)
 
 
-def awaited(tool: Any, arguments: dict[str, Any]) -> Optional[Awaitable[Any]]:
-    """The call of a tool that can be awaited; `None` for others."""
+def coroutine_of(tool: Any) -> Optional[Callable[[dict[str, Any]], Awaitable[Any]]]:
+    """What awaits a call of the tool; `None` for a tool that cannot be awaited."""
     if callable(getattr(tool, "ainvoke", None)):
-        found: Awaitable[Any] = tool.ainvoke(arguments)
-    elif callable(getattr(tool, "acall", None)) and hasattr(tool, "metadata"):
-        found = tool.acall(**arguments)
-    elif _is_coroutine_function(tool):
-        found = _apply(tool, arguments)
-    else:
-        return None
-    return found
+        found: Callable[[dict[str, Any]], Awaitable[Any]] = tool.ainvoke
+        return found
+    if callable(getattr(tool, "acall", None)) and hasattr(tool, "metadata"):
+        return lambda arguments: tool.acall(**arguments)
+    if _is_coroutine_function(tool):
+        return lambda arguments: _apply(tool, arguments)
+    return None
+
+
+def _is_of_framework(tool: Any) -> bool:
+    """Whether it is a tool of LangChain or LlamaIndex."""
+    is_of_llama_index = callable(getattr(tool, "call", None)) and hasattr(tool, "metadata")
+    return callable(getattr(tool, "invoke", None)) or is_of_llama_index
 
 
 def _is_coroutine_function(tool: Any) -> bool:

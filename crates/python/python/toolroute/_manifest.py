@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from . import _options
 from ._batches import Columns, Job, job_of, router_of
+from ._errors import ModelError, RequestError, ToolrouteError
 from ._router import Router
-from ._toolroute import ModelError, NativeRouter, RequestError, ToolrouteError, __version__
+from ._toolroute import NativeRouter, __version__
 
 if TYPE_CHECKING:
     from ._batches import Tools

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Optional, Union
 
-from ._toolroute import RequestError
+from ._errors import RequestError
 from ._unicode import encodable
 
 #: LangChain's names of roles, in OpenAI's words.
@@ -27,6 +27,8 @@ def body(messages: Union[str, Mapping[str, Any], Iterable[Any]]) -> str:
     """
     try:
         return encodable(json.dumps(_request(messages), ensure_ascii=False, default=_plain))
+    except RequestError:
+        raise
     except (TypeError, ValueError) as error:
         raise RequestError(f"expected messages that can be written as JSON: {error}") from error
 

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
-from ._toolroute import RequestError, check_select, check_settings
+from ._errors import RequestError
+from ._toolroute import check_select, check_settings
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -118,7 +119,7 @@ _OF_BATCHES = {"limit", "prompt_column", "id_column", "candidates_column", "tool
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
 _OF_CATALOGS = {"strict", "overlay", "author_signals"}
-_OF_SERVERS = {"pins", "yes"}
+_OF_SERVERS = {"pins"}
 _CONFIG = {"strategy", "min_confidence", "complete", "policy_band", "profiles"}
 
 #: The limit of `auto`, as on the command line.

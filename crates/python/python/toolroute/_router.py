@@ -14,8 +14,9 @@ from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union, cast
 
 from . import _calls, _messages, _options, _tools
+from ._errors import CallError, RequestError
 from ._selection import Hit, Selection
-from ._toolroute import CallError, NativeRouter, NativeSelection, RequestError
+from ._toolroute import NativeRouter, NativeSelection
 from ._unicode import encodable
 
 if TYPE_CHECKING:
@@ -292,17 +293,17 @@ class Router(Generic[T]):
     def call(
         self,
         tool: Union[Hit[T], str, T],
-        arguments: Optional[Mapping[str, Any]] = None,
+        arguments: Union[Mapping[str, Any], str, None] = None,
         *,
         confirmed: bool = False,
         session: Optional[str] = None,
     ) -> Any:
-        """Calls a tool: a function with its arguments, a tool of a framework in its way, and a tool
-        of a server by its server, with its arguments checked and another tool where it fails.
+        """Calls a tool: a function with arguments of the types that it declares, a tool of a framework
+        in its way, and a tool of a server by its server, with another tool where it fails.
 
         Args:
             tool: A hit, an id, or the tool itself.
-            arguments: Arguments by name.
+            arguments: Arguments by name, or the text of JSON that a model wrote.
             confirmed: Whether a person agreed to a call that may destroy something.
             session: The conversation that the call belongs to.
 
@@ -310,17 +311,19 @@ class Router(Generic[T]):
             What the function returns; of a server its structured answer, or else its text.
 
         Raises:
+            ArgumentError: An argument is missing or unknown, or does not fit its parameter.
             CallError: The tool cannot be called, or its server failed.
             ConfirmationNeeded: A person must agree first.
 
-        >>> def add(a: int, b: int) -> int:
-        ...     "Adds two numbers"
-        ...     return a + b
-        >>> router = Router([add])
-        >>> router.call("add", {"a": 1, "b": 2})
-        3
+        >>> import datetime
+        >>> def weekday(day: datetime.date) -> str:
+        ...     "Tells the day of the week"
+        ...     return day.strftime("%A")
+        >>> router = Router([weekday])
+        >>> router.call("weekday", {"day": "2026-01-31"})
+        'Saturday'
         """
-        id, given = self._id(tool), _calls.checked(arguments)
+        id, given = self._id(tool), _calls.parsed(arguments)
         if self._source[0] == "servers":
             if self._is_closed:
                 raise CallError("the router is closed and its servers are stopped; make another")
@@ -329,13 +332,16 @@ class Router(Generic[T]):
             report = json.loads(self._native.call(id, text, prompt, confirmed, session))
             data = report.get("data")
             return report.get("text") if data is None else data
+        own = self._tool(id)
+        _calls.check(id, own)
+        given = _calls.prepared(self._native, id, own, given, confirmed)
         with self._noted(tool):
-            return _calls.run(id, self._tool(id), given)
+            return _calls.run(own, given)
 
     async def acall(
         self,
         tool: Union[Hit[T], str, T],
-        arguments: Optional[Mapping[str, Any]] = None,
+        arguments: Union[Mapping[str, Any], str, None] = None,
         *,
         confirmed: bool = False,
         session: Optional[str] = None,
@@ -344,10 +350,13 @@ class Router(Generic[T]):
         are awaited; others run on another thread.
         """
         if self._source[0] != "servers":
-            awaitable = _calls.awaited(self._tool(self._id(tool)), _calls.checked(arguments))
-            if awaitable is not None:
+            id, given = self._id(tool), _calls.parsed(arguments)
+            own = self._tool(id)
+            coroutine = _calls.coroutine_of(own)
+            if coroutine is not None:
+                given = _calls.prepared(self._native, id, own, given, confirmed)
                 with self._noted(tool):
-                    return await awaitable
+                    return await coroutine(given)
         return await asyncio.to_thread(
             self.call, tool, arguments, confirmed=confirmed, session=session
         )

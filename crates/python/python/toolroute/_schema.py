@@ -5,16 +5,20 @@ docstring.
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import decimal
 import enum
 import functools
 import inspect
 import math
+import pathlib
 import re
 import typing
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional
 
-from ._toolroute import CatalogError
+from ._errors import CatalogError
 
 #: The JSON types of Python's own.
 _PLAIN: dict[Any, str] = {
@@ -24,6 +28,16 @@ _PLAIN: dict[Any, str] = {
     float: "number",
     bool: "boolean",
     type(None): "null",
+}
+
+#: Other types of Python, as JSON writes them.
+_FORMATS: dict[Any, dict[str, str]] = {
+    datetime.datetime: {"type": "string", "format": "date-time"},
+    datetime.date: {"type": "string", "format": "date"},
+    datetime.time: {"type": "string", "format": "time"},
+    uuid.UUID: {"type": "string", "format": "uuid"},
+    pathlib.Path: {"type": "string"},
+    decimal.Decimal: {"type": "number"},
 }
 
 #: Deeper types are any type: a type may contain itself.
@@ -57,7 +71,7 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     described, words = _documentation(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
-    hints = _hints(function)
+    hints = type_hints(function)
     for parameter in _parameters(function):
         schema = json_schema(hints.get(parameter.name, Any))
         if parameter.name in words:
@@ -83,6 +97,8 @@ def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
         return {}
     if isinstance(hint, type) and hint in _PLAIN:
         return {"type": _PLAIN[hint]}
+    if isinstance(hint, type) and hint in _FORMATS:
+        return dict(_FORMATS[hint])
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return _annotated(parts, depth)
@@ -133,7 +149,7 @@ def _container(kind: Any, parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
 
 def _fields(kind: Any, depth: int) -> dict[str, Any]:
     """The schema of a dataclass or a `TypedDict`."""
-    hints = _hints(kind)
+    hints = type_hints(kind)
     if dataclasses.is_dataclass(kind):
         missing = dataclasses.MISSING
         required = [
@@ -147,7 +163,8 @@ def _fields(kind: Any, depth: int) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _hints(subject: Any) -> dict[str, Any]:
+def type_hints(subject: Any) -> dict[str, Any]:
+    """The types of the parameters of a function, or of the members of a class, by name."""
     if isinstance(subject, functools.partial):
         subject = subject.func
     if not (inspect.isroutine(subject) or isinstance(subject, type)):

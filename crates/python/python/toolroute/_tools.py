@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ._errors import CatalogError
 from ._schema import definition, json_schema
-from ._toolroute import CatalogError
 from ._unicode import encodable
 
 

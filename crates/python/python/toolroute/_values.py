@@ -1,0 +1,264 @@
+"""Values of JSON as the values of Python that the parameters of functions declare."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import difflib
+import enum
+import inspect
+import json
+import math
+import pathlib
+import typing
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ._errors import ArgumentError
+from ._schema import type_hints
+
+#: Types that are written as a text, with what reads one and an example.
+_OF_TEXTS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    datetime.datetime: (
+        lambda text: datetime.datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "zZ" else text),
+        "a date and time such as 2026-01-31T12:00:00",
+    ),
+    datetime.date: (datetime.date.fromisoformat, "a date such as 2026-01-31"),
+    datetime.time: (datetime.time.fromisoformat, "a time such as 12:00"),
+    decimal.Decimal: (decimal.Decimal, "a number"),
+    uuid.UUID: (uuid.UUID, "a UUID"),
+    pathlib.Path: (pathlib.Path, "a path"),
+    bytes: (str.encode, "a text"),
+}
+
+#: What a value of JSON is called.
+_NAMES: dict[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+
+#: JSON has the whole numbers of 64 bits.
+_WHOLE = range(-(2**63), 2**64)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON has this value, so that nothing is lost when it is written as JSON."""
+    kind = type(value)
+    if kind is int:
+        return value in _WHOLE
+    if kind is float:
+        return math.isfinite(value)
+    if kind is list:
+        return all(map(is_plain, value))
+    if kind is dict:
+        return all(type(name) is str and is_plain(one) for name, one in value.items())
+    return kind in (str, bool, type(None))
+
+
+def converted(id: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the function declares them: a text for a date becomes one, a mapping for a dataclass an
+    object of it.
+
+    Raises:
+        ArgumentError: The function has no such parameter, or the value is of another kind.
+
+    >>> def wait(until: datetime.date) -> None: ...
+    >>> converted("wait", wait, {"until": "2026-01-31"})
+    {'until': datetime.date(2026, 1, 31)}
+    """
+    hints = type_hints(function)
+    _check_names(id, function, arguments)
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        try:
+            found[name] = convert(value, hints.get(name, Any)) if is_plain(value) else value
+        except _Misfit as error:
+            raise ArgumentError(f"`{id}` cannot be called yet: `{name}`: {error}") from None
+    return found
+
+
+def _check_names(id: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return
+    known = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
+    for name in arguments:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            cure = f"did you mean `{near[0]}`?" if near else f"expected {', '.join(known) or 'none'}"
+            raise ArgumentError(f"`{id}` cannot be called yet: `{name}` is no parameter of it; {cure}")
+
+
+class _Misfit(ValueError):
+    """What was expected, and what came."""
+
+    def __init__(self, expected: str, value: Any) -> None:
+        super().__init__(f"expected {expected}, found {json.dumps(value, ensure_ascii=False):.80}")
+
+
+def convert(value: Any, hint: Any) -> Any:
+    """A value of JSON as one of a type; as it is for a type that is not known here.
+
+    >>> convert(["2026-01-31"], list[datetime.date])
+    [datetime.date(2026, 1, 31)]
+    """
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated or getattr(origin, "_name", None) in ("Required", "NotRequired"):
+        return convert(value, parts[0])
+    if callable(getattr(hint, "__supertype__", None)):
+        return convert(value, hint.__supertype__)
+    if origin is typing.Literal:
+        return _one_of(value, parts)
+    if origin is typing.Union or type(hint).__name__ == "UnionType":
+        return _of_any(value, parts)
+    if isinstance(origin or hint, type):
+        return _of_class(value, origin or hint, parts)
+    return value
+
+
+def _of_class(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
+    if kind in _NAMES:
+        return _plain(value, kind)
+    if kind in _OF_TEXTS:
+        return _of_text(value, kind)
+    if issubclass(kind, enum.Enum):
+        return _one_of(value, tuple(kind))
+    if callable(getattr(kind, "model_validate", None)):
+        try:
+            return kind.model_validate(value)  # type: ignore[attr-defined]
+        except ValueError as error:
+            raise _Misfit(f"{kind.__name__} ({_on_one_line(error)})", value) from None
+    if dataclasses.is_dataclass(kind) or hasattr(kind, "__required_keys__"):
+        return _of_fields(value, kind)
+    if issubclass(kind, Mapping):
+        return _of_mapping(value, kind, parts)
+    if issubclass(kind, (list, tuple, set, frozenset)):
+        return _of_list(value, kind, parts)
+    if issubclass(kind, Iterable) and isinstance(value, list):
+        return _items(value, parts[:1])
+    return value
+
+
+def _plain(value: Any, kind: type) -> Any:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is float and is_number:
+        return value
+    if kind is int and is_number and value == int(value):
+        return int(value)
+    if kind in (str, bool, type(None)) and isinstance(value, kind):
+        return value
+    raise _Misfit(_NAMES[kind], value)
+
+
+def _of_text(value: Any, kind: type) -> Any:
+    read, expected = _OF_TEXTS[kind]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is decimal.Decimal and is_number:
+        value = str(value)
+    if not isinstance(value, str):
+        raise _Misfit(expected, value)
+    try:
+        return read(value)
+    except (ValueError, ArithmeticError):
+        raise _Misfit(expected, value) from None
+
+
+def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+    values = [one.value if isinstance(one, enum.Enum) else one for one in allowed]
+    for one, own in zip(allowed, values):
+        # In Python, 1 is True.
+        if own == value and isinstance(own, bool) == isinstance(value, bool):
+            return one
+    if not all(map(is_plain, values)):
+        # JSON has no such values, so that a member is meant by its name.
+        for one in allowed:
+            if isinstance(one, enum.Enum) and one.name == value:
+                return one
+        values = [one.name for one in allowed if isinstance(one, enum.Enum)]
+    listed = ", ".join(json.dumps(own, ensure_ascii=False) for own in values if is_plain(own))
+    raise _Misfit(f"one of {listed}", value)
+
+
+def _of_any(value: Any, parts: tuple[Any, ...]) -> Any:
+    if type(value) in parts:
+        return value
+    misfits: list[str] = []
+    for part in parts:
+        try:
+            return convert(value, part)
+        except _Misfit as error:
+            misfits.append(str(error).rpartition(", found ")[0].removeprefix("expected "))
+    raise _Misfit(" or ".join(misfits), value)
+
+
+def _of_fields(value: Any, kind: Any) -> Any:
+    if not isinstance(value, dict):
+        raise _Misfit("an object", value)
+    hints = type_hints(kind)
+    found = {}
+    for name, one in value.items():
+        try:
+            found[name] = convert(one, hints.get(name, Any))
+        except _Misfit as error:
+            raise _within(name, error) from None
+    if hasattr(kind, "__required_keys__"):
+        return found
+    try:
+        return kind(**found)
+    except (TypeError, ValueError) as error:
+        raise _Misfit(f"{kind.__name__} ({_on_one_line(error)})", value) from None
+
+
+def _of_mapping(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
+    if not isinstance(value, dict):
+        raise _Misfit("an object", value)
+    of_values = parts[1] if len(parts) == 2 else Any
+    found = {}
+    for name, one in value.items():
+        try:
+            found[name] = convert(one, of_values)
+        except _Misfit as error:
+            raise _within(name, error) from None
+    return found
+
+
+def _of_list(value: Any, kind: Any, parts: tuple[Any, ...]) -> Any:
+    if not isinstance(value, list):
+        raise _Misfit("a list", value)
+    if hasattr(kind, "_fields"):
+        # A named tuple.
+        return kind(*value) if len(value) == len(kind._fields) else value
+    if kind is tuple and len(parts) == len(value) and Ellipsis not in parts:
+        items = [convert(one, part) for one, part in zip(value, parts)]
+    else:
+        items = _items(value, parts[:1])
+    return items if kind is list else kind(items)
+
+
+def _items(values: list[Any], parts: tuple[Any, ...]) -> list[Any]:
+    found = []
+    for place, value in enumerate(values):
+        try:
+            found.append(convert(value, parts[0]) if parts else value)
+        except _Misfit as error:
+            raise _within(place, error) from None
+    return found
+
+
+def _within(name: Any, error: _Misfit) -> _Misfit:
+    """The same misfit, of a member."""
+    found = _Misfit.__new__(_Misfit)
+    found.args = (f"`{name}`: {error}",)
+    return found
+
+
+def _on_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

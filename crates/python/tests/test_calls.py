@@ -1,0 +1,187 @@
+"""Calls of functions: the confirmation, and arguments as models write them."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+
+import pytest
+from conftest import ROOT, book_flight
+
+import toolroute
+from toolroute import ArgumentError, CallError, ConfirmationNeeded, Router, ToolrouteError
+
+
+class Level(enum.Enum):
+    LOW = "low"
+    HIGH = "high"
+
+
+class Size(enum.Enum):
+    SMALL = (1, 2)
+    LARGE = (3, 4)
+
+
+@dataclasses.dataclass
+class Guest:
+    name: str
+    born: Optional[dt.date] = None
+
+
+class Options(TypedDict, total=False):
+    since: dt.date
+
+
+def delete_shift(shift_id: str) -> str:
+    """Deletes a shift."""
+    return f"deleted {shift_id}"
+
+
+async def remove_guest(name: str) -> str:
+    """Removes a guest."""
+    return f"removed {name}"
+
+
+def plan(
+    day: dt.date,
+    kind: Literal["early", "late"] = "early",
+    level: Level = Level.LOW,
+    people: int = 1,
+    guests: Sequence[Guest] = (),
+    options: Optional[Options] = None,
+    price: Optional[decimal.Decimal] = None,
+    until: Union[dt.datetime, None] = None,
+    size: Size = Size.SMALL,
+) -> dict[str, Any]:
+    """Plans a shift."""
+    return dict(locals())
+
+
+def test_a_function_that_may_destroy_something_needs_a_confirmation():
+    router = Router([delete_shift, remove_guest])
+    hit = router.select("delete the shift S-1")[0]
+    for tool in (hit, "delete_shift", delete_shift):
+        with pytest.raises(ConfirmationNeeded, match="`delete_shift` may .*`confirmed=True`"):
+            router.call(tool, {"shift_id": "S-1"})
+        assert router.call(tool, {"shift_id": "S-1"}, confirmed=True) == "deleted S-1"
+    with pytest.raises(ConfirmationNeeded):
+        asyncio.run(router.acall("remove_guest", {"name": "Dana"}))
+    assert asyncio.run(router.acall("remove_guest", {"name": "Dana"}, confirmed=True)) == "removed Dana"
+    assert Router([delete_shift], yes=True).call("delete_shift", {"shift_id": "S-1"}) == "deleted S-1"
+    with pytest.raises(CallError, match="a definition without a function"):
+        Router([{"name": "delete_all", "description": "Deletes all"}]).call("delete_all")
+
+
+def test_an_overlay_says_what_destroys(tmp_path: Path):
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('[[overlay]]\nmatch = "book_flight"\nhints = { destructive = true }\n')
+    with pytest.raises(ConfirmationNeeded):
+        Router([book_flight], overlay=[overlay]).call("book_flight", {"city": "Rome"})
+
+
+def test_arguments_get_the_types_that_the_function_declares():
+    router = Router([plan])
+    given = {
+        "day": "2026-12-24",
+        "kind": "Late",
+        "level": "high",
+        "people": "3",
+        "guests": [{"name": "Dana", "born": "1990-02-03"}, {"name": "Tom"}],
+        "options": {"since": "2026-01-01"},
+        "price": 12.5,
+        "until": "2026-12-24T22:00:00Z",
+        "size": "LARGE",
+    }
+    found = router.call("plan", given)
+    assert found == {
+        "day": dt.date(2026, 12, 24),
+        "kind": "late",
+        "level": Level.HIGH,
+        "people": 3,
+        "guests": [Guest("Dana", dt.date(1990, 2, 3)), Guest("Tom")],
+        "options": {"since": dt.date(2026, 1, 1)},
+        "price": decimal.Decimal("12.5"),
+        "until": dt.datetime(2026, 12, 24, 22, tzinfo=dt.timezone.utc),
+        "size": Size.LARGE,
+    }
+    # The function's own defaults are its own objects.
+    few = router.call("plan", {"day": "2026-12-24"})
+    assert few["guests"] == () and few["level"] is Level.LOW
+    own = {"day": dt.date(2026, 1, 1), "level": Level.HIGH, "guests": (Guest("Dana"),)}
+    assert router.call("plan", own) == {**few, **own}
+
+
+def test_arguments_may_be_the_text_of_a_model():
+    router = Router([book_flight])
+    assert router.call("book_flight", '{"city": "Rome"}') == "booked Rome for today"
+    for wrong in ("Rome", "[1]", "null", 3, ["Rome"]):
+        with pytest.raises(ArgumentError, match="expected the arguments as a mapping"):
+            router.call("book_flight", wrong)  # type: ignore[arg-type]
+
+    def count() -> int:
+        """Counts."""
+        return 3
+
+    assert Router([count]).call("count", "") == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "`day` is needed"),
+        ({"day": "soon"}, 'expected a date such as 2026-01-31, found "soon"'),
+        ({"day": "2026-01-01", "kind": "xx"}, '"xx" is not one of "early"'),
+        ({"day": "2026-01-01", "people": "many"}, "`people`"),
+        ({"day": "2026-01-01", "peopel": 2}, "`peopel` is no parameter of it; did you mean `people`"),
+        ({"day": "2026-01-01", "zzz": 2}, "`zzz` is no parameter of it; expected day, kind"),
+        ({"day": "2026-01-01", "size": "HUGE"}, 'one of "SMALL", "LARGE"'),
+        ({"day": "2026-01-01", "guests": [{}]}, "`guests/0`: .name. is a required"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_errors_with_a_cure(given, said):
+    with pytest.raises(ArgumentError, match=said) as caught:
+        Router([plan]).call("plan", given)
+    assert isinstance(caught.value, (TypeError, ValueError, CallError, ToolrouteError))
+    assert "plan" in str(caught.value)
+
+
+def test_functions_of_every_kind_get_their_arguments():
+    def any_of(thing, /, *more, note: Annotated[str, "A note"] = "", **rest):
+        """Takes all."""
+        return thing, note, rest
+
+    class Both:
+        def __call__(self, value: Union[int, str], when: Optional[dt.date] = None) -> Any:
+            """Takes both."""
+            return value, when
+
+    router = Router([any_of, Both()])
+    marker = object()
+    assert router.call("any_of", {"thing": marker, "note": "n", "x": (1, 2)}) == (marker, "n", {"x": (1, 2)})
+    assert router.call("Both", {"value": "5"}) == ("5", None)
+    assert router.call("Both", {"value": 5, "when": "2026-01-01"}) == (5, dt.date(2026, 1, 1))
+
+
+def test_arguments_of_a_servers_tool_are_errors_of_the_same_kind(tmp_path: Path):
+    import json
+    import sys
+
+    server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/notes.py"), str(tmp_path)]}
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"notes": server}}))
+    with Router.from_servers(file) as router:
+        with pytest.raises(ArgumentError, match="`title`"):
+            router.call("notes__delete_note", "{}", confirmed=True)
+        assert isinstance(router.call("notes__count_notes", "{}")["count"], int)
+
+
+def test_errors_are_those_of_python_too():
+    assert issubclass(toolroute.RequestError, ValueError)
+    assert issubclass(ArgumentError, TypeError) and issubclass(ArgumentError, ValueError)
+    assert repr(ArgumentError) == "<class 'toolroute.ArgumentError'>"
