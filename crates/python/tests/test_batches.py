@@ -6,7 +6,7 @@ import csv
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +256,7 @@ def test_tools_are_structs(tmp_path: Path):
 
 def test_mistakes_are_named():
     one = batch(words=["mail Dana"], number=[1])
-    with pytest.raises(ValueError, match="no column `prompt`; expected one of words, number.*prompt_column"):
+    with pytest.raises(RequestError, match="no column `prompt`; expected one of words, number.*prompt_column"):
         list(rank_batches([one], MIXED))
     with pytest.raises(ValueError, match="no column `key`.*id_column"):
         list(rank_batches([one], MIXED, prompt_column="words", id_column="key"))
@@ -272,6 +272,33 @@ def test_mistakes_are_named():
         rank_batches([one], MIXED, limit=0)
     with pytest.raises(RequestError, match="magic"):
         rank_batches([one], MIXED, strategy="magic")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="did you mean `limit`"):
+        rank_batches([one], MIXED, k=3)  # type: ignore[call-arg]
+    for wrong in (3, None, "rows.csv", [{"prompt": "mail"}]):
+        with pytest.raises(TypeError, match="expected record batches of pyarrow"):
+            list(rank_batches(wrong, MIXED))  # type: ignore[arg-type]
+
+
+def test_a_data_frame_is_taken_as_its_batches():
+    class Frame:
+        """As a data frame of pandas or polars, whose iterator gives the names of the columns."""
+
+        columns = ["query"]
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(self.columns)
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return table.__arrow_c_stream__(requested_schema)
+
+    table = pa.table({"query": ["send an email to Dana", "read notes.txt"]})
+    assert ranked(Frame()).to_pylist() == ranked(table).to_pylist()
+
+    class Old:
+        columns = ["query"]
+
+    with pytest.raises(TypeError, match="found Old"):
+        rank_batches(Old(), MIXED)
 
 
 def test_without_pyarrow_the_cure_is_said():

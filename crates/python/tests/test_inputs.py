@@ -132,13 +132,50 @@ def test_one_text_is_not_taken_for_many():
         router.learn([("", "send_email")])
 
 
-@pytest.mark.parametrize(
-    "options", [{"exclude": None}, {"near_best": float("nan")}, {"max_cost": "cheap"}, {"k": 0}]
-)
+@pytest.mark.parametrize("options", [{"near_best": float("nan")}, {"max_cost": "cheap"}, {"k": 0}])
 def test_an_error_names_its_option(options):
     [name] = options
-    with pytest.raises(RequestError, match=name):
+    with pytest.raises(RequestError, match=name) as caught:
         Router([MAIL]).select("mail", **options)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"exclude": None}, "exclude=None: expected a list of patterns of ids, found None"),
+        ({"exclude": "x"}, r"exclude='x': expected a list of patterns of ids, found a text; write exclude=\['x'\]"),
+        ({"enable": ["a", 3]}, "enable=.*: expected a list of patterns of ids, found a list of others"),
+        ({"files": "a.txt"}, r"expected a list of files.*write files=\[{'path': 'a.txt'"),
+        ({"conversation": "hi"}, r"write conversation=\[{'role': 'user', 'text': 'hi'}\]"),
+        ({"context": "hi"}, "context='hi': expected a mapping, found a text"),
+        ({"candidates": 3}, "candidates=3: expected ids or tools"),
+        ({"near_best": "a"}, "near_best='a': expected a number from 0 to 1, found a text"),
+        ({"cost_aware": 1}, "cost_aware=1: expected True or False"),
+        ({"max_per_server": 1.5}, "max_per_server=1.5: expected a whole number"),
+        ({"max_cost": 3}, "max_cost=3: expected a text"),
+        ({"limit": 3}, r"select\(\) has no option 'limit'; did you mean `k`\? expected one of .*, k, .*session"),
+        ({"max_costs": "low"}, "did you mean `max_cost`"),
+        ({"min_confidence": 0.3}, r"Router\(…, min_confidence=…\) takes it for all selections"),
+    ],
+)
+def test_an_option_of_another_kind_is_a_type_error_with_a_cure(options, said):
+    with pytest.raises(TypeError, match=said):
+        Router([MAIL]).select("mail", **options)
+
+
+def test_options_of_a_router_are_checked_when_it_is_made():
+    with pytest.raises(TypeError, match="min_confidence='a': expected a number from 0 to 1, found a text"):
+        Router([MAIL], min_confidence="a")
+    with pytest.raises(RequestError, match="min_confidence=3: expected 0 to 1"):
+        Router([MAIL], min_confidence=3)
+    with pytest.raises(TypeError, match="did you mean `usage`"):
+        Router([MAIL], usages="file")
+    with pytest.raises(RequestError, match="max_per_server=-1: expected a whole number"):
+        Router([MAIL], max_per_server=-1)
+    for wrong in ({"session": "a"}, {"limit": 3}):
+        with pytest.raises(TypeError, match=r"select_many\(\) has no option"):
+            Router([MAIL]).select_many(["mail"], **wrong)
 
 
 def test_half_a_surrogate_pair_is_read():

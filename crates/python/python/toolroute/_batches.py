@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union, cast
 
 from . import _cells, _options
 from ._arrow import Array, DataType, RecordBatch, Schema, Table, import_pyarrow
-from ._errors import CatalogError
+from ._errors import CatalogError, RequestError
 from ._router import Router
 from ._toolroute import NativeRouter
 
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 #: What the values of a column may be, by what it is for.
 _KINDS: dict[str, tuple[type, ...]] = {"prompt": (str,), "candidates": (str, list), "tools": (str, list)}
+
+#: Arguments of `rank_batches` itself, for its messages.
+_ARGUMENTS = ("limit", "prompt_column", "id_column", "candidates_column", "tools_column")
+
+_NO_BATCHES = (
+    "expected record batches of pyarrow, a table (pyarrow.table(…)), or a data frame with "
+    "`__arrow_c_stream__`, as pandas 2.2 and polars have"
+)
 
 
 class Columns(NamedTuple):
@@ -83,7 +91,7 @@ def rank_batches(
         error               why the row has no answer; other rows have theirs all the same
 
     Args:
-        batches: Record batches of equal columns, or a table.
+        batches: Record batches of equal columns, a table, or a data frame of pandas or polars.
         tools: A `Router`, the tools of one, or a file or folder with tools.
         limit: How many tools a row gets at most; `"auto"` gives as many as its prompt needs.
         prompt_column: The texts to rank for [default: `query` or `prompt`; with both it must be said].
@@ -97,9 +105,9 @@ def rank_batches(
 
     Raises:
         ImportError: pyarrow is not installed.
-        ValueError: A batch has no such column, or has both `query` and `prompt` and nothing says
-            which is meant.
-        TypeError: A column holds something else.
+        RequestError: A batch has no such column, or has both `query` and `prompt` and nothing says
+            which is meant; or an option is out of range.
+        TypeError: A column holds something else, or there is no such option.
 
     >>> import pyarrow
     >>> batch = pyarrow.RecordBatch.from_pydict({"id": [7], "prompt": ["open notes.txt"]})
@@ -107,13 +115,37 @@ def rank_batches(
     >>> next(answers).to_pylist()[0]["tools"][0]["id"]
     'read_file'
     """
-    pa = import_pyarrow()
-    if isinstance(batches, (pa.Table, pa.RecordBatch)):
-        # Of one of these the iterator gives columns.
-        batches = batches.to_batches() if isinstance(batches, pa.Table) else [batches]
+    _options.check("rank_batches", options, _ARGUMENTS)
+    listed = _batches_of(batches)
     router = router_of(tools)
     columns = Columns(prompt_column, id_column, candidates_column, tools_column)
-    return rank(batches, router._native, job_of(router, limit, columns, options))
+    return rank(listed, router._native, job_of(router, limit, columns, options))
+
+
+def _batches_of(batches: Any) -> Iterable[RecordBatch]:
+    """The batches of a table, or of an iterable, whose elements are checked as they come.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    pa = import_pyarrow()
+    if isinstance(batches, pa.RecordBatch):
+        # Its iterator gives columns, as that of a table does.
+        return [batches]
+    if isinstance(batches, pa.Table):
+        return cast("list[RecordBatch]", batches.to_batches())
+    if isinstance(batches, Iterable) and not hasattr(batches, "columns"):
+        return map(_checked_batch, batches)
+    if hasattr(batches, "__arrow_c_stream__"):
+        # The data frames of pandas, polars and others.
+        return cast("Iterable[RecordBatch]", pa.RecordBatchReader.from_stream(batches))
+    raise TypeError(f"{_NO_BATCHES}, found {type(batches).__name__}")
+
+
+def _checked_batch(batch: Any) -> RecordBatch:
+    if not isinstance(batch, import_pyarrow().RecordBatch):
+        raise TypeError(f"{_NO_BATCHES}, found {type(batch).__name__} among them")
+    return batch
 
 
 def router_of(tools: Tools, **options: Any) -> Router[Any]:
@@ -134,7 +166,7 @@ def job_of(
         RequestError: An option is out of range.
         TypeError: There is no such option.
     """
-    _options.check_batches(options)
+    _options.check("rank", options, _ARGUMENTS)
     asked = router._asked(limit if limit == "auto" else _options.limit(limit, "limit"), options)
     router._native.rank_rows([], asked)
     return Job(asked, columns)
@@ -238,7 +270,7 @@ def _failed(names: Iterable[str], count: int, because: str) -> dict[str, list[An
 def _prompt_column(batch: RecordBatch) -> str:
     found = [name for name in ("query", "prompt") if name in batch.schema.names]
     if len(found) == 2:
-        raise ValueError(
+        raise RequestError(
             "found the columns `query` and `prompt`; expected one with the prompts, named with prompt_column="
         )
     return found[0] if found else "prompt"
@@ -248,7 +280,7 @@ def _column(batch: RecordBatch, purpose: str, name: str) -> Array:
     names = batch.schema.names
     if name not in names:
         listed = ", ".join(names) or "none"
-        raise ValueError(f"no column `{name}`; expected one of {listed}, named with {purpose}_column=")
+        raise RequestError(f"no column `{name}`; expected one of {listed}, named with {purpose}_column=")
     return batch.column(names.index(name))
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
+from . import _option_checks
 from ._errors import RequestError
 from ._toolroute import check_select, check_settings
 
@@ -114,13 +115,12 @@ _CONTEXT = {
 }
 _SELECT = ("strategy", "policy_band", "complete")
 _OF_SELECTIONS = {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"}
-#: Arguments of `rank_batches` itself, for its messages.
-_OF_BATCHES = {"limit", "prompt_column", "id_column", "candidates_column", "tools_column"}
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
 _OF_CATALOGS = {"strict", "overlay", "author_signals"}
 _OF_SERVERS = {"pins"}
 _CONFIG = {"strategy", "min_confidence", "complete", "policy_band", "profiles"}
+_OF_ROUTERS = {*_POLICY, *_PATHS, *_SETTINGS, *_CONFIG, "whole", "overlay"}
 
 #: The limit of `auto`, as on the command line.
 _MOST_BY_ITSELF = 10
@@ -133,11 +133,10 @@ def settings_json(options: Mapping[str, Any], source: str = "tools") -> str:
         RequestError: An option has a value that is not valid.
         TypeError: There is no such option.
     """
-    known = {*_POLICY, *_PATHS, *_SETTINGS, *_CONFIG, "whole", "overlay"}
     if source == "servers":
-        _check("Router.from_servers", options, known - _OF_CATALOGS)
+        _option_checks.check("Router.from_servers", options, _OF_ROUTERS - _OF_CATALOGS, set())
     else:
-        _check("Router", options, known - _OF_SERVERS)
+        _option_checks.check("Router", options, _OF_ROUTERS - _OF_SERVERS, set())
     return _checked(_settings, options, check_settings)
 
 
@@ -170,7 +169,6 @@ def select_json(
 
     Raises:
         RequestError: An option has a value that is not valid.
-        TypeError: There is no such option.
     """
     most, adaptive = (_MOST_BY_ITSELF, True) if k == "auto" else (limit(k), False)
     fixed: dict[str, Any] = {"limit": most}
@@ -180,7 +178,6 @@ def select_json(
         fixed["candidates"] = candidates
     if not options:
         return json.dumps(fixed)
-    _check("select", options, _OF_SELECTIONS)
 
     def asked(options: Mapping[str, Any]) -> dict[str, Any]:
         found = {**fixed, **{name: options[name] for name in _SELECT if name in options}}
@@ -196,12 +193,14 @@ def select_json(
     return _checked(asked, options, check_select)
 
 
-def check_batches(options: Mapping[str, Any]) -> None:
-    """
+def check(function: str, options: Mapping[str, Any], beside: Iterable[str]) -> None:
+    """Checks the options of selections, beside which the function has other arguments.
+
     Raises:
-        TypeError: `rank_batches` has no such option.
+        RequestError: A number is out of range.
+        TypeError: There is no such option, or its value is of another kind.
     """
-    _check("rank_batches", options, _OF_SELECTIONS | _OF_BATCHES)
+    _option_checks.check(function, options, _OF_SELECTIONS.union(beside), _OF_ROUTERS)
 
 
 def limit(k: Any, name: str = "k") -> int:
@@ -242,10 +241,3 @@ def _checked(
             except wrong as found:
                 raise RequestError(f"{name}={value!r:.80}: {found}") from found
         raise RequestError(str(error)) from error
-
-
-def _check(function: str, options: Mapping[str, Any], known: set[str]) -> None:
-    for name in options:
-        if name not in known:
-            expected = ", ".join(sorted(known))
-            raise TypeError(f"{function}() has no option {name!r}; expected one of {expected}")

@@ -155,6 +155,7 @@ class Router(Generic[T]):
         >>> selection.excluded[0].why
         'cost high is above medium'
         """
+        _options.check("select", options, ("k", "session"))
         asked = self._asked(k, options)
         return Selection(self._native.select(encodable(prompt), asked, session), self._tool)
 
@@ -167,6 +168,7 @@ class Router(Generic[T]):
         **options: Unpack[SelectOptions],
     ) -> Selection[T]:
         """`select` on another thread, so that an event loop goes on meanwhile."""
+        _options.check("aselect", options, ("k", "session"))
         asked = self._asked(k, options)
         answer = await asyncio.to_thread(self._native.select, encodable(prompt), asked, session)
         return Selection(answer, self._tool)
@@ -186,6 +188,7 @@ class Router(Generic[T]):
         """
         if isinstance(prompts, str):
             raise TypeError("expected a list of prompts, found one prompt; write [prompt]")
+        _options.check("select_many", options, ("k",))
         texts = [encodable(prompt) for prompt in prompts]
         answers = self._native.select_many(texts, self._asked(k, options))
         return [Selection(answer, self._tool) for answer in answers]
