@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 import ray.data
 
@@ -48,6 +48,16 @@ async def main() -> None:
 
 def on_ray(dataset: ray.data.Dataset) -> ray.data.Dataset:
     return toolroute.ray.rank(dataset, [send_email], limit=3, concurrency=(1, 4), max_cost="low")
+
+
+def any_tools(selection: Selection, hit: Hit, router: Router) -> Literal["fits", "unsure", "none"]:
+    """Without a type argument the tools are of any type."""
+    selection[0].tool.anything()
+    hit.tool.anything()
+    print(router.call("send_email", '{"to": "Dana"}'))
+    # What no checker may admit is an error if it does.
+    router.select("write to Dana", k="many")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    return selection.fit
 
 
 def best(selection: Selection[str], left_out: Excluded[str]) -> Optional[Hit[str]]:

@@ -14,6 +14,8 @@ from ._router import Router
 from ._toolroute import NativeRouter
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from typing_extensions import Unpack
 
     from ._options import Path, SelectOptions
@@ -67,7 +69,7 @@ def rank_batches(
     batches: Union[Iterable[RecordBatch], Table],
     tools: Tools,
     *,
-    limit: Union[int, str] = 10,
+    limit: Union[int, Literal["auto"]] = 10,
     prompt_column: Optional[str] = None,
     id_column: Optional[str] = None,
     candidates_column: Optional[str] = None,
@@ -158,7 +160,10 @@ def router_of(tools: Tools, **options: Any) -> Router[Any]:
 
 
 def job_of(
-    router: Router[Any], limit: Union[int, str], columns: Columns, options: Mapping[str, Any]
+    router: Router[Any],
+    limit: Union[int, Literal["auto"]],
+    columns: Columns,
+    options: Mapping[str, Any],
 ) -> Job:
     """What is asked of every row.
 

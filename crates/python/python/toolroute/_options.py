@@ -163,7 +163,10 @@ def policy_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def select_json(
-    k: Union[int, str], options: Mapping[str, Any], policy: Mapping[str, Any], candidates: Optional[list[str]]
+    k: Union[int, Literal["auto"]],
+    options: Mapping[str, Any],
+    policy: Mapping[str, Any],
+    candidates: Optional[list[str]],
 ) -> str:
     """The options of a selection as JSON; `policy` is that of the router.
 

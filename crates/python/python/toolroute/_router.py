@@ -11,20 +11,20 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import eq, is_
-from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union, cast
+from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast
 
 from . import _calls, _messages, _options, _tools
 from ._errors import CallError, RequestError
-from ._selection import Hit, Selection
+from ._selection import Hit, Selection, T
 from ._toolroute import NativeRouter, NativeSelection
 from ._unicode import encodable
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from typing_extensions import Self, Unpack
 
     from ._options import Path, RouterOptions, SelectOptions
-
-T = TypeVar("T")
 
 #: Problems that a warning shows before the rest is only counted.
 _SHOWN_PROBLEMS = 5
@@ -127,7 +127,7 @@ class Router(Generic[T]):
     def select(
         self,
         prompt: str,
-        k: Union[int, str] = 8,
+        k: Union[int, Literal["auto"]] = 8,
         *,
         session: Optional[str] = None,
         **options: Unpack[SelectOptions],
@@ -162,7 +162,7 @@ class Router(Generic[T]):
     async def aselect(
         self,
         prompt: str,
-        k: Union[int, str] = 8,
+        k: Union[int, Literal["auto"]] = 8,
         *,
         session: Optional[str] = None,
         **options: Unpack[SelectOptions],
@@ -174,7 +174,10 @@ class Router(Generic[T]):
         return Selection(answer, self._tool)
 
     def select_many(
-        self, prompts: Iterable[str], k: Union[int, str] = 8, **options: Unpack[SelectOptions]
+        self,
+        prompts: Iterable[str],
+        k: Union[int, Literal["auto"]] = 8,
+        **options: Unpack[SelectOptions],
     ) -> list[Selection[T]]:
         """`select` for many prompts, on all cores; the answers are in their order.
 
@@ -378,7 +381,7 @@ class Router(Generic[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (self._source, self._options, self._learned()))
 
-    def _asked(self, k: Union[int, str], options: Mapping[str, Any]) -> str:
+    def _asked(self, k: Union[int, Literal["auto"]], options: Mapping[str, Any]) -> str:
         candidates = options.get("candidates")
         if isinstance(candidates, str):
             candidates = [candidates]

@@ -6,15 +6,25 @@ import html
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, Union, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast, overload
 
 if TYPE_CHECKING:
+    from typing import Literal
+
+    # Type checkers know it, installed or not. With its default, `Selection` alone is one of any tools.
+    from typing_extensions import TypeVar
+
     from ._toolroute import NativeSelection
 
     #: The engine's answer, or a copy of one.
     Answer = Union[NativeSelection, "CopiedAnswer"]
+    Fit = Literal["fits", "unsure", "none"]
 
-T = TypeVar("T")
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 #: Cells of the longest bar.
 _CELLS = 16
@@ -120,7 +130,7 @@ class Selection(Sequence["Hit[T]"]):
         return self._answer.abstained
 
     @property
-    def fit(self) -> str:
+    def fit(self) -> Fit:
         """Whether the tools fit: `fits`, `unsure` (the nearest tools) or `none` (no tool)."""
         return self._answer.fit
 
@@ -211,7 +221,7 @@ class CopiedAnswer:
     session: Optional[str]
     strategy: str
     abstained: bool
-    fit: str
+    fit: Fit
     confidence: Optional[float]
     read_as: Optional[str]
     reason: Optional[str]

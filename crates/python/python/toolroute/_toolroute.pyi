@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 __version__: str
 
@@ -20,7 +20,7 @@ class NativeSelection:
     @property
     def abstained(self) -> bool: ...
     @property
-    def fit(self) -> str: ...
+    def fit(self) -> Literal["fits", "unsure", "none"]: ...
     @property
     def confidence(self) -> Optional[float]: ...
     @property

@@ -12,6 +12,8 @@ from ._batches import rank as rank_batches
 from ._manifest import RouterManifest, prepare
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from ray import ObjectRef
     from ray.data import Dataset
     from typing_extensions import Unpack
@@ -26,7 +28,7 @@ def rank(
     dataset: Dataset,
     tools: Tools,
     *,
-    limit: Union[int, str] = 10,
+    limit: Union[int, Literal["auto"]] = 10,
     concurrency: Union[int, tuple[int, int], None] = None,
     num_cpus: int = 1,
     batch_size: int = 1024,

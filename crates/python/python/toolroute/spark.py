@@ -12,6 +12,8 @@ from ._batches import rank as rank_batches
 from ._manifest import prepare
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from pyspark.sql import DataFrame  # type: ignore[import-not-found, unused-ignore]
     from typing_extensions import Unpack
 
@@ -27,7 +29,7 @@ def rank(
     df: DataFrame,
     tools: Tools,
     *,
-    limit: Union[int, str] = 10,
+    limit: Union[int, Literal["auto"]] = 10,
     prompt_column: Optional[str] = None,
     id_column: str = "id",
     candidates_column: Optional[str] = None,
