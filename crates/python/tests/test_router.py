@@ -228,6 +228,22 @@ def test_calls(router):
         waiting.call("later", {"seconds": 1})
 
 
+def test_definitions_for_clients(router):
+    schema = router.definition(book_flight)["function"]["parameters"]
+    assert schema["properties"]["city"] == {"type": "string", "description": "Where the journey goes."}
+    assert schema["required"] == ["city"]
+    hit = router.select("book me a flight to Lisbon")[0]
+    assert router.definition(hit, "anthropic")["input_schema"] == schema
+    assert router.definition("book_flight", "mcp")["inputSchema"] == schema
+    flat = router.definition(ANTHROPIC, "responses")
+    assert (flat["type"], flat["name"], flat["parameters"]) == ("function", "get_weather", ANTHROPIC["input_schema"])
+    assert router.definition(OWN)["function"]["name"] == "git__commit"
+    assert router.definition(OWN)["function"]["parameters"] == {"type": "object", "properties": {}}
+    for tool, client, said in [("nosuch", "mcp", "a tool of this router"), (OWN, "other", "openai, responses")]:
+        with pytest.raises(toolroute.RequestError, match=said):
+            router.definition(tool, client)
+
+
 def test_outcomes_are_logged(tmp_path):
     router = Router(MIXED, feedback=tmp_path / "log.db")
     hit = router.select("book me a flight to Lisbon")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import enum
 import functools
 from typing import Annotated, Any, Literal, Optional, TypedDict, Union
@@ -30,6 +31,15 @@ class Options(TypedDict, total=False):
     deep: bool
 
 
+class Trip:
+    """As a model of pydantic."""
+
+    @staticmethod
+    def model_json_schema() -> dict[str, Any]:
+        legs = {"type": "array", "items": {"$ref": "#/$defs/Leg"}}
+        return {**legs, "$defs": {"Leg": {"type": "object"}}}
+
+
 def test_types_become_schemas():
     for hint, schema in [
         (str, {"type": "string"}),
@@ -41,6 +51,8 @@ def test_types_become_schemas():
         (Colour, {"enum": ["red", "blue"]}),
         (Annotated[int, "A number"], {"type": "integer", "description": "A number"}),
         (Any, {}),
+        (datetime.date, {"type": "string", "format": "date"}),
+        (datetime.datetime, {"type": "string", "format": "date-time"}),
         (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
     ]:
         assert json_schema(hint) == schema, hint
@@ -50,6 +62,15 @@ def test_types_become_schemas():
         "properties": {"deep": {"type": "boolean"}},
         "required": [],
     }
+
+
+def test_references_are_read_from_the_root_of_the_schema():
+    def book(trips: list[Trip]) -> None:
+        """Books trips."""
+
+    schema = definition(book)["inputSchema"]
+    assert schema["$defs"] == {"Leg": {"type": "object"}}
+    assert schema["properties"]["trips"]["items"] == {"type": "array", "items": {"$ref": "#/$defs/Leg"}}
 
 
 def test_docstrings_of_three_styles():

@@ -54,7 +54,7 @@ def any_tools(selection: Selection, hit: Hit, router: Router) -> Literal["fits",
     """Without a type argument the tools are of any type."""
     selection[0].tool.anything()
     hit.tool.anything()
-    print(router.call("send_email", '{"to": "Dana"}'))
+    print(router.definition(hit, "anthropic")["name"], router.call("send_email", '{"to": "Dana"}'))
     # What no checker may admit is an error if it does.
     router.select("write to Dana", k="many")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     return selection.fit

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast
 
-from . import _calls, _messages, _options, _tools
+from . import _calls, _definitions, _learning, _messages, _options, _tools
 from ._errors import CallError, RequestError
 from ._selection import Hit, Selection, T
 from ._toolroute import NativeRouter, NativeSelection
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self, Unpack
 
+    from ._definitions import Client
     from ._options import Path, RouterOptions, SelectOptions
 
 #: Problems that a warning shows before the rest is only counted.
@@ -238,6 +239,29 @@ class Router(Generic[T]):
             elif not ids or ids[0] not in left_out or _tools.always_stays(tool):
                 yield tool
 
+    def definition(self, tool: Union[Hit[T], str, T], client: Client = "openai") -> dict[str, Any]:
+        """The definition of a tool for the requests of a client, with the JSON schema that was read from
+        it. Its name is the id of the tool, so that `call` takes what a model answers.
+
+        Args:
+            tool: A hit, an id, or the tool itself.
+            client: `"openai"` (chat completions), `"responses"` (OpenAI's other API), `"anthropic"`
+                or `"mcp"`.
+
+        Raises:
+            RequestError: There is no such tool or no such client.
+
+        >>> def add(a: int, b: int = 0) -> int:
+        ...     "Adds two numbers"
+        >>> Router([add]).definition(add, "anthropic")["input_schema"]["properties"]["b"]
+        {'type': 'integer', 'default': 0}
+        """
+        id = self._id(tool)
+        row = self._native.tool(id)
+        if row is None:
+            raise RequestError(f"expected a tool of this router, found {id!r:.80}")
+        return _definitions.definition(row, client)
+
     def learn(self, past: Iterable[Union[tuple[str, Any], Mapping[str, Any]]]) -> dict[str, Any]:
         """Learns from past prompts: tools are moved towards the prompts that they served.
 
@@ -258,7 +282,7 @@ class Router(Generic[T]):
         >>> router.learn([("ship it", "deploy"), ("ship this now", "deploy")])["tools_learned"]
         1
         """
-        rows = [(prompt, [self._id(tool) for tool in served]) for prompt, served in map(_past, past)]
+        rows = [(prompt, [self._id(tool) for tool in served]) for prompt, served in map(_learning.past, past)]
         return cast("dict[str, Any]", json.loads(self._native.learn(rows)))
 
     def save(self, path: Path) -> None:
@@ -472,21 +496,3 @@ def _restored(
         router = make(source[1], **{**options, "usage": path})
     router._options = options
     return router
-
-
-def _past(row: Any) -> tuple[str, list[Any]]:
-    """A past prompt, and the tools that served it.
-
-    Raises:
-        RequestError: The row is something else.
-    """
-    pair: Any = row
-    if isinstance(row, Mapping):
-        pair = (_messages.prompt_of(row), row.get("tools"))
-    if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
-        raise RequestError(f"expected pairs of a prompt and its tools, found {row!r:.80}")
-    prompt, served = pair
-    if not any(map(str.isalnum, prompt)):
-        raise RequestError("a past prompt is empty; expected some words that say what is wanted")
-    several = isinstance(served, (list, tuple, set, frozenset, Iterator, Selection))
-    return encodable(prompt), list(served) if several else [served]

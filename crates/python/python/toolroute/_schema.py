@@ -84,6 +84,9 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
+    shared = _taken_definitions(properties)
+    if shared:
+        schema["$defs"] = shared
     return {"name": _name(function), "description": described, "inputSchema": schema}
 
 
@@ -113,6 +116,22 @@ def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
     if dataclasses.is_dataclass(hint) or hasattr(hint, "__required_keys__"):
         return _fields(hint, depth)
     return _container(origin or hint, parts, depth)
+
+
+def _taken_definitions(schema: Any) -> dict[str, Any]:
+    """Takes the `$defs` out of the parts of a schema: references are read from its root."""
+    found: dict[str, Any] = {}
+    if isinstance(schema, dict):
+        own = schema.get("$defs")
+        # A parameter may have that name too; it has a type.
+        if isinstance(own, dict) and "type" not in own:
+            found.update(schema.pop("$defs"))
+        for part in schema.values():
+            found.update(_taken_definitions(part))
+    elif isinstance(schema, list):
+        for part in schema:
+            found.update(_taken_definitions(part))
+    return found
 
 
 def _one_of(values: Iterable[Any]) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""Definitions of tools in the formats of clients."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ._errors import RequestError
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Client = Literal["openai", "responses", "anthropic", "mcp"]
+
+#: The schema of a tool without one.
+_ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
+
+
+def definition(row: str, client: Client) -> dict[str, Any]:
+    """A tool as a client's requests have it, under its id, by which `Router.call` knows it.
+
+    Args:
+        row: The tool as JSON, as the engine writes it.
+
+    Raises:
+        RequestError: There is no such client.
+    """
+    tool: dict[str, Any] = json.loads(row)
+    named = {"name": tool["id"], "description": tool.get("description", "")}
+    schema = tool.get("input_schema") or _ANY_OBJECT
+    if client == "openai":
+        return {"type": "function", "function": {**named, "parameters": schema}}
+    if client == "responses":
+        return {"type": "function", **named, "parameters": schema}
+    if client == "anthropic":
+        return {**named, "input_schema": schema}
+    if client == "mcp":
+        return {**named, "inputSchema": schema}
+    raise RequestError(f"client={client!r}: expected openai, responses, anthropic or mcp")
