@@ -146,6 +146,27 @@ impl PromptContext<'_> {
         }
     }
 
+    /// Whether a mention is the old value of "change the guests from 140 to 155", which a tool without a
+    /// parameter for the start of a range does not need.
+    pub fn is_old(&self, at: usize, slots: &[Slot]) -> bool {
+        const CHANGING: &str = "change correct decrease increase lower raise reduce update";
+        let mention = &self.mentions[at];
+        let Some(next) = self.mentions.get(at + 1) else { return false };
+        let before = self.before(mention.span.start);
+        let is_from = before.first().is_some_and(|word| word.lower == "from");
+        let gap = self.text.get(mention.span.end..next.span.start).unwrap_or_default();
+        let mut verbs = self.words.iter().filter(|word| !is_function_word(&word.lower));
+        let is_changed = verbs.next().is_some_and(|verb| is_listed(&verb.lower, CHANGING));
+        let is_kin = mention.content.kind() == next.content.kind();
+        let is_number = matches!(mention.content, Content::Amount(_));
+        let is_start = |slot: &Slot| {
+            slot.role == Some(Role::Start) && !slot.has_word("least lower lowest min minimum")
+        };
+        let has_start =
+            slots.iter().any(|slot| slot.kind.is_number() == is_number && is_start(slot));
+        is_from && gap.trim() == "to" && is_kin && is_changed && !has_start
+    }
+
     fn breaks(&self, gap: Range<usize>) -> bool {
         let gap = &self.text[gap];
         let ends = |(at, c): (usize, char)| match c {

@@ -103,7 +103,12 @@ impl<'a> Plan<'a> {
     /// Assigns values by words, prepositions and kinds.
     pub fn decide(&mut self) {
         for at in 0..self.taken.len() {
-            self.taken[at] = self.context.is_replaced(at, self.slots);
+            self.taken[at] |= self.context.is_replaced(at, self.slots);
+            if self.context.is_old(at, self.slots) {
+                self.taken[at] = true;
+                // The words before the old value are said of the new one.
+                self.chains[at + 1] = at;
+            }
         }
         self.choose();
         self.split_repository();

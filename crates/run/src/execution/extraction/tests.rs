@@ -181,6 +181,7 @@ fn a_value_that_another_replaces_is_not_taken() {
         "set table 12 with 6 guests rather than 4 guests",
         "set table 12 not with 4 but with 6 guests",
         "set table 12 with 6 guests, not 4",
+        "change the guests from 4 to 6 for table 12",
     ] {
         let prepared = prepare(&booking(), prompt);
         assert_eq!(json!(prepared.arguments), new, "{prompt}");
@@ -189,6 +190,10 @@ fn a_value_that_another_replaces_is_not_taken() {
     let prompt =
         "set table 12 to waiter Olga instead of waiter Marek, area hall instead of terrace";
     assert_eq!(given(&booking(), prompt), json!({"table": "12", "waiter": "Olga", "area": "hall"}));
+    let schema = object(json!({"min_stay": {"type": "integer"}, "from": {"format": "date"}}), &[]);
+    let rules = tool("set_rules", "Sets the rules of a rate", &schema);
+    let prompt = "change the minimum stay from 2 to 3 nights";
+    assert_eq!(given(&rules, prompt), json!({"min_stay": 3}));
     // What is not to be done may be meant for the same table.
     let prompt = "instead of leaving table 9, set waiter to Olga";
     assert_eq!(asked(&booking(), prompt), ["table"]);
