@@ -126,6 +126,17 @@ impl<'a> Plan<'a> {
         self.give_filters();
         self.give_person();
         while self.give_unnamed() {}
+        self.take_days_of_tool();
+    }
+
+    /// Takes the days that the tool's own text says, so that they do not put the call off: "assign it
+    /// today" for a tool that assigns "for today".
+    fn take_days_of_tool(&mut self) {
+        for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
+            let said = self.context.text[mention.span.clone()].to_lowercase();
+            let is_day = matches!(mention.content, Content::When(_) | Content::Period(_));
+            *taken |= is_day && self.tool_words.contains(&stem(&said));
+        }
     }
 
     pub fn is_open(&self, slot: usize) -> bool {

@@ -375,3 +375,11 @@ fn the_text_after_a_name_or_a_colon_is_the_value() {
         assert_eq!(asked(&enrol, prompt), ["name"], "{prompt}");
     }
 }
+
+#[test]
+fn a_day_of_the_tools_own_text_is_no_moment() {
+    let schema = object(json!({"room": {"type": "string"}}), &["room"]);
+    let clean = tool("clean_room", "Has a room cleaned today", &schema);
+    assert_eq!(prepare(&clean, "clean room 203 today").moments.len(), 0);
+    assert_eq!(prepare(&clean, "clean room 203 tomorrow").moments.len(), 1);
+}
