@@ -14,7 +14,9 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::types::JsonType;
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -249,7 +251,7 @@ impl Checker {
         expansion.fits_with(schema, &root).ok()?;
         let mut errors =
             validator.iter_errors(&root).filter(|error| error.instance_path().to_string() == at);
-        errors.next().map(|error| error.to_string().chars().take(200).collect())
+        errors.next().map(|error| violation(&error))
     }
 }
 
@@ -346,13 +348,46 @@ fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
     let errors = validator.iter_errors(arguments).filter_map(|error| {
         let at = error.instance_path().to_string();
         let top = at.is_empty();
-        if top && matches!(error.kind(), jsonschema::error::ValidationErrorKind::Required { .. }) {
+        if top && matches!(error.kind(), ValidationErrorKind::Required { .. }) {
             return None;
         }
-        let said: String = error.to_string().chars().take(200).collect();
+        let said = violation(&error);
         Some(if top { said } else { format!("`{}`: {said}", at.trim_start_matches('/')) })
     });
     errors.take(MOST).collect()
+}
+
+/// What is wrong with a value. Allowed values are listed, because the caller has to choose one.
+fn violation(error: &ValidationError<'_>) -> String {
+    const MOST_VALUES: usize = 30;
+    let allowed = match error.kind() {
+        ValidationErrorKind::Enum { options } => options.as_array(),
+        ValidationErrorKind::AnyOf { context } => match one_or_null(context) {
+            // Python's `Literal[…] | None`.
+            Some(error) => return violation(error),
+            None => None,
+        },
+        _ => None,
+    };
+    let Some(allowed) = allowed else { return error.to_string().chars().take(200).collect() };
+    let listed: Vec<String> = allowed.iter().take(MOST_VALUES).map(shown).collect();
+    let rest = match allowed.len().saturating_sub(MOST_VALUES) {
+        0 => String::new(),
+        rest => format!(" or {rest} others"),
+    };
+    format!("{} is not one of {}{rest}", shown(error.instance()), listed.join(", "))
+}
+
+/// The error of the only alternative besides null.
+fn one_or_null<'a>(
+    alternatives: &'a [Vec<ValidationError<'static>>],
+) -> Option<&'a ValidationError<'static>> {
+    let is_null = |error: &ValidationError<'_>| {
+        matches!(error.kind(), ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Null) })
+    };
+    let mut others = alternatives.iter().filter(|errors| !errors.iter().all(is_null));
+    let one = others.next().filter(|_| others.next().is_none())?;
+    one.first()
 }
 
 /// A value for a report, truncated if it is long.

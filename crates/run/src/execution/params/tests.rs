@@ -122,6 +122,24 @@ fn nothing_is_changed_that_would_lose_something() {
 }
 
 #[test]
+fn all_allowed_values_are_listed_and_null_is_no_alternative() {
+    let values = ["projector", "microphone", "screen", "stage", "lights", "flip chart"];
+    let many: Vec<String> = (0..40).map(|number| format!("v{number}")).collect();
+    let schema = json!({"type": "object", "properties": {
+        "item": {"enum": values},
+        "kind": {"anyOf": [{"enum": ["a", "b"]}, {"type": "null"}]},
+        "size": {"anyOf": [{"enum": ["a", "b"]}, {"type": "integer"}]},
+        "many": {"enum": many}}});
+    let unfit = |given: Value| prepare(&schema, given).unwrap_err().unfit.join("; ");
+    let said = unfit(json!({"item": "beamer"}));
+    assert!(values.iter().all(|value| said.contains(value)), "{said}");
+    assert_eq!(unfit(json!({"kind": "c"})), r#"`kind`: "c" is not one of "a", "b""#);
+    assert!(unfit(json!({"size": "c"})).contains("anyOf"));
+    let said = unfit(json!({"many": "x"}));
+    assert!(said.ends_with(r#""v28", "v29" or 10 others"#), "{said}");
+}
+
+#[test]
 fn hints_of_the_tool_say_what_else_is_needed_and_give_the_example() {
     let mut tool = tool(&search());
     let hints = &mut tool.routing.parameter_hints;
