@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use toolroute_catalog::{MCP_MEMBERS, Tool};
 
@@ -87,7 +88,7 @@ pub fn parameters(tool: &Tool) -> String {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(|n| n.as_str()).collect();
     let Some(properties) = schema["properties"].as_object() else { return String::new() };
-    let mut names: Vec<(&String, &serde_json::Value)> = properties.iter().collect();
+    let mut names: Vec<(&String, &Value)> = properties.iter().collect();
     // Required parameters come first, so that the line is cut at optional ones.
     names.sort_by_key(|(name, _)| !required.contains(&name.as_str()));
     let mut line = String::new();
@@ -104,27 +105,62 @@ pub fn parameters(tool: &Tool) -> String {
             line.push('?');
         }
         line.push_str(": ");
-        line.push_str(&kind(about));
+        line.push_str(&kind(about, &schema, MOST_REFERENCES));
     }
     line
 }
 
-fn kind(schema: &serde_json::Value) -> String {
+/// The most references and alternatives within each other that are followed: they may form a cycle.
+const MOST_REFERENCES: usize = 4;
+
+/// The type of a parameter, or its few values. An alternative that only allows null is left out, as
+/// in Python's `str | None`.
+fn kind(schema: &Value, root: &Value, depth: usize) -> String {
     const MOST_VALUES: usize = 6;
     if let Some(values) = schema["enum"].as_array().filter(|all| all.len() <= MOST_VALUES) {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         return values.join("|");
     }
+    let any = || "any".to_owned();
+    let within = |part: &Value| match depth.checked_sub(1) {
+        Some(depth) => kind(part, root, depth),
+        None => any(),
+    };
     match &schema["type"] {
-        serde_json::Value::String(name) if name == "array" => {
-            format!("{}[]", schema["items"]["type"].as_str().unwrap_or("any"))
+        Value::String(name) if name == "array" => match within(&schema["items"]) {
+            of if of.contains('|') => format!("({of})[]"),
+            of => format!("{of}[]"),
+        },
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            one_of(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
         }
-        serde_json::Value::String(name) => name.clone(),
-        serde_json::Value::Array(names) => {
-            let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
-            names.join("|")
+        _ => {
+            let target = schema["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
+            if let Some(target) = target.and_then(|to| root.pointer(to)) {
+                return within(target);
+            }
+            let alternatives = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
+            alternatives.map_or_else(any, |all| one_of(all.iter().map(within).collect()))
         }
-        _ => "any".to_owned(),
+    }
+}
+
+/// Different kinds in one word, without null if there are others.
+fn one_of(kinds: Vec<String>) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for kind in kinds {
+        if !named.contains(&kind) {
+            named.push(kind);
+        }
+    }
+    if named.len() > 1 {
+        named.retain(|kind| kind != "null");
+    }
+    match named.as_slice() {
+        [] => "any".to_owned(),
+        kinds if kinds.iter().any(|kind| kind == "any") => "any".to_owned(),
+        kinds => kinds.join("|"),
     }
 }
 
@@ -153,10 +189,29 @@ mod tests {
 
     #[test]
     fn types_are_shown_in_a_word() {
-        let shown = |schema: &str| kind(&serde_json::from_str(schema).unwrap());
-        assert_eq!(shown(r#"{"type": "array", "items": {"type": "string"}}"#), "string[]");
-        assert_eq!(shown(r#"{"enum": ["a", 1]}"#), "\"a\"|1");
-        assert_eq!(shown(r#"{"type": ["string", "null"]}"#), "string|null");
-        assert_eq!(shown(r#"{"$ref": "https://example.org/x"}"#), "any");
+        let root = serde_json::json!({"$defs": {
+            "Level": {"enum": ["low", "high"]},
+            "Tree": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
+        }});
+        for (schema, shown) in [
+            (r#"{"type": "array", "items": {"type": "string"}}"#, "string[]"),
+            (r#"{"type": "array"}"#, "any[]"),
+            (r#"{"enum": ["a", 1]}"#, "\"a\"|1"),
+            (r#"{"type": ["string", "null"]}"#, "string"),
+            (r#"{"type": "null"}"#, "null"),
+            (r#"{"anyOf": [{"type": "string"}, {"type": "null"}]}"#, "string"),
+            (r#"{"oneOf": [{"type": "integer"}, {"type": "string"}]}"#, "integer|string"),
+            (r##"{"anyOf": [{"$ref": "#/$defs/Level"}, {"type": "null"}]}"##, "\"low\"|\"high\""),
+            (
+                r#"{"type": "array", "items": {"type": ["integer", "string"]}}"#,
+                "(integer|string)[]",
+            ),
+            (r##"{"$ref": "#/$defs/Tree"}"##, "any[][]"),
+            (r#"{"anyOf": [{}, {"type": "null"}]}"#, "any"),
+            (r#"{"$ref": "https://example.org/x"}"#, "any"),
+        ] {
+            let schema = serde_json::from_str(schema).unwrap();
+            assert_eq!(kind(&schema, &root, MOST_REFERENCES), shown, "{schema}");
+        }
     }
 }
