@@ -163,12 +163,21 @@ fn stems(
     data: &'static str,
 ) -> HashMap<String, &'static str> {
     let mut stems = HashMap::new();
-    for (word, meaning) in entries(data).filter(|(word, _)| !word.contains(' ')) {
-        // The stem of a function word is too often the stem of another word.
-        if meaning != "-" {
-            let stem = stemmer.stem(&folded(&word, language)).into_owned();
-            stems.entry(stem).or_insert(meaning);
-        }
+    // The stem of a function word is too often the stem of another word.
+    let is_single = |(word, meaning): &(Cow<str>, &str)| !word.contains(' ') && *meaning != "-";
+    let stemmed = || {
+        entries(data).filter(is_single).map(|(word, meaning)| {
+            let word = folded(&word, language).into_owned();
+            (stemmer.stem(&word).into_owned(), word, meaning)
+        })
+    };
+    // A listed word that is its own stem wins over a longer word with that stem: `ضيف` is a guest,
+    // and the stem of `أضيف` (add).
+    for (stem, _, meaning) in stemmed().filter(|(stem, word, _)| stem == word) {
+        stems.entry(stem).or_insert(meaning);
+    }
+    for (stem, _, meaning) in stemmed() {
+        stems.entry(stem).or_insert(meaning);
     }
     stems
 }

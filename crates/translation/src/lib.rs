@@ -8,6 +8,7 @@
 mod language;
 mod lexicon;
 mod restriction;
+mod separable;
 mod unsupported;
 mod words;
 
@@ -46,7 +47,10 @@ const LEAST_KNOWN: f32 = 0.5;
 pub fn in_english(text: &str) -> Option<Translation> {
     let language = Language::of(text)?;
     let lexicon = Lexicon::of(language);
-    let words = words::split(text, language, lexicon);
+    let mut words = words::split(text, language, lexicon);
+    if language == Language::German {
+        separable::join_particles(&mut words, lexicon);
+    }
     let (mut known, mut all, mut english) = (0_usize, 0_usize, Vec::new());
     let mut at = 0;
     while at < words.len() {

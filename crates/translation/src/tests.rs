@@ -178,3 +178,43 @@ fn what_is_forbidden_stays_forbidden() {
         assert_eq!(restriction(plain), None, "{plain}");
     }
 }
+
+#[test]
+fn separated_german_verbs_are_joined() {
+    for (prompt, english) in [
+        ("Sag die Veranstaltung E-104 ab", "cancel event E-104"),
+        ("Sag die Reise ab.", "cancel trip"),
+        ("sag die reise ab", "cancel trip"),
+        ("Reist Familie Meyer heute ab?", "depart family meyer today?"),
+        ("Checke Herrn Meyer aus", "check out mr meyer"),
+        ("Checke Eva ein und Ali aus", "check in eva and Ali check out"),
+        ("Sag Essen und Trinken ab", "cancel food and drink"),
+        ("Mach das Licht an", "turn on light"),
+        ("Der Termin ist abgesagt", "appointment cancel"),
+        ("Vergiss nicht, den Termin abzusagen", "forget not appointment cancel"),
+        // No verb of the clause is listed with the particle.
+        ("Wie weit ist es von der Stadt aus", "how far from city off"),
+    ] {
+        let found = in_english(prompt).map(|found| found.text.to_lowercase());
+        assert_eq!(found, Some(english.to_lowercase()), "{prompt}");
+    }
+    for dutch in ["Zet het licht aan", "Zeg de afspraak af", "Schakel de verwarming uit"] {
+        assert_eq!(in_english(dutch), None, "{dutch}");
+    }
+}
+
+#[test]
+fn a_listed_word_wins_over_the_stem_of_another() {
+    for (prompt, english) in [
+        ("تسجيل خروج الضيف", "guest"),
+        ("تحتاج الغرفة إلى مناشف", "towel"),
+        ("הבא מגבות לחדר", "towel"),
+        ("האורחים בחדר", "guest"),
+        ("Der Hahn tropft und das Waschbecken ist verstopft", "clogged"),
+        ("el grifo gotea en el baño", "drip"),
+        ("los puntos del cliente", "points"),
+    ] {
+        let found = in_english(prompt).unwrap_or_else(|| panic!("{prompt} is not read")).text;
+        assert!(found.split(' ').any(|word| word == english), "{prompt}: {found}");
+    }
+}

@@ -235,9 +235,11 @@ pub(super) fn stripped(word: &str, language: Language) -> Vec<String> {
             if form.len() < word.len() && form.chars().count() >= least {
                 forms.push(form.to_owned());
                 // Hebrew letters have a different form at the end of a word, and a removed feminine
-                // ending is restored.
+                // ending is restored. A plural `ות` without its last letter is no form of a word.
                 forms.extend(with_final_letter(form).filter(|_| language == Language::Hebrew));
-                if language == Language::Hebrew && matches!(*ending, "ת" | "ות" | "תי") {
+                let is_cut_plural = *ending == "ת" && form.ends_with('ו');
+                let is_feminine = matches!(*ending, "ת" | "ות" | "תי") && !is_cut_plural;
+                if language == Language::Hebrew && is_feminine {
                     forms.push(format!("{form}ה"));
                 }
             }

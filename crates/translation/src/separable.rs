@@ -1,0 +1,168 @@
+//! Joins German verbs with the particle that a clause puts at its end: "Sag den Termin ab" is
+//! "absagen" (cancel) and not "sagen" (tell).
+
+use super::lexicon::Lexicon;
+use super::words::Word;
+
+/// Particles that a verb loses to the end of its clause.
+const PARTICLES: [&str; 24] = [
+    "ab", "an", "auf", "aus", "bei", "durch", "ein", "fest", "frei", "her", "herunter", "hin",
+    "hinzu", "hoch", "los", "mit", "nach", "runter", "um", "vor", "weg", "weiter", "zu", "zurück",
+];
+
+/// Words between two clauses that need no comma.
+const CONJUNCTIONS: [&str; 5] = ["und", "oder", "aber", "dann", "sowie"];
+
+/// Endings of regular verbs, which the infinitive replaces by `en` or `n`.
+const ENDINGS: [&str; 10] = ["", "e", "t", "et", "st", "est", "te", "ten", "en", "n"];
+
+/// Forms whose vowel differs from the infinitive's.
+const IRREGULAR: [(&str, &str); 34] = [
+    ("brich", "brechen"),
+    ("bricht", "brechen"),
+    ("fiel", "fallen"),
+    ("fuhr", "fahren"),
+    ("fällt", "fallen"),
+    ("fängt", "fangen"),
+    ("fährt", "fahren"),
+    ("gib", "geben"),
+    ("gibt", "geben"),
+    ("ging", "gehen"),
+    ("hilf", "helfen"),
+    ("hält", "halten"),
+    ("kam", "kommen"),
+    ("kamen", "kommen"),
+    ("läuft", "laufen"),
+    ("lies", "lesen"),
+    ("liest", "lesen"),
+    ("lädt", "laden"),
+    ("lässt", "lassen"),
+    ("nahm", "nehmen"),
+    ("nimm", "nehmen"),
+    ("nimmt", "nehmen"),
+    ("rief", "rufen"),
+    ("schläft", "schlafen"),
+    ("sieh", "sehen"),
+    ("sieht", "sehen"),
+    ("sprich", "sprechen"),
+    ("triff", "treffen"),
+    ("tritt", "treten"),
+    ("trägt", "tragen"),
+    ("wirf", "werfen"),
+    ("wirft", "werfen"),
+    ("zieh", "ziehen"),
+    ("zog", "ziehen"),
+];
+
+/// Joins each verb with the particle at the end of its clause if the lexicon lists the two as one
+/// verb, and restores the infinitive of "abzusagen" and "abgesagt".
+pub(super) fn join_particles(words: &mut Vec<Word>, lexicon: &Lexicon) {
+    for word in words.iter_mut() {
+        if let Word::Spoken(word) = word
+            && !lexicon.is_listed(&word.lower)
+            && let Some(verb) = without_infix(&word.lower, lexicon)
+        {
+            word.lower = verb;
+        }
+    }
+    let mut at = 0;
+    while at < words.len() {
+        match particle_at_end(words, at)
+            .and_then(|particle| verb_before(words, at, particle, lexicon))
+        {
+            Some((verb_at, verb)) if is_joined(&words[verb_at]) => replace(&mut words[at], verb),
+            Some((verb_at, verb)) => {
+                replace(&mut words[verb_at], verb);
+                words.remove(at);
+                continue;
+            }
+            None => {}
+        }
+        at += 1;
+    }
+}
+
+fn replace(word: &mut Word, verb: String) {
+    if let Word::Spoken(word) = word {
+        word.lower = verb;
+    }
+}
+
+/// Whether a verb already has a particle: "Checke Eva ein und Ali aus" has one verb for two.
+fn is_joined(word: &Word) -> bool {
+    matches!(word, Word::Spoken(word) if word.written.to_lowercase() != word.lower)
+}
+
+/// Returns the infinitive of a form with `zu` or `ge` between particle and verb.
+fn without_infix(word: &str, lexicon: &Lexicon) -> Option<String> {
+    PARTICLES.iter().find_map(|particle| {
+        let rest = word.strip_prefix(particle)?;
+        let rest = rest.strip_prefix("zu").or_else(|| rest.strip_prefix("ge"))?;
+        infinitive(particle, rest, lexicon)
+    })
+}
+
+/// Returns the particle at a position if its clause ends there.
+fn particle_at_end(words: &[Word], at: usize) -> Option<&'static str> {
+    let is_end = match words.get(at + 1) {
+        None | Some(Word::Mark(_)) => true,
+        Some(Word::Spoken(next)) => CONJUNCTIONS.contains(&next.lower.as_str()),
+        Some(Word::Verbatim(_)) => false,
+    };
+    let word = words[at].spoken().filter(|_| is_end)?;
+    PARTICLES.iter().find(|particle| **particle == word).copied()
+}
+
+/// Returns the position of the verb to which a particle belongs, and the two as one verb: in the
+/// particle's own clause, or in the one before it ("Sag Essen und Trinken ab").
+fn verb_before(
+    words: &[Word],
+    end: usize,
+    particle: &str,
+    lexicon: &Lexicon,
+) -> Option<(usize, String)> {
+    let is_start = |at: &usize| matches!(words[*at], Word::Mark(_));
+    let start = (0..end).rev().find(is_start).map_or(0, |at| at + 1);
+    let joins = |at: &usize| words[*at].spoken().is_some_and(|word| CONJUNCTIONS.contains(&word));
+    let mut until = end;
+    loop {
+        let from = (start..until).rev().find(joins).unwrap_or(start);
+        // The verb is the first word that makes a verb with the particle. Later ones are nouns, as
+        // in "sag die reise ab".
+        let verb =
+            (from..until).filter(|at| may_be_verb(words, *at)).find_map(|at| match &words[at] {
+                Word::Spoken(word) => {
+                    Some((at, infinitive(particle, &word.written.to_lowercase(), lexicon)?))
+                }
+                _ => None,
+            });
+        if verb.is_some() || from == start {
+            return verb;
+        }
+        until = from;
+    }
+}
+
+/// Whether a word is not capitalised as nouns are, or stands where every word is.
+fn may_be_verb(words: &[Word], at: usize) -> bool {
+    let is_first = at == 0 || words[at - 1].spoken().is_none();
+    match &words[at] {
+        Word::Spoken(word) => is_first || word.written.starts_with(char::is_lowercase),
+        _ => false,
+    }
+}
+
+/// Returns the infinitive of a particle and a form of a verb if it is listed.
+fn infinitive(particle: &str, form: &str, lexicon: &Lexicon) -> Option<String> {
+    let listed = |verb: &str| {
+        let verb = format!("{particle}{verb}");
+        lexicon.is_listed(&verb).then_some(verb)
+    };
+    if let Some((_, verb)) = IRREGULAR.iter().find(|(irregular, _)| *irregular == form) {
+        return listed(verb);
+    }
+    ENDINGS.iter().find_map(|ending| {
+        let stem = form.strip_suffix(ending).filter(|stem| stem.chars().count() >= 2)?;
+        listed(&format!("{stem}en")).or_else(|| listed(&format!("{stem}n")))
+    })
+}
