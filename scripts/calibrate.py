@@ -18,10 +18,10 @@ catalogs: the servers with at most 14 tools together, and the larger ones. Vague
 orders over assistants with several small servers, are a third (`own_tools.jsonl` has the tools, which are ours).
 
 Both cut-offs are linear functions of the catalog's background evidence, the 10th percentile of the evidence of 500
-prompts of all kinds. The upper one is the highest for which at most UNSURE of the served prompts are doubted: as
-the mean over the whole catalogs, and at most MOST times that in any of them and in the small ones together. The
-lower one is the highest for which at most NONE of them are rejected, with the same rule. The slope is the one with
-which most prompts that no tool serves are doubted, where rejected ones count half as much again. A prompt with a
+prompts of all kinds. The upper one is the highest for which at most UNSURE of the served prompts are doubted: the
+first number as the mean over the whole catalogs, the second in any of them and in the small ones together. The
+lower one is the highest for which at most NONE of them are rejected, in the same way. The slope is the one
+with which most prompts that no tool serves are doubted. A prompt with a
 missing action is doubted, too.
 
 The width of the confidence is such that it is 0.5 at the lower cut-off and 0.75 at the upper one. Nothing is fitted
@@ -39,7 +39,7 @@ MODEL = ROOT / "models" / "toolroute-l6-v1"
 FIT = {"azure_mcp_2026": [], "bfcl_live": ["azure_mcp_2026"], "toolret_apigen": ["azure_mcp_2026"]}
 CHECK = ["mcpproxy_golden", "ultratool_en", "metatool"]
 PROMPTS, STRANGERS, NO_TOOL = 400, 150, 150
-NONE, UNSURE, MOST = 0.005, 0.10, 1.5
+NONE, UNSURE = (0.005, 0.0125), (0.10, 0.15)
 # The confidences at the two cut-offs: DEFAULT_MIN_CONFIDENCE and SURE in crates/rank.
 LEAST, SURE = 0.5, 0.75
 
@@ -155,23 +155,20 @@ def fit(measured):
     """
     whole = [catalogs for name, catalogs in measured.items() if name != "small"]
 
-    def few(share, most):
+    def few(share, most, most_in_one):
         """Whether few enough own prompts are turned away; `share` says how many of a catalog's."""
         shares = [pooled(catalogs, share, lambda m: m.on) for catalogs in whole]
         together = pooled(measured["small"], share, lambda m: m.on)
-        return mean(shares) <= most and max(*shares, together) <= MOST * most
+        return mean(shares) <= most and max(*shares, together) <= most_in_one
 
     best = None
     for slope in (step / 20 for step in range(0, 27)):
-        upper = highest(lambda base: few(lambda m: m.doubted(m.on, base + slope * m.background), UNSURE))
-        lower = highest(lambda base: base < upper and few(lambda m: m.refused(m.on, base + slope * m.background), NONE))
+        upper = highest(lambda base: few(lambda m: m.doubted(m.on, base + slope * m.background), *UNSURE))
+        lower = highest(lambda base: base < upper and few(lambda m: m.refused(m.on, base + slope * m.background), *NONE))
 
         def gain(catalogs, prompts):
-            def share(m):
-                low, high = lower + slope * m.background, upper + slope * m.background
-                return m.doubted(prompts(m), high) + 0.5 * m.refused(prompts(m), low)
-
-            return pooled([m for m in catalogs if prompts(m)], share, prompts)
+            some = [m for m in catalogs if prompts(m)]
+            return pooled(some, lambda m: m.doubted(prompts(m), upper + slope * m.background), prompts)
 
         kinds = (lambda m: m.off, lambda m: m.talk)
         found = mean(mean(gain(catalogs, kind) for kind in kinds if any(map(kind, catalogs))) for catalogs in measured.values())
