@@ -266,6 +266,30 @@ fn a_prompt_that_cannot_be_read_changes_nothing_unasked() {
 }
 
 #[test]
+fn nothing_is_changed_that_a_prompt_forbids_or_that_the_tool_cannot_say() {
+    let text = json!({"type": "object", "properties": {"guests": {"type": "integer"}}});
+    let tools = json!([
+        {"name": "change_guest_count", "description": "Guests of the event, for the kitchen",
+         "inputSchema": text, "does": {"answer": "done"}},
+        {"name": "send_confirmation", "description": "Sends the guest the confirmation of the booking",
+         "does": {"answer": "done"}}]);
+    let sandbox = scripted(&[("events", tools)]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    for (prompt, because) in [
+        ("Don't change the guest count to 155", "change_guest_count may change something"),
+        (
+            "send the guest a message that his taxi is here",
+            "no parameter takes \"his taxi is here\"",
+        ),
+    ] {
+        let run = ["run", prompt, "--servers", &servers, "--min-confidence", "0"];
+        let said = sandbox.fails(2, &run);
+        assert!(said.contains(because), "{said}");
+    }
+    assert_eq!(journal(&sandbox, "events").len(), 0);
+}
+
+#[test]
 fn a_least_confidence_without_a_confidence_is_noticed() {
     let sandbox = Sandbox::new();
     let tools = with_files(&sandbox);

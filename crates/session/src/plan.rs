@@ -11,7 +11,7 @@ use toolroute_rank::engine::{
     Degradation, Doer, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
     no_order,
 };
-use toolroute_rank::query::{VerbMismatch, doubtful_parts, postponement, verb_mismatch};
+use toolroute_rank::query::{VerbMismatch, doubtful_parts, postponement, told, verb_mismatch};
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
@@ -135,13 +135,22 @@ pub fn doubt(
     }
     let verb = || objection(words, places, tool, selection);
     // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
-    let lost = prepared.lost.first().filter(|_| prepared.missing.is_empty());
     let lost = || {
-        lost.map(|place| format!("no parameter takes \"{}\" of the prompt", &words[place.clone()]))
+        let value = prepared.lost.first().map(|place| &words[place.clone()]);
+        let lost = value.or_else(|| told(words).filter(|text| !takes(&prepared.arguments, text)));
+        let lost = lost.filter(|_| prepared.missing.is_empty());
+        lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
     };
     let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
+}
+
+/// Whether an argument has the beginning of a text.
+fn takes(arguments: &Arguments, text: &str) -> bool {
+    let beginning: Vec<&str> = text.split_whitespace().take(3).collect();
+    let beginning = beginning.join(" ");
+    arguments.values().any(|value| value.as_str().is_some_and(|text| text.contains(&beginning)))
 }
 
 /// Returns why no verb of the words, or of the same words without typing errors, orders what the tool

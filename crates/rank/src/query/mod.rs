@@ -80,7 +80,7 @@ pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
-pub use plain_order::{VerbMismatch, verb_mismatch};
+pub use plain_order::{VerbMismatch, told, verb_mismatch};
 pub use plain_text::Places;
 pub use reading::Reading;
 pub use source_language::language_name;

@@ -5,11 +5,11 @@ use toolroute_catalog::{Tool, words_of};
 use toolroute_translation::Language;
 
 use super::actions::{Actions, action_of, actions_in, inflections};
-use super::is_listed;
 use super::mood::{OBJECTS, has_order, may_order, orders};
 use super::negation::is_past;
 use super::plain_text::{Places, unquoted, words};
 use super::synonyms::{actions_of_phrase, actions_of_synonym};
+use super::{Pattern, is_listed};
 
 /// Verbs that may order what any tool does.
 const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take open save record log \
@@ -54,6 +54,19 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     }
     let rare = others.iter().find_map(|order| rare_verb(order));
     Some(rare.map_or(VerbMismatch::None, VerbMismatch::Other))
+}
+
+static TOLD: Pattern = Pattern::new(
+    r"(?i)\b(?:tell|inform|notify|remind|text|message|mail|email|send|write|reply|let)\s[^.!?\n]*?\bthat\s+(?P<what>[^.!?\n]+)",
+);
+
+/// Returns what a prompt wants somebody to be told, "his taxi is here" in "tell the guest that his
+/// taxi is here". A tool that takes no such text cannot do it, however near it is.
+pub fn told(prompt: &str) -> Option<&str> {
+    let found = TOLD.captures(prompt)?.name("what")?;
+    let said = words(found.as_str());
+    // "Tell me that one again" points at something.
+    (said.len() > 2).then(|| found.as_str().trim())
 }
 
 /// What a tool says of what it does.
@@ -251,6 +264,21 @@ mod tests {
             ("", &pick),
         ] {
             assert_eq!(reason(prompt, tool), Some(VerbMismatch::None), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_is_to_be_told_is_found() {
+        for (prompt, what) in [
+            ("tell the guest of R-20417 that his taxi is here", Some("his taxi is here")),
+            ("Let Dana know that the report is late, please", Some("the report is late, please")),
+            ("inform them that we close. Then close.", None),
+            ("send Tom a message that his taxi is here", Some("his taxi is here")),
+            ("tell me that again", None),
+            ("remind me of the meeting", None),
+            ("find the invoice that the shop sent", None),
+        ] {
+            assert_eq!(told(prompt), what, "{prompt}");
         }
     }
 
