@@ -1,6 +1,5 @@
 //! `toolroute run`: finds the best tool for a prompt and calls it.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -109,7 +108,11 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
 
 /// Returns the command that calls a tool for a prompt, whether or not it fits.
 pub fn call_by_name(id: &ToolId, prompt: &str, live: &LiveArgs) -> String {
-    let servers = live.typed.as_deref().map(Path::to_string_lossy);
-    let servers = servers.map(|file| format!(" --servers {}", shell_word(&file)));
-    format!("toolroute call {id} --prompt {}{}", shell_word(prompt), servers.unwrap_or_default())
+    let sources = live.typed_tools.iter().map(|path| ("--tools", path));
+    let sources = sources.chain(live.typed.iter().map(|path| ("--servers", path)));
+    let sources = sources.map(|(option, path)| {
+        let path = path.to_string_lossy();
+        format!(" {option} {}", shell_word(&path))
+    });
+    format!("toolroute call {id} --prompt {}{}", shell_word(prompt), sources.collect::<String>())
 }

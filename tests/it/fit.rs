@@ -204,6 +204,36 @@ fn a_server_or_a_profile_is_judged_by_its_own_tools() {
     assert_eq!(verdict(&ask(json!({"prompt": FITS, "server": "fs"}))), ("fits", true, ""));
 }
 
+/// The words of the command that a question ends with, without `toolroute`, as a shell reads them.
+fn printed_command(said: &str) -> Vec<String> {
+    let (_, command) =
+        said.split_once("by its name: toolroute ").unwrap_or_else(|| panic!("{said}"));
+    let print = format!("printf '%s\\n' {}", command.lines().next().unwrap());
+    let output = std::process::Command::new("sh").args(["-c", &print]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_command_of_a_question_names_all_sources_of_tools() {
+    let sandbox = scripted(&[("sky", json!([{"name": "clouds", "description": "Lists clouds"}]))]);
+    let tools =
+        json!([{"name": "rainfall", "server": "gauge", "description": "Measures rainfall"}]);
+    let tools = sandbox.write("the tools.json", tools.to_string()).to_str().unwrap().to_owned();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let sources = ["--tools", &tools, "--servers", &servers];
+    for run in [&["run", "my knee hurts"][..], &["run", "--plan", "my knee hurts"]] {
+        let command =
+            sandbox.toolroute().args(run).args(sources).args(["--min-confidence", "0"]).assert();
+        let said = [&command.get_output().stdout[..], &command.get_output().stderr].concat();
+        let words = printed_command(&String::from_utf8(said).unwrap());
+        assert!(sources.iter().all(|word| words.contains(&(*word).to_owned())), "{words:?}");
+        // It finds the tool, which no server of the file runs.
+        let command = sandbox.toolroute().args(&words).assert().code(1);
+        let said = String::from_utf8_lossy(&command.get_output().stderr).into_owned();
+        assert!(said.contains("has no server here"), "{said}");
+    }
+}
+
 #[test]
 fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
     const ACHE: &str = "my knee hurts";

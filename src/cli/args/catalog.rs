@@ -49,6 +49,10 @@ pub struct LiveArgs {
     #[cfg(feature = "mcp")]
     #[arg(skip)]
     pub typed: Option<PathBuf>,
+    /// What `--tools` names, for commands in messages
+    #[cfg(feature = "mcp")]
+    #[arg(skip)]
+    pub typed_tools: Vec<PathBuf>,
     #[cfg(feature = "mcp")]
     #[command(flatten)]
     pub pinning: PinArgs,
@@ -56,12 +60,16 @@ pub struct LiveArgs {
 
 impl Configure for CatalogArgs {
     fn configure(&mut self, settings: &Settings) {
+        #[cfg(feature = "mcp")]
+        {
+            self.live.typed_tools = self.tools.clone();
+            self.live.typed = self.live.servers.clone();
+        }
         settings.put_paths(&keys::TOOLS, &mut self.tools);
         settings.put_paths(&keys::OVERLAY, &mut self.overlay);
         settings.put(&keys::AUTHOR_SIGNALS, &mut self.author_signals);
         #[cfg(feature = "mcp")]
         {
-            self.live.typed = self.live.servers.clone();
             settings.put_path(&keys::SERVERS, &mut self.live.servers);
             self.live.pinning.configure(settings);
         }
