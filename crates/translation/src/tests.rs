@@ -183,7 +183,7 @@ fn what_is_forbidden_stays_forbidden() {
 fn separated_german_verbs_are_joined() {
     for (prompt, english) in [
         ("Sag die Veranstaltung E-104 ab", "cancel event E-104"),
-        ("Sag die Reise ab.", "cancel trip"),
+        ("Sag die Reise ab.", "cancel trip."),
         ("sag die reise ab", "cancel trip"),
         ("Reist Familie Meyer heute ab?", "depart family meyer today?"),
         ("Checke Herrn Meyer aus", "check out mr meyer"),
