@@ -239,26 +239,37 @@ fn kind_of_name(words: &[&str]) -> EffectKind {
 /// The effects of the verb with which a sentence begins, "Lists the orders", and of those that are
 /// joined to it, "and closes them".
 fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
-    let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric()).collect();
+    let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let begins_reading = name.first().is_some_and(|word| READS.contains(word));
+    let is_third_person = words[0].ends_with('s');
     let mut kind = EffectKind::Unknown;
-    for at in 0..words.len() {
+    for (at, word) in words.iter().enumerate() {
         let is_first = at == 0;
         if !is_first && !matches!(words[at - 1], "and" | "or" | "then") {
             continue;
         }
         let next = words.get(at + 1).copied().unwrap_or_default();
         let has_object = DETERMINERS.contains(&next);
-        // "Set of rules" has no verb.
-        let is_plain = has_object || (is_first && !begins_reading && next != "of");
+        let is_plain = match is_first {
+            // "Set of rules" has no verb.
+            true => !begins_reading && next != "of",
+            // "Finds files and deletes old ones"; in "Get start and stop times" they are nouns.
+            false => is_third_person && word.ends_with('s'),
+        };
+        let is_plain = is_plain || has_object;
         kind = match () {
-            () if is_plain && is_verb(words[at], &DESTROYS) => return EffectKind::Destructive,
-            () if is_plain && is_verb(words[at], &WRITES) => EffectKind::Writes,
-            () if has_object && is_verb(words[at], &WRITES_WITH_OBJECT) => EffectKind::Writes,
+            () if (is_plain || !is_first) && is_verb(word, &DESTROYS) => {
+                return EffectKind::Destructive;
+            }
+            () if is_plain && is_verb(word, &WRITES) => EffectKind::Writes,
+            () if (has_object || is_plain && !is_first) && is_verb(word, &WRITES_WITH_OBJECT) => {
+                EffectKind::Writes
+            }
             () if is_phrasal(&words, at) => EffectKind::Writes,
-            () if is_first && is_verb(words[at], &READS) => EffectKind::ReadsOnly,
-            // A tool `return_item` changes something.
-            () if is_first && words[at].starts_with("return") && !name.contains(&"return") => {
+            () if !is_first && is_verb(word, &WRITES) && kind == EffectKind::ReadsOnly => {
+                EffectKind::Unknown
+            }
+            () if is_first && (is_verb(word, &READS) || gives_back(&words, name)) => {
                 EffectKind::ReadsOnly
             }
             () => kind,
@@ -267,18 +278,30 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
     kind
 }
 
+/// Whether a sentence begins with "Returns" as of a result: "Returns a car to the station" and a tool
+/// `return_item` change something.
+fn gives_back(words: &[&str], name: &[&str]) -> bool {
+    matches!(words[0], "return" | "returns") && !words.contains(&"to") && !name.contains(&"return")
+}
+
 /// Whether a word is one of the verbs, as an order or in the third person.
 fn is_verb(word: &str, verbs: &HashSet<&str>) -> bool {
     let is_listed = |ending| word.strip_suffix(ending).is_some_and(|verb| verbs.contains(verb));
-    let is_listed_with_y =
-        || word.strip_suffix("ies").is_some_and(|stem| verbs.contains(&*format!("{stem}y")));
-    is_listed("") || is_listed("s") || is_listed("es") || is_listed_with_y()
+    let with_y = || word.strip_suffix("ies").map(|stem| format!("{stem}y"));
+    is_listed("")
+        || is_listed("s")
+        || is_listed("es")
+        || with_y().is_some_and(|verb| verbs.contains(&*verb))
 }
 
-/// Whether a word is `check` with a particle.
+/// Whether a word is `check` with a particle: "check in a guest", "checks a guest out".
 fn is_phrasal(words: &[&str], at: usize) -> bool {
+    let rest = &words[at + 1..];
+    let is_particle = |word: Option<&&str>| word.is_some_and(|word| PARTICLES.contains(word));
     matches!(words[at], "check" | "checks")
-        && words.get(at + 1).is_some_and(|next| PARTICLES.contains(next))
+        && (is_particle(rest.first())
+            || is_particle(rest.iter().rfind(|word| !word.is_empty()))
+            || rest.iter().take(4).any(|word| *word == "out"))
 }
 
 #[cfg(test)]
@@ -327,6 +350,17 @@ mod tests {
             ("return_item", "Return an item to the shop", Unknown),
             ("rules", "Set of rules", Unknown),
             ("checkin", "Check in a guest", Writes),
+            ("arrival", "Checks a guest in.", Writes),
+            ("weather", "Check the weather in a city", ReadsOnly),
+            (
+                "inbox",
+                "Finds all messages older than the given number of days and deletes them.",
+                Destructive,
+            ),
+            ("user_hygiene", "Finds inactive users and deletes accounts", Destructive),
+            ("sed", "Search and replace text in files", Unknown),
+            ("stock", "Checks stock and orders missing articles", Writes),
+            ("bring_back_car", "Returns a car to the station", Unknown),
         ] {
             assert_eq!(kind_of_texts(name, description), kind, "{name}: {description}");
         }

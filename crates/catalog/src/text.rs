@@ -128,7 +128,7 @@ fn parameter_texts(tool: &Tool) -> Vec<String> {
     let text = |(name, schema): &(String, &RawValue)| {
         let schema = serde_json::from_str::<ParameterSchema>(schema.get()).unwrap_or_default();
         let mut text = split_identifier(name);
-        let meaning = schema.description.as_ref().and_then(Value::as_str).map(first_sentence);
+        let meaning = schema.description.as_ref().and_then(Value::as_str).map(short_sentence);
         if let Some(meaning) = meaning.filter(|meaning| !meaning.is_empty()) {
             text.push_str(": ");
             text.push_str(meaning);
@@ -153,6 +153,16 @@ struct ParameterSchema {
 }
 
 /// Returns the first sentence or line of a text, truncated to [`MEANING_CHARS`].
+fn short_sentence(text: &str) -> &str {
+    let sentence = first_sentence(text);
+    let cut = head(sentence, MEANING_CHARS);
+    if cut.len() == sentence.len() {
+        return sentence;
+    }
+    cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
+}
+
+/// Returns the first sentence or line of a text.
 pub(super) fn first_sentence(text: &str) -> &str {
     let text = text.trim();
     let ends = text.char_indices().zip(text.chars().skip(1)).find_map(|((at, sign), next)| {
@@ -160,12 +170,7 @@ pub(super) fn first_sentence(text: &str) -> &str {
         let end = at + sign.len_utf8();
         (next == '\n' || is_mark && !continues(text.split_at(end))).then_some(end)
     });
-    let sentence = &text[..ends.unwrap_or(text.len())];
-    let cut = head(sentence, MEANING_CHARS);
-    if cut.len() == sentence.len() {
-        return sentence.trim_end();
-    }
-    cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
+    text[..ends.unwrap_or(text.len())].trim_end()
 }
 
 /// Whether a sentence goes on after its mark: a small letter follows ("etc. of"), or the mark belongs
