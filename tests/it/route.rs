@@ -280,7 +280,6 @@ fn a_language_that_the_model_does_not_read_is_said_to_be_the_reason() {
     for (prompt, unread) in [
         ("昨日の古いものを全部消して", true),
         ("어제 파일을 모두 지워 줘", true),
-        ("Perché i gatti fanno le fusa?", true),
         ("why do cats purr", false),
     ] {
         let answer = sandbox.json(&["route", "--tools", &tools, prompt]);
@@ -296,6 +295,7 @@ fn a_language_in_latin_letters_that_is_not_read_is_said_beside_the_tools() {
     let sandbox = Sandbox::new();
     let tools = samples();
     for (prompt, unread) in [
+        ("Perché i gatti fanno le fusa?", true),
         ("Chi lavora sabato?", true),
         ("hoe is het weer morgen in Utrecht", true),
         ("pokaż jutrzejszą pogodę w Krakowie", true),

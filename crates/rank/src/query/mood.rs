@@ -296,7 +296,7 @@ fn only_considers(words: &[&str]) -> bool {
 }
 
 /// Whether a subject and a verb of a statement come first: "Dana says", "order 12 has been".
-fn has_finite_verb(words: &[&str]) -> bool {
+pub(super) fn has_finite_verb(words: &[&str]) -> bool {
     // After an order's verb, only what is near tells that it is a noun: "order 12 has been cancelled".
     let most = if is_request_verb(words[0]) { 4 } else { words.len() };
     let begins = |word: &str| is_listed(WITHIN, word) && !is_listed(OBJECTS, words[0]);

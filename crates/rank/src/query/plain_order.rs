@@ -5,7 +5,7 @@ use toolroute_catalog::{Tool, words_of};
 use toolroute_translation::Language;
 
 use super::actions::{Actions, action_of, actions_in, inflections};
-use super::mood::{OBJECTS, has_order, may_order, orders};
+use super::mood::{OBJECTS, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
 use super::plain_text::{Places, unquoted, words};
 use super::synonyms::{actions_of_phrase, actions_of_synonym};
@@ -57,16 +57,16 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
 }
 
 static TOLD: Pattern = Pattern::new(
-    r"(?i)\b(?:tell|inform|notify|remind|text|message|mail|email|send|write|reply|let)\s[^.!?\n]*?\bthat\s+(?P<what>[^.!?\n]+)",
+    r"(?i)\b(?:tell|inform|notify|remind|text|message|mail|email|send|write|reply|let)\s+\w[^.!?\n]*?\sthat\s+(?P<what>[^.!?\n]+)",
 );
 
 /// Returns what a prompt wants somebody to be told, "his taxi is here" in "tell the guest that his
 /// taxi is here". A tool that takes no such text cannot do it, however near it is.
 pub fn told(prompt: &str) -> Option<&str> {
     let found = TOLD.captures(prompt)?.name("what")?;
+    // "Send Tom that report by noon" points at something.
     let said = words(found.as_str());
-    // "Tell me that one again" points at something.
-    (said.len() > 2).then(|| found.as_str().trim())
+    (!said.is_empty() && has_finite_verb(&said)).then(|| found.as_str().trim())
 }
 
 /// What a tool says of what it does.
@@ -275,6 +275,9 @@ mod tests {
             ("inform them that we close. Then close.", None),
             ("send Tom a message that his taxi is here", Some("his taxi is here")),
             ("tell me that again", None),
+            ("tell me that …", None),
+            ("send that by email to dana@example.org", None),
+            ("send Tom that report by noon", None),
             ("remind me of the meeting", None),
             ("find the invoice that the shop sent", None),
         ] {
