@@ -131,6 +131,19 @@ def test_arguments_may_be_the_text_of_a_model():
     assert Router([count]).call("count", "") == 3
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "18446744073709551616", "[{\"a\": NaN}]"])
+def test_a_text_has_no_numbers_that_json_has_not(number):
+    paid: list[Any] = []
+
+    def pay(amount: float) -> None:
+        """Pays an amount."""
+        paid.append(amount)
+
+    with pytest.raises(ArgumentError, match="`amount`: expected finite numbers"):
+        Router([pay]).call("pay", f'{{"amount": {number}}}')
+    assert paid == []
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

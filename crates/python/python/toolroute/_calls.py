@@ -21,7 +21,8 @@ def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
     """A copy of the arguments of a call, which may be a text of JSON, as models write them.
 
     Raises:
-        ArgumentError: They are not a mapping.
+        ArgumentError: They are not a mapping, or the text has what no JSON can carry: NaN, an infinite number,
+            a whole one beyond 64 bits.
 
     >>> parsed('{"city": "Rome"}')
     {'city': 'Rome'}
@@ -36,7 +37,19 @@ def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
         given = {}
     if not isinstance(given, Mapping):
         raise ArgumentError(f"{_EXPECTED}, found {arguments!r:.80}")
+    if isinstance(arguments, str):
+        _check_numbers(given)
     return dict(given)
+
+
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """Python reads more numbers from a text than JSON has, and the checks of a call would skip them."""
+    for name, value in given.items():
+        if not _values.is_plain(value):
+            raise ArgumentError(
+                f"`{name}`: expected finite numbers, and whole ones of at most 64 bits, in a JSON text; "
+                f"found {value!r:.80}; give the arguments as a mapping if the function takes others"
+            )
 
 
 def to_json(arguments: Mapping[str, Any]) -> str:
