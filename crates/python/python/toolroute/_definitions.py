@@ -12,10 +12,6 @@ if TYPE_CHECKING:
 
     Client = Literal["openai", "responses", "anthropic", "mcp"]
 
-#: The schema of a tool without one.
-_ANY_OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
-
-
 def definition(row: str, client: Client) -> dict[str, Any]:
     """A tool as a client's requests have it, under its id, by which `Router.call` knows it.
 
@@ -27,7 +23,8 @@ def definition(row: str, client: Client) -> dict[str, Any]:
     """
     tool: dict[str, Any] = json.loads(row)
     named = {"name": tool["id"], "description": tool.get("description", "")}
-    schema = tool.get("input_schema") or _ANY_OBJECT
+    # A new object for each caller, who may change it.
+    schema = tool.get("input_schema") or {"type": "object", "properties": {}}
     if client == "openai":
         return {"type": "function", "function": {**named, "parameters": schema}}
     if client == "responses":
