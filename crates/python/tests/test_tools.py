@@ -73,6 +73,33 @@ def test_references_are_read_from_the_root_of_the_schema():
     assert schema["properties"]["trips"]["items"] == {"type": "array", "items": {"$ref": "#/$defs/Leg"}}
 
 
+def test_types_of_one_name_stay_apart():
+    def model(kind: str) -> Any:
+        class Model:
+            @staticmethod
+            def model_json_schema() -> dict[str, Any]:
+                item = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Item"}, kind: {}}}
+                return {"type": "array", "items": {"$ref": "#/$defs/Item"}, "$defs": {"Item": item}}
+
+        return Model
+
+    first, second = model("a"), model("b")
+
+    def join(one, other, more):
+        """Joins items."""
+
+    join.__annotations__ = {"one": first, "other": second, "more": Union[first, second]}
+    schema = definition(join)["inputSchema"]
+    assert list(schema["$defs"]) == ["Item", "Item_2"]
+    for name, kind in [("Item", "a"), ("Item_2", "b")]:
+        item = schema["$defs"][name]["properties"]
+        assert item == {"next": {"$ref": f"#/$defs/{name}"}, kind: {}}
+    properties = schema["properties"]
+    assert properties["one"]["items"] == {"$ref": "#/$defs/Item"}
+    assert properties["other"]["items"] == {"$ref": "#/$defs/Item_2"}
+    assert [part["items"]["$ref"][-6:] for part in properties["more"]["anyOf"]] == ["s/Item", "Item_2"]
+
+
 def test_docstrings_of_three_styles():
     def google(a: int, b: int = 2):
         """Adds numbers.

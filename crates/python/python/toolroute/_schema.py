@@ -84,7 +84,8 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
-    shared = _taken_definitions(properties)
+    shared: dict[str, Any] = {}
+    _take_definitions(properties, shared)
     if shared:
         schema["$defs"] = shared
     return {"name": _name(function), "description": described, "inputSchema": schema}
@@ -118,20 +119,43 @@ def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
     return _container(origin or hint, parts, depth)
 
 
-def _taken_definitions(schema: Any) -> dict[str, Any]:
-    """Takes the `$defs` out of the parts of a schema: references are read from its root."""
-    found: dict[str, Any] = {}
-    if isinstance(schema, dict):
-        own = schema.get("$defs")
-        # A parameter may have that name too; it has a type.
-        if isinstance(own, dict) and "type" not in own:
-            found.update(schema.pop("$defs"))
-        for part in schema.values():
-            found.update(_taken_definitions(part))
-    elif isinstance(schema, list):
-        for part in schema:
-            found.update(_taken_definitions(part))
-    return found
+def _take_definitions(schema: Any, shared: dict[str, Any]) -> None:
+    """Moves the `$defs` of the parts of a schema to `shared`: references are read from its root. Two
+    types of one name stay apart: the second is renamed, with the references to it.
+    """
+    parts = list(schema.values()) if isinstance(schema, dict) else schema
+    if not isinstance(parts, list):
+        return
+    for part in parts:
+        _take_definitions(part, shared)
+    own = schema.get("$defs") if isinstance(schema, dict) else None
+    # A parameter may have that name too; it has a type.
+    if not isinstance(own, dict) or "type" in own:
+        return
+    del schema["$defs"]
+    count, names = 1, {name: name for name in own}
+    moved = own
+    while any(shared.get(name, part) != part for name, part in moved.items()):
+        count += 1
+        names = {name: f"{name}_{count}" for name in own}
+        moved = {names[name]: _renamed(part, names) for name, part in own.items()}
+    shared.update(moved)
+    if count > 1:
+        renamed = _renamed(schema, names)
+        schema.clear()
+        schema.update(renamed)
+
+
+def _renamed(part: Any, names: Mapping[str, str]) -> Any:
+    """A copy of a part of a schema whose references have new names."""
+    prefix = "#/$defs/"
+    if isinstance(part, dict):
+        return {key: _renamed(value, names) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_renamed(value, names) for value in part]
+    if isinstance(part, str) and part.startswith(prefix) and part[len(prefix) :] in names:
+        return prefix + names[part[len(prefix) :]]
+    return part
 
 
 def _one_of(values: Iterable[Any]) -> dict[str, Any]:
