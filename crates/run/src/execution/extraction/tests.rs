@@ -383,3 +383,20 @@ fn a_day_of_the_tools_own_text_is_no_moment() {
     assert_eq!(prepare(&clean, "clean room 203 today").moments.len(), 0);
     assert_eq!(prepare(&clean, "clean room 203 tomorrow").moments.len(), 1);
 }
+
+#[test]
+fn an_ordinal_is_no_id() {
+    for name in ["ticket_id", "issue_number", "order_no"] {
+        let schema = object(json!({name: {"type": "integer"}}), &[name]);
+        let noun = name.split('_').next().unwrap();
+        let close = tool(&format!("close_{noun}"), "Closes one", &schema);
+        assert_eq!(asked(&close, &format!("close the first {noun}")), [name]);
+        assert_eq!(given(&close, &format!("close {noun} 12")), json!({name: 12}));
+    }
+    let integer = json!({"type": "integer"});
+    let number = object(json!({"floor_number": integer}), &["floor_number"]);
+    let clean = tool("clean_floor", "Has a floor cleaned", &number);
+    assert_eq!(given(&clean, "clean the 2nd floor"), json!({"floor_number": 2}));
+    let ticket = object(json!({"ticket": integer}), &["ticket"]);
+    assert_eq!(asked(&tool("close_ticket", "", &ticket), "close the first ticket"), ["ticket"]);
+}

@@ -15,15 +15,21 @@ use super::{Claim, Plan, Source};
 const ORDINALS: &str =
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth";
 
+/// Things whose numbers are their places in a row.
+const IN_A_ROW: &str = "chapter column day episode floor gate lane lap layer lesson level line month page part \
+     period phase platform quarter round row season section semester shelf slide stage step story storey tier \
+     track volume week";
+
 impl Plan<'_> {
     /// Gives open whole numbers the ordinals before their names: "the 2nd floor". Several become a
-    /// question.
+    /// question, and so does one for a tool that may change something if the thing may have another
+    /// number: "the first ticket". An id is no place in a row.
     pub(super) fn give_ordinals(&mut self) {
         for at in 0..self.slots.len() {
             let slot = &self.slots[at];
             let is_number = slot.kind == Kind::Integer && slot.unit.is_none() && !slot.is_limit();
             // Numbers that begin at zero have another first.
-            if !is_number || !self.is_open(at) || slot.says("0 zero index") {
+            if !is_number || !self.is_open(at) || slot.says("0 zero index") || is_id(slot) {
                 continue;
             }
             let said = self.ordinals_of(slot);
@@ -32,6 +38,10 @@ impl Plan<'_> {
             }
             match &said[..] {
                 [] => {}
+                [(_, span)] if !self.effects.reads_only() && !is_in_a_row(slot) => {
+                    let why = format!("\"{}\" may be a place in a list", self.text_of(span));
+                    self.ask_about(at, &why, vec![]);
+                }
                 [(number, span)] => {
                     let value = Value::from(*number);
                     match self.reader.checker.misfit(&slot.path, slot.is_list, &value) {
@@ -121,6 +131,15 @@ impl Plan<'_> {
         let mut sources = self.assignments.iter().flatten().map(|taken| &taken.source);
         sources.any(|source| matches!(source, Source::Prompt { start, .. } if Some(*start) == next))
     }
+}
+
+fn is_in_a_row(slot: &Slot) -> bool {
+    slot.nouns().last().is_some_and(|noun| is_listed(&singular(noun), IN_A_ROW))
+}
+
+/// Whether a number is a name, whose value no place in a list tells: `ticket_id`, `issue_number`.
+fn is_id(slot: &Slot) -> bool {
+    slot.has_word("code id ids key ref") || slot.has_word("no nr num number") && !is_in_a_row(slot)
 }
 
 /// The number of an ordinal: 2 of "2nd" and "second".
