@@ -129,13 +129,15 @@ impl<'a> Plan<'a> {
         self.take_days_of_tool();
     }
 
-    /// Takes the days that the tool's own text says, so that they do not put the call off: "assign it
-    /// today" for a tool that assigns "for today".
+    /// Takes "today" and "tonight" if the tool's own text says them, so that they do not put the call
+    /// off: "assign it today" for a tool that assigns "for today". Any other day does put it off.
     fn take_days_of_tool(&mut self) {
         for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
             let said = self.context.text[mention.span.clone()].to_lowercase();
             let is_day = matches!(mention.content, Content::When(_) | Content::Period(_));
-            *taken |= is_day && self.tool_words.contains(&stem(&said));
+            *taken |= is_day
+                && is_listed(&said, "today tonight")
+                && self.tool_words.contains(&stem(&said));
         }
     }
 

@@ -400,3 +400,14 @@ fn an_ordinal_is_no_id() {
     let ticket = object(json!({"ticket": integer}), &["ticket"]);
     assert_eq!(asked(&tool("close_ticket", "", &ticket), "close the first ticket"), ["ticket"]);
 }
+
+#[test]
+fn a_day_that_the_tools_text_only_names_puts_a_call_off() {
+    let schema = object(json!({"room": {"type": "string"}}), &["room"]);
+    let about = "Ordered before noon it is done today, otherwise tomorrow or on Monday.";
+    let clean = tool("clean_room", about, &schema);
+    assert_eq!(prepare(&clean, "clean room 203 today").moments.len(), 0);
+    for day in ["tomorrow", "on Monday"] {
+        assert_eq!(prepare(&clean, &format!("clean room 203 {day}")).moments.len(), 1, "{day}");
+    }
+}
