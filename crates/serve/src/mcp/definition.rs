@@ -1,5 +1,6 @@
 //! The MCP definition of a tool, as its server wrote it.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -105,7 +106,7 @@ pub fn parameters(tool: &Tool) -> String {
             line.push('?');
         }
         line.push_str(": ");
-        line.push_str(&kind(about, &schema, MOST_REFERENCES));
+        line.push_str(&kind(about, &schema, MOST_REFERENCES, &Cell::new(MOST_PARTS)));
     }
     line
 }
@@ -113,17 +114,23 @@ pub fn parameters(tool: &Tool) -> String {
 /// The most references and alternatives within each other that are followed: they may form a cycle.
 const MOST_REFERENCES: usize = 4;
 
+/// The most parts of a parameter's schema that are read. Alternatives that refer to their own list would
+/// be read once more for each of them.
+const MOST_PARTS: usize = 256;
+
 /// The type of a parameter, or its few values. An alternative that only allows null is left out, as
-/// in Python's `str | None`.
-fn kind(schema: &Value, root: &Value, depth: usize) -> String {
+/// in Python's `str | None`. Takes what it reads from `left`; what is beyond it is of any type.
+fn kind(schema: &Value, root: &Value, depth: usize, left: &Cell<usize>) -> String {
     const MOST_VALUES: usize = 6;
+    let Some(fewer) = left.get().checked_sub(1) else { return "any".to_owned() };
+    left.set(fewer);
     if let Some(values) = schema["enum"].as_array().filter(|all| all.len() <= MOST_VALUES) {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         return values.join("|");
     }
     let any = || "any".to_owned();
     let within = |part: &Value| match depth.checked_sub(1) {
-        Some(depth) => kind(part, root, depth),
+        Some(depth) => kind(part, root, depth, left),
         None => any(),
     };
     match &schema["type"] {
@@ -132,24 +139,25 @@ fn kind(schema: &Value, root: &Value, depth: usize) -> String {
             of => format!("{of}[]"),
         },
         Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            one_of(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-        }
+        Value::Array(names) => one_of(names.iter().filter_map(Value::as_str).map(str::to_owned)),
         _ => {
             let target = schema["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
             if let Some(target) = target.and_then(|to| root.pointer(to)) {
                 return within(target);
             }
             let alternatives = schema["anyOf"].as_array().or(schema["oneOf"].as_array());
-            alternatives.map_or_else(any, |all| one_of(all.iter().map(within).collect()))
+            alternatives.map_or_else(any, |all| one_of(all.iter().map(within)))
         }
     }
 }
 
 /// Different kinds in one word, without null if there are others.
-fn one_of(kinds: Vec<String>) -> String {
+fn one_of(kinds: impl Iterator<Item = String>) -> String {
     let mut named: Vec<String> = Vec::new();
     for kind in kinds {
+        if kind == "any" {
+            return kind;
+        }
         if !named.contains(&kind) {
             named.push(kind);
         }
@@ -159,7 +167,6 @@ fn one_of(kinds: Vec<String>) -> String {
     }
     match named.as_slice() {
         [] => "any".to_owned(),
-        kinds if kinds.iter().any(|kind| kind == "any") => "any".to_owned(),
         kinds => kinds.join("|"),
     }
 }
@@ -211,7 +218,23 @@ mod tests {
             (r#"{"$ref": "https://example.org/x"}"#, "any"),
         ] {
             let schema = serde_json::from_str(schema).unwrap();
-            assert_eq!(kind(&schema, &root, MOST_REFERENCES), shown, "{schema}");
+            let left = Cell::new(MOST_PARTS);
+            assert_eq!(kind(&schema, &root, MOST_REFERENCES, &left), shown, "{schema}");
         }
+    }
+
+    #[test]
+    fn alternatives_that_refer_to_their_own_list_take_no_time() {
+        let again = serde_json::json!({"$ref": "#/properties/a"});
+        let text = serde_json::json!({"anyOf": [{"$ref": "#/properties/b"}, {"type": "string"}]});
+        let mut many = vec![again; 5_000];
+        many.insert(0, text.clone());
+        let root = serde_json::json!({"properties": {"a": {"anyOf": many}, "b": text}});
+        let left = Cell::new(MOST_PARTS);
+        assert_eq!(kind(&root["properties"]["a"], &root, 40, &left), "any");
+        let plain = vec![serde_json::json!({"type": "string"}); 5_000];
+        let (plain, left) = (serde_json::json!({"anyOf": plain}), Cell::new(MOST_PARTS));
+        assert_eq!(kind(&plain, &root, MOST_REFERENCES, &left), "any");
+        assert_eq!(left.get(), 0);
     }
 }
