@@ -122,16 +122,19 @@ impl<R> Checked<R> {
                 self.line.extend_from_slice(piece);
             }
             if piece.ends_with(b"\n") {
-                let (line, length) = (std::mem::take(&mut self.line), self.length);
-                self.length = 0;
-                if length > DEFAULT_MAX_LINE_LENGTH {
-                    wrong.push((length, "is too long"));
-                } else if !is_json(&line) {
-                    wrong.push((line.trim_ascii().len(), "is not JSON"));
-                }
+                wrong.extend(self.end_line());
             }
         }
         wrong
+    }
+
+    /// Ends the current line, and returns its length if it is ignored, with what is wrong.
+    fn end_line(&mut self) -> Option<(usize, &'static str)> {
+        let (line, length) = (std::mem::take(&mut self.line), std::mem::take(&mut self.length));
+        if length > DEFAULT_MAX_LINE_LENGTH {
+            return Some((length, "is too long"));
+        }
+        (!is_json(&line)).then_some((line.trim_ascii().len(), "is not JSON"))
     }
 }
 
@@ -147,9 +150,15 @@ impl<R: AsyncRead + Unpin> AsyncRead for Checked<R> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
+        let (before, has_room) = (buffer.filled().len(), buffer.remaining() > 0);
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        for (length, fault) in self.check(&buffer.filled()[before..]) {
+        let read = &buffer.filled()[before..];
+        let mut wrong = self.check(read);
+        // The last line may have no newline.
+        if read.is_empty() && has_room {
+            wrong.extend(self.end_line());
+        }
+        for (length, fault) in wrong {
             let said = format!(
                 "a line of {length} bytes on stdin {fault}; expected one JSON-RPC message on each line"
             );
@@ -163,6 +172,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Checked<R> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt;
+
     use super::*;
 
     #[test]
@@ -174,5 +185,21 @@ mod tests {
         let long = "x".repeat(DEFAULT_MAX_LINE_LENGTH);
         let (length, fault) = checked.check(format!("{long}\n{{}}\n").as_bytes())[0];
         assert_eq!((length, fault), (DEFAULT_MAX_LINE_LENGTH + 1, "is too long"));
+    }
+
+    #[tokio::test]
+    async fn a_last_line_without_a_newline_is_checked() {
+        for (input, said) in
+            [("{}\nno json", Some("a line of 7 bytes")), ("no\n{}", None), ("{}\n", None)]
+        {
+            let (mut checked, mut faults) = Checked::new(input.as_bytes());
+            checked.read_to_end(&mut Vec::new()).await.unwrap();
+            let mut last = None;
+            while let Ok(fault) = faults.try_recv() {
+                last = Some(fault);
+            }
+            let last = last.filter(|fault| !fault.starts_with("a line of 2 bytes"));
+            assert_eq!(last.as_deref().map(|fault| &fault[..17]), said, "{input:?}");
+        }
     }
 }
