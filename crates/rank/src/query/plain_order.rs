@@ -127,10 +127,24 @@ impl ToolVerbs {
     /// `turn_off`, "put it back into service" for `take_out_of_service`.
     fn reverses(&self, order: &str) -> bool {
         let said = words(order);
+        // "Turn the light on that went off": what is said of the object is no direction.
+        let tells = |pair: &[&str]| is_past(pair[1]) || is_listed("is are was were", pair[1]);
+        let begins =
+            |pair: &[&str]| is_listed("which who", pair[0]) || pair[0] == "that" && tells(pair);
+        let end = said.windows(2).position(begins).unwrap_or(said.len());
+        let said = &said[..end];
         let is_named = |list| self.name.iter().any(|word| is_listed(list, word));
+        // A word elsewhere in the name may be a preposition: "fill_form_in_file".
+        let leads = |list| {
+            let ends = [self.name.get(1), self.name.last()];
+            ends.into_iter().flatten().any(|word| is_listed(list, word))
+        };
         let is_said = |list| said.iter().any(|word| is_listed(list, word));
-        let opposed =
-            |one, other| is_named(one) && !is_named(other) && is_said(other) && !is_said(one);
+        let opposed = |one, other| {
+            let is_reversed =
+                || !is_said(one) || leads(one) && is_listed(other, direction(said, one, other));
+            is_named(one) && !is_named(other) && is_said(other) && is_reversed()
+        };
         DIRECTIONS.iter().any(|(one, other)| opposed(one, other) || opposed(other, one))
     }
 
@@ -141,6 +155,18 @@ impl ToolVerbs {
 
 /// Words of opposite directions.
 const DIRECTIONS: [(&str, &str); 3] = [("on", "off"), ("up", "down"), ("in into back", "out")];
+
+/// Words of a direction that are also prepositions: "on floor 2", "in room 5".
+const PREPOSITIONS: &str = "on in into";
+
+/// Returns the word of an order that says which of two directions it means: the one after the verb
+/// ("turn off the light on floor 2"), the one at the end, or the first that is no preposition.
+fn direction<'a>(said: &[&'a str], one: &str, other: &str) -> &'a str {
+    let is_direction = |word: &&&str| is_listed(one, word) || is_listed(other, word);
+    let plain = said.iter().filter(is_direction).find(|word| !is_listed(PREPOSITIONS, word));
+    let ends = [said.get(1), said.last()].into_iter().flatten();
+    ends.filter(is_direction).chain(plain).next().copied().unwrap_or_default()
+}
 
 /// Words before something that is not there yet: "a picture of a cat", "new folder for my plans".
 const NEW: &str = "a an another new some fresh";
@@ -243,6 +269,32 @@ mod tests {
             ("order the stock that is in bin 4 to be moved, and move it", &move_stock),
         ] {
             assert_eq!(reason(prompt, tool), None, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn the_particle_of_the_verb_tells_the_direction() {
+        let light = tool("turn_on_light", "Turns on the light of a floor");
+        let check_in = tool("check_in", "Checks in a guest");
+        let check_out = tool("check_out", "Checks out a guest");
+        let retire = tool("takeOutOfService", "Takes a vehicle out of service");
+        let fill = tool("fill_form_in_file", "Fills a form");
+        for (prompt, tool, fits) in [
+            ("turn off the light on floor 2", &light, false),
+            ("turn the light off on floor 2", &light, false),
+            ("turn the light on floor 2 off", &light, false),
+            ("check out the guest in room 5", &check_in, false),
+            ("check the guest in room 5 out", &check_in, false),
+            ("turn on the light on floor 2", &light, true),
+            ("turn the light on that went off", &light, true),
+            ("turn that light on floor 2 off", &light, false),
+            ("check in the guest", &check_in, true),
+            ("check out the guest in room 5", &check_out, true),
+            ("check the guest in room 5 out", &check_out, true),
+            ("take VAN-11 in Bremen out of service", &retire, true),
+            ("fill out the form in file a.pdf", &fill, true),
+        ] {
+            assert_eq!(reason(prompt, tool).is_none(), fits, "{prompt}");
         }
     }
 
