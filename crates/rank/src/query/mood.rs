@@ -145,6 +145,13 @@ pub(super) fn orders(plain: &str) -> Vec<&str> {
     clauses(plain).iter().filter_map(Clause::order).collect()
 }
 
+/// Returns those of the [`orders`] that are none by their form.
+pub(super) fn fragments(plain: &str) -> HashSet<&str> {
+    let clauses = clauses(plain);
+    let is_fragment = |clause: &&Clause<'_>| clause.form() == Mood::Fragment;
+    clauses.iter().filter(is_fragment).filter_map(Clause::order).collect()
+}
+
 /// Splits a text into its clauses.
 fn clauses(plain: &str) -> Vec<Clause<'_>> {
     let (mut clauses, mut from) = (Vec::new(), 0);
