@@ -187,14 +187,27 @@ fn question(reason: &str, tool: &Tool) -> String {
     )
 }
 
-/// Beginnings of the words by which a tool passes on what is to be done: a message, a reminder.
-const PASSING_ON: &str = "remind alarm timer task todo note notif schedul calendar message mail email chat sms \
-    assign ask tell";
+/// Words by which a tool passes on what is to be done: a message, a reminder.
+const PASSING_ON: &str = "remind reminder alarm timer task todo note notify notification notifier schedule scheduler \
+    calendar message messenger messaging mail mailing email emailing chat sms assign assignment assignee ask tell told";
 
 /// Whether a tool tells somebody else what to do.
 fn passes_on(tool: &Tool) -> bool {
-    let begins = |word: &str| PASSING_ON.split_whitespace().any(|begin| word.starts_with(begin));
-    [&tool.name, &tool.description].into_iter().flat_map(|text| words_of(text)).any(|w| begins(&w))
+    let texts = [&tool.name, &tool.description].into_iter();
+    texts.flat_map(|text| words_of(text)).any(|word| is_form_of_any(PASSING_ON, &word))
+}
+
+/// Whether a word is one of a list or a form of one, "cancelled" or "alarms". "Plants" is no form of "plan".
+fn is_form_of_any(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| {
+        let Some(ending) = word.strip_prefix(listed) else {
+            let stem = listed.strip_suffix('e').or_else(|| listed.strip_suffix('y'));
+            let ending = stem.and_then(|stem| word.strip_prefix(stem));
+            return matches!(ending, Some("ing" | "ies" | "ied"));
+        };
+        let doubled = ending.strip_prefix(|c| listed.ends_with(c)).unwrap_or(ending);
+        matches!(ending, "" | "s" | "d") || matches!(doubled, "ed" | "ing")
+    })
 }
 
 /// Whether a time after a text belongs to its noun: "the report of 5 May", "a room from Friday".
@@ -226,14 +239,18 @@ struct Beside {
     last: Option<String>,
 }
 
-/// Beginnings of the words of a need that is about a time itself: "cancel the order and remind me
-/// tomorrow".
-const TIMED: &str = "remind alarm schedul resched book reserv plan arrang appoint meet event calendar postpon shift \
-    timer deadline due";
+/// Words of a need that is about a time itself: "cancel the order and remind me tomorrow".
+const TIMED: &str = "remind reminder alarm schedule reschedule rebook reserve reservation plan arrange arrangement \
+    appoint appointment meet meeting event calendar postpone postponement shift timer deadline due planner scheduler";
+
+/// Forms of a verb that is often a noun: "return the books tomorrow" is not about a time.
+const BOOKING: &str = "book booked booking bookings";
 
 fn is_about_a_time(need: &str) -> bool {
-    let begins = |word: &String| TIMED.split_whitespace().any(|begin| word.starts_with(begin));
-    words_of(need).iter().any(begins)
+    let is_timed = |word: &String| {
+        is_form_of_any(TIMED, word) || BOOKING.split_whitespace().any(|form| form == word)
+    };
+    words_of(need).iter().any(is_timed)
 }
 
 /// Finds the conditions beside each of the needs, which `beyond` continues.
@@ -401,5 +418,51 @@ impl<'a> Plan<'a> {
         let wanted = if self.is_draft { StepState::Ready } else { StepState::Answered };
         let complete = !self.steps.is_empty() && self.steps.iter().all(|step| step.state == wanted);
         PlanReport { complete, steps: self.steps }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(needs: &[&str]) -> Vec<Need> {
+        with_conditions(needs.iter().map(|need| (*need).to_owned()).collect(), &[]).into()
+    }
+
+    #[test]
+    fn only_whole_words_are_about_a_time() {
+        for (need, is_timed) in [
+            ("water the plants tomorrow", false),
+            ("eventually tell Dana tomorrow", false),
+            ("return the books tomorrow", false),
+            ("board the planes tomorrow", false),
+            ("remind me tomorrow", true),
+            ("set two alarms for tomorrow", true),
+            ("book a table for tomorrow", true),
+            ("keep planning the trip tomorrow", true),
+            ("move the rescheduled meetings to tomorrow", true),
+            ("postponing it to tomorrow is fine", true),
+            ("add the events of tomorrow", true),
+        ] {
+            assert_eq!(is_about_a_time(need), is_timed, "{need}");
+        }
+        let waits = |all: &[&str]| needs(all)[0].beside.condition.clone();
+        let watered = waits(&["cancel order 12", "water the plants tomorrow"]);
+        assert_eq!(watered.as_deref(), Some("tomorrow"));
+        assert_eq!(waits(&["cancel order 12", "remind me tomorrow"]), None);
+    }
+
+    #[test]
+    fn only_whole_words_pass_something_on() {
+        for (name, description, passes) in [
+            ("create_reminder", "", true),
+            ("post", "Sends messages to a channel", true),
+            ("push", "Notifies a person", true),
+            ("run", "Handles scheduled tasks", true),
+            ("count_cash", "Counts the cash of the teller", false),
+            ("add_chateau", "Adds a noteworthy house", false),
+        ] {
+            assert_eq!(passes_on(&Tool::new(Some("desk"), name, description)), passes, "{name}");
+        }
     }
 }
