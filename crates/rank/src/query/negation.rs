@@ -116,6 +116,9 @@ pub(super) fn is_past(word: &str) -> bool {
     is_listed(IRREGULAR, word) || word.ends_with("ed") && is_form_of_verb(word) && !is_verb(word)
 }
 
+/// Plain forms of verbs that end as past forms do.
+const ENDING_IN_ED: &str = "embed imbed shred";
+
 /// Words before a "never" with a past form which show that it is a wish: "I want it never stopped",
 /// "make sure that the files are never deleted".
 const WISHING: &str = "is are be want wants need needs wish like ensure sure see keep";
@@ -126,7 +129,8 @@ pub(super) fn reports_never(before: &str, next: &str) -> bool {
     let clause = before.rsplit(['.', '!', '?', ';', ',', ':', '\n']).next().unwrap_or_default();
     let mut words = clause.split_whitespace().map(str::to_ascii_lowercase).rev().peekable();
     let is_perfect = words.peek().is_some_and(|last| is_listed("have has had was were", last));
-    let has_past_form = || next.len() > 4 && next.ends_with("ed") && !next.ends_with("eed");
+    let is_plain = || next.ends_with("eed") || is_listed(ENDING_IN_ED, next) || is_verb(next);
+    let has_past_form = || next.len() > 4 && next.ends_with("ed") && !is_plain();
     let is_past = is_perfect && next != "to" || is_listed(IRREGULAR, next) || has_past_form();
     is_past && words.peek().is_some() && !words.any(|word| is_listed(WISHING, &word))
 }
@@ -202,6 +206,8 @@ mod tests {
             ("don't cancel order 5512, just pause it", "order 5512, just pause it"),
             ("unlock the door, don't lock it", "unlock the door, it"),
             ("don't start the vacuum", "the vacuum"),
+            ("you must be careful and never shred the file", "you must be careful and the file"),
+            ("but never embed the video, link it", "but the video, link it"),
             ("create a branch, don't switch to it", "create a branch, to it"),
             ("show the log, don't revert anything", "show the log, anything"),
             ("turn the lights on, don't turn them off", "turn the lights on,"),
