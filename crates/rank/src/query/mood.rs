@@ -171,15 +171,20 @@ struct Clause<'a> {
 
 /// A text without "please" and the like at its beginning.
 fn without_opener(text: &str) -> &str {
-    let text = text.trim();
-    let rest = OPENER.find(text).map_or(text, |opener| &text[opener.end()..]);
-    // "Quickly" is an opener, "reply" is an order.
-    let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let rest = match first.ends_with("ly") && !may_order(first) {
-        true => &rest[first.len()..],
-        false => rest,
-    };
-    if rest.len() < text.len() { without_opener(rest) } else { text }
+    let mut text = text.trim();
+    loop {
+        let rest = OPENER.find(text).map_or(text, |opener| &text[opener.end()..]);
+        // "Quickly" is an opener, "reply" is an order.
+        let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let rest = match first.ends_with("ly") && !may_order(first) {
+            true => &rest[first.len()..],
+            false => rest,
+        };
+        if rest.len() == text.len() {
+            return text;
+        }
+        text = rest.trim();
+    }
 }
 
 impl<'a> Clause<'a> {
@@ -407,6 +412,12 @@ mod tests {
             let told = Some("the prompt tells something and orders nothing");
             assert_eq!(reason(prompt), told, "{prompt}");
         }
+    }
+
+    #[test]
+    fn openers_may_be_many() {
+        let text = format!("{}stop the mixer", "really ".repeat(200_000));
+        assert_eq!(without_opener(&text), "stop the mixer");
     }
 
     #[test]
