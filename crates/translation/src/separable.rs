@@ -10,6 +10,9 @@ const PARTICLES: [&str; 24] = [
     "hinzu", "hoch", "los", "mit", "nach", "runter", "um", "vor", "weg", "weiter", "zu", "zurück",
 ];
 
+/// Maximum number of words from a verb to its particle.
+const MOST_WORDS: usize = 20;
+
 /// Words between two clauses that need no comma.
 const CONJUNCTIONS: [&str; 5] = ["und", "oder", "aber", "dann", "sowie"];
 
@@ -65,21 +68,22 @@ pub(super) fn join_particles(words: &mut Vec<Word>, lexicon: &Lexicon) {
             word.lower = verb;
         }
     }
-    let mut at = 0;
-    while at < words.len() {
-        match particle_at_end(words, at)
-            .and_then(|particle| verb_before(words, at, particle, lexicon))
-        {
-            Some((verb_at, verb)) if is_joined(&words[verb_at]) => replace(&mut words[at], verb),
-            Some((verb_at, verb)) => {
-                replace(&mut words[verb_at], verb);
-                words.remove(at);
+    let mut joined = Vec::with_capacity(words.len());
+    let mut left = std::mem::take(words).into_iter().peekable();
+    while let Some(mut word) = left.next() {
+        let verb = particle_at_end(&word, left.peek())
+            .and_then(|particle| verb_before(&joined, particle, lexicon));
+        match verb {
+            Some((at, verb)) if is_joined(&joined[at]) => replace(&mut word, verb),
+            Some((at, verb)) => {
+                replace(&mut joined[at], verb);
                 continue;
             }
             None => {}
         }
-        at += 1;
+        joined.push(word);
     }
+    *words = joined;
 }
 
 fn replace(word: &mut Word, verb: String) {
@@ -102,29 +106,25 @@ fn without_infix(word: &str, lexicon: &Lexicon) -> Option<String> {
     })
 }
 
-/// Returns the particle at a position if its clause ends there.
-fn particle_at_end(words: &[Word], at: usize) -> Option<&'static str> {
-    let is_end = match words.get(at + 1) {
+/// Returns the particle that a word is if its clause ends there.
+fn particle_at_end(word: &Word, next: Option<&Word>) -> Option<&'static str> {
+    let is_end = match next {
         None | Some(Word::Mark(_)) => true,
         Some(Word::Spoken(next)) => CONJUNCTIONS.contains(&next.lower.as_str()),
         Some(Word::Verbatim(_)) => false,
     };
-    let word = words[at].spoken().filter(|_| is_end)?;
+    let word = word.spoken().filter(|_| is_end)?;
     PARTICLES.iter().find(|particle| **particle == word).copied()
 }
 
-/// Returns the position of the verb to which a particle belongs, and the two as one verb: in the
-/// particle's own clause, or in the one before it ("Sag Essen und Trinken ab").
-fn verb_before(
-    words: &[Word],
-    end: usize,
-    particle: &str,
-    lexicon: &Lexicon,
-) -> Option<(usize, String)> {
+/// Returns the position of the verb to which a particle after the words belongs, and the two as one
+/// verb: in the particle's own clause, or in the one before it ("Sag Essen und Trinken ab").
+fn verb_before(words: &[Word], particle: &str, lexicon: &Lexicon) -> Option<(usize, String)> {
     let is_start = |at: &usize| matches!(words[*at], Word::Mark(_));
-    let start = (0..end).rev().find(is_start).map_or(0, |at| at + 1);
+    let first = words.len().saturating_sub(MOST_WORDS);
+    let start = (first..words.len()).rev().find(is_start).map_or(first, |at| at + 1);
     let joins = |at: &usize| words[*at].spoken().is_some_and(|word| CONJUNCTIONS.contains(&word));
-    let mut until = end;
+    let mut until = words.len();
     loop {
         let from = (start..until).rev().find(joins).unwrap_or(start);
         // The verb is the first word that makes a verb with the particle. Later ones are nouns, as

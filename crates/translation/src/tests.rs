@@ -204,6 +204,14 @@ fn separated_german_verbs_are_joined() {
 }
 
 #[test]
+fn many_german_particles_take_little_time() {
+    let prompt = format!("Sag die Reise ab {}", "und ab ".repeat(4_700));
+    let started = std::time::Instant::now();
+    assert!(in_english(&prompt).is_some());
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+#[test]
 fn a_listed_word_wins_over_the_stem_of_another() {
     for (prompt, english) in [
         ("تسجيل خروج الضيف", "guest"),

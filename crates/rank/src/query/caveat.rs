@@ -1,13 +1,14 @@
 //! Finds words with which a prompt forbids, postpones or restricts an action.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::mood::begins_clause;
-use super::negation::reports_never;
+use super::negation::{CLAUSE_WORDS, reports_never};
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::{command_verbs, is_verb};
 use super::{is_listed, pattern};
@@ -133,16 +134,17 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     let plain = without_asides(&plain);
     let words = words(&plain);
     let words = words.as_slice();
+    let commands = Commands::of(&plain);
     let moment = || {
         let is_late = |at: &Range<usize>| !is_past_or_attribute(prompt, at);
         let moment = places.moments.iter().find(|at| is_late(at))?;
-        (!only_looks(&plain)).then(|| prompt[moment.clone()].to_owned())
+        (!commands.only_look()).then(|| prompt[moment.clone()].to_owned())
     };
     (0..words.len())
         .find_map(|at| forbids(words, at))
-        .or_else(|| condition_in(words, &plain))
+        .or_else(|| condition_in(words, &commands))
         .or_else(|| (0..words.len()).find_map(|at| restricts(words, at)))
-        .or_else(|| (0..words.len()).find_map(|at| postpones(words, at, &plain)))
+        .or_else(|| (0..words.len()).find_map(|at| postpones(words, at, &commands)))
         .or_else(moment)
         .or_else(|| restriction(&plain))
 }
@@ -155,7 +157,7 @@ pub fn condition(prompt: &str) -> Option<String> {
     let words = words(&plain);
     // "Check if it is warm" is a condition of what is ordered beside it.
     let asked = || words.iter().find(|word| matches!(**word, "if" | "whether"));
-    condition_in(&words, &plain).or_else(|| asked().map(|word| (*word).to_owned()))
+    condition_in(&words, &Commands::of(&plain)).or_else(|| asked().map(|word| (*word).to_owned()))
 }
 
 /// Returns the words with which a part of a prompt puts off what is ordered beside it, or restricts it to
@@ -164,7 +166,8 @@ pub fn postponement(prompt: &str) -> Option<String> {
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
     let words = words(&plain);
-    let later = |at| restricts(&words, at).or_else(|| postpones(&words, at, &plain));
+    let commands = Commands::of(&plain);
+    let later = |at| restricts(&words, at).or_else(|| postpones(&words, at, &commands));
     (0..words.len()).find_map(later)
 }
 
@@ -191,6 +194,13 @@ fn word<'a>(words: &[&'a str], at: usize, ahead: usize) -> &'a str {
 /// The word before a word; empty at the beginning of a clause.
 fn before<'a>(words: &[&'a str], at: usize) -> &'a str {
     at.checked_sub(1).map_or("", |at| words[at]).trim_start_matches(',')
+}
+
+/// The last words of a clause before a place in it.
+fn clause_before(words: &[&str], at: usize) -> String {
+    let near = &words[at.saturating_sub(CLAUSE_WORDS)..at];
+    let start = near.iter().rposition(|word| *word == ",").map_or(0, |comma| comma + 1);
+    near[start..].join(" ")
 }
 
 fn phrase(words: &[&str], at: usize, phrases: &[&str]) -> Option<String> {
@@ -225,7 +235,7 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
             !is_subject || is_listed(MODALS, next)
         }
         // "It never came" is a reason.
-        "never" => !reports_never(&words[..at].join(" "), next),
+        "never" => !reports_never(&clause_before(words, at), next),
         "or" => chooses(words, at),
         "instead" | "rather" => {
             matches!(next, "of" | "than") && word(words, at, 2).ends_with("ing")
@@ -249,7 +259,7 @@ fn chooses(words: &[&str], at: usize) -> bool {
     is_verb(word(words, at, 1)) && (is_verb(before(words, at)) || has_object)
 }
 
-fn condition_in(words: &[&str], plain: &str) -> Option<String> {
+fn condition_in(words: &[&str], commands: &Commands<'_>) -> Option<String> {
     (0..words.len()).find_map(|at| {
         let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
         let is_clause = |ahead| begins_clause(word(words, at, ahead));
@@ -264,7 +274,7 @@ fn condition_in(words: &[&str], plain: &str) -> Option<String> {
             _ => false,
         };
         if is_listed(CONDITIONS, this) {
-            let asks = || asks_indirectly(words, at) && only_looks(plain);
+            let asks = || asks_indirectly(words, at) && commands.only_look();
             return (!is_plain && !asks()).then(|| this.to_owned());
         }
         let is_inverted = this == "should" && !last.is_empty() || this == "provided";
@@ -298,22 +308,42 @@ fn asks_indirectly(words: &[&str], at: usize) -> bool {
     before.is_some_and(|verb| is_listed(ASKING, verb))
 }
 
-/// Whether a prompt commands nothing but to look or to tell.
-fn only_looks(plain: &str) -> bool {
-    let verbs = command_verbs(plain);
-    let looks = |verb: &String| is_listed(LOOKING, verb) || is_listed(ASKING, verb);
-    !verbs.is_empty() && verbs.iter().all(looks)
+/// What a text without quotes commands, read once for all its words.
+struct Commands<'a> {
+    plain: &'a str,
+    read: OnceCell<(bool, bool)>,
+}
+
+impl<'a> Commands<'a> {
+    fn of(plain: &'a str) -> Self {
+        Self { plain, read: OnceCell::new() }
+    }
+
+    /// Whether it commands nothing but to look or to tell, and whether its first command is to look.
+    fn read(&self) -> (bool, bool) {
+        *self.read.get_or_init(|| {
+            let verbs = command_verbs(self.plain);
+            let looks = |verb: &String| is_listed(LOOKING, verb) || is_listed(ASKING, verb);
+            let only_look = !verbs.is_empty() && verbs.iter().all(looks);
+            (only_look, verbs.first().is_some_and(|verb| is_listed(LOOKING, verb)))
+        })
+    }
+
+    fn only_look(&self) -> bool {
+        self.read().0
+    }
+
+    fn first_looks(&self) -> bool {
+        self.read().1
+    }
 }
 
 /// Whether the word at a place puts the order off, or repeats it.
-fn postpones(words: &[&str], at: usize, plain: &str) -> Option<String> {
+fn postpones(words: &[&str], at: usize, commands: &Commands<'_>) -> Option<String> {
     let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
     let is_late = match this {
         "before" | "after" => {
-            let filters = || {
-                let verb = command_verbs(plain).into_iter().next().unwrap_or_default();
-                is_listed(LOOKING, &verb) && only_looks(plain)
-            };
+            let filters = || commands.first_looks() && commands.only_look();
             !matches!(next, TAKEN | MOMENT | "all") && !filters()
         }
         "in" | "within" => {

@@ -1,5 +1,7 @@
 //! Splits a prompt that asks for several things into its requests.
 
+use std::cell::{Cell, OnceCell};
+
 use super::Pattern;
 use super::requests::{content_words, is_polite_filler, is_relative, is_request, without_opener};
 
@@ -35,7 +37,22 @@ pub(super) struct Rules {
     /// Whether a part may be a clause of its own.
     pub stands_alone: fn(&str) -> bool,
     /// Whether the sentence ends a request before a joint and begins another after it.
-    pub parts: fn(sentence: &str, before: &str, joint: &str, after: &str) -> bool,
+    pub parts: fn(&Seam<'_>) -> bool,
+}
+
+/// A joint of a sentence.
+pub(super) struct Seam<'a> {
+    pub sentence: &'a str,
+    /// The text after the last request that was split off.
+    pub before: &'a str,
+    /// The end of `before`, after the joint before this one.
+    pub piece: &'a str,
+    pub joint: &'a str,
+    pub after: &'a str,
+    /// Whether a rule found an order in `before` at an earlier joint.
+    pub is_ordered: &'a Cell<bool>,
+    /// Whether the sentence has no caveat, if it was read for an earlier joint.
+    pub is_plain: &'a OnceCell<bool>,
 }
 
 static RULES: Rules = Rules { stands_alone, parts: parts_of };
@@ -90,22 +107,41 @@ fn stands_alone(piece: &str) -> bool {
         && !is_polite_filler(piece)
 }
 
-fn parts_of(_: &str, before: &str, _: &str, after: &str) -> bool {
-    let ends = content_words(before) >= MIN_CONTENT_WORDS && is_request(before);
-    let begins =
-        is_request(after) && !is_relative(after) && content_words(after) >= MIN_CONTENT_WORDS;
-    ends && begins
+fn parts_of(seam: &Seam<'_>) -> bool {
+    let ends = has_content(seam.before) && is_request(beginning(seam.before));
+    let after = beginning(seam.after);
+    ends && is_request(after) && !is_relative(after) && has_content(after)
+}
+
+/// Whether a text has a verb and an object.
+pub(super) fn has_content(text: &str) -> bool {
+    content_words(beginning(text)) >= MIN_CONTENT_WORDS
+}
+
+/// Maximum number of bytes that are read of a text before or after a joint. A sentence may have
+/// thousands of joints.
+const NEAR: usize = 1_000;
+
+/// Returns the beginning of a long text, and a short one whole.
+pub(super) fn beginning(text: &str) -> &str {
+    let end = (0..=text.len().min(NEAR)).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or_default()]
 }
 
 /// Splits one sentence into its requests.
 fn requests_of<'a>(sentence: &'a str, rules: &Rules) -> Vec<&'a str> {
-    let (mut pieces, mut start) = (Vec::new(), 0);
+    let (mut pieces, mut start, mut last) = (Vec::new(), 0, 0);
+    let (is_plain, is_ordered) = (&OnceCell::new(), &Cell::new(false));
     for joint in JOINT.find_iter(sentence) {
         let (before, after) = (&sentence[start..joint.start()], &sentence[joint.end()..]);
-        if (rules.parts)(sentence, before, joint.as_str(), after) {
+        let (piece, joined) = (&sentence[last..joint.start()], joint.as_str());
+        let seam = Seam { sentence, before, piece, joint: joined, after, is_ordered, is_plain };
+        if (rules.parts)(&seam) {
             pieces.push(before);
             start = joint.end();
+            is_ordered.set(false);
         }
+        last = joint.end();
     }
     pieces.push(&sentence[start..]);
     pieces.into_iter().map(without_opener).filter(|piece| !piece.is_empty()).collect()

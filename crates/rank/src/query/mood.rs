@@ -46,6 +46,9 @@ static ORDERING: Pattern = Pattern::new(concat!(
     r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
 ));
 
+/// Maximum number of such words before one order: "could you make sure to".
+const MOST_ORDERING: usize = 4;
+
 /// What follows these words if they order nothing: "I want to know how".
 const KNOWING: &str = "know see understand learn hear what how why when where who which not recommend suggest \
     advise consider think say";
@@ -195,7 +198,9 @@ impl<'a> Clause<'a> {
     fn order(&self) -> Option<&'a str> {
         let is_order = matches!(self.form(), Mood::Order | Mood::Fragment);
         let mut order = self.body();
-        while let Some(rest) = ORDERING.captures(order).and_then(|found| found.name("rest")) {
+        for _ in 0..MOST_ORDERING {
+            let rest = ORDERING.captures(order).and_then(|found| found.name("rest"));
+            let Some(rest) = rest else { break };
             order = without_opener(rest.as_str());
         }
         // "Help me understand it" asks for help, "help me cancel it" is an order.
@@ -418,6 +423,17 @@ mod tests {
     fn openers_may_be_many() {
         let text = format!("{}stop the mixer", "really ".repeat(200_000));
         assert_eq!(without_opener(&text), "stop the mixer");
+    }
+
+    #[test]
+    fn long_prompts_take_little_time() {
+        let started = std::time::Instant::now();
+        for part in ["could you ", "help me ", "a pipe, "] {
+            let prompt = part.repeat(32_768 / part.len());
+            reason(&prompt);
+            orders(&prompt);
+        }
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
     }
 
     #[test]

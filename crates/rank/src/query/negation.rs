@@ -123,11 +123,23 @@ const ENDING_IN_ED: &str = "embed imbed shred";
 /// "make sure that the files are never deleted".
 const WISHING: &str = "is are be want wants need needs wish like ensure sure see keep";
 
+/// Maximum number of words of a clause before a "never" that are read, and of their bytes.
+pub(super) const CLAUSE_WORDS: usize = 12;
+const CLAUSE_BYTES: usize = 240;
+
+/// Returns where the last bytes of a text begin, at the border of a character.
+fn beginning_of_last(text: &str, bytes: usize) -> usize {
+    let least = text.len().saturating_sub(bytes);
+    (least..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
 /// Whether a "never" between a text and a word reports what did not happen: "the box never arrived", "it
 /// has never come". Before the plain form of a verb it forbids: "never stop it".
 pub(super) fn reports_never(before: &str, next: &str) -> bool {
-    let clause = before.rsplit(['.', '!', '?', ';', ',', ':', '\n']).next().unwrap_or_default();
-    let mut words = clause.split_whitespace().map(str::to_ascii_lowercase).rev().peekable();
+    let clause = before.split_at(beginning_of_last(before, CLAUSE_BYTES)).1;
+    let clause = clause.rsplit(['.', '!', '?', ';', ',', ':', '\n']).next().unwrap_or_default();
+    let last = clause.split_whitespace().rev().take(CLAUSE_WORDS);
+    let mut words = last.map(str::to_ascii_lowercase).peekable();
     let is_perfect = words.peek().is_some_and(|last| is_listed("have has had was were", last));
     let is_plain = || next.ends_with("eed") || is_listed(ENDING_IN_ED, next) || is_verb(next);
     let has_past_form = || next.len() > 4 && next.ends_with("ed") && !is_plain();
@@ -287,6 +299,13 @@ mod tests {
             assert!(matches!(without_negations(prompt), Cow::Borrowed(_)), "{prompt}");
             assert_eq!(without_negations(prompt), prompt);
         }
+    }
+
+    #[test]
+    fn long_prompts_take_little_time() {
+        let started = std::time::Instant::now();
+        without_negations(&"it never stopped ".repeat(2_000));
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
     }
 
     proptest::proptest! {

@@ -4,8 +4,10 @@
 //! wish, so it also splits off short questions, orders that refer back ("refund it") and orders by
 //! verbs that are not listed, which are known by what follows them ("throw away the buns").
 
+use std::cell::Cell;
+
 use super::actions::{action_of, begins_object};
-use super::clauses::{JOINT, Rules, sentences, split};
+use super::clauses::{JOINT, Rules, Seam, beginning, has_content, sentences, split};
 use super::mood::may_order;
 use super::requests::{
     content_words, is_content, is_polite_filler, is_relative, is_request, is_verb, without_opener,
@@ -62,13 +64,23 @@ pub fn doubtful_parts(wish: &str) -> Vec<String> {
     let mut found = Vec::new();
     for sentence in sentences(wish) {
         let ahead = wish.find(sentence).map_or("", |at| &wish[..at]);
+        if ahead.contains(QUOTES) {
+            continue;
+        }
+        let quote = sentence.find(QUOTES);
+        let (mut last, so_far) = (0, Cell::new(false));
         for joint in JOINT.find_iter(sentence) {
             let (before, after) = (&sentence[..joint.start()], &sentence[joint.end()..]);
-            let is_quoted = ahead.contains(QUOTES) || before.contains(QUOTES);
-            let asks = QUESTION_WORD.is_match(after) && content_words(after) >= 2;
+            if quote.is_some_and(|at| at < joint.start()) {
+                break;
+            }
+            let is_ordered = is_ordered(before, &sentence[last..joint.start()], &so_far);
+            last = joint.end();
+            let asks = QUESTION_WORD.is_match(after) && has_content(after);
             let is_joined = joint.as_str().contains(char::is_alphabetic);
             let is_other = is_joined && (asks || may_be_a_recipient(before, after));
-            if !is_quoted && (is_other || may_be_an_order(before, after, is_joined)) {
+            let is_next = is_ordered && has_content(before);
+            if is_other || is_next && may_be_an_order(after, is_joined) {
                 found.push(after.to_owned());
             }
         }
@@ -84,47 +96,65 @@ fn stands_alone(piece: &str) -> bool {
     (is_whole || is_question || is_order(piece)) && !is_polite_filler(piece)
 }
 
-fn parts(sentence: &str, before: &str, joint: &str, after: &str) -> bool {
-    if content_words(before) < 2 || !has_order(before) {
+fn parts(seam: &Seam<'_>) -> bool {
+    let (before, after) = (seam.before, beginning(seam.after));
+    if !is_ordered(before, seam.piece, seam.is_ordered) || !has_content(before) {
         return false;
     }
-    if is_request(after) && !is_relative(after) && content_words(after) >= 2 {
+    if is_request(after) && !is_relative(after) && has_content(after) {
         return true;
     }
     if is_relative(after) {
-        return asks_more(before, joint, after);
+        return asks_more(before, seam.joint, after);
     }
     let is_name = after.starts_with(char::is_uppercase);
     // What restricts one order may restrict the other: "stop it and delete it unless it is old".
-    let is_plain = caveat(sentence, Places::default()).is_none()
-        || QUESTION.is_match(without_opener(sentence));
-    is_order(after) && !is_name && is_plain && !may_be_a_recipient(before, after)
+    let is_plain = || {
+        caveat(seam.sentence, Places::default()).is_none()
+            || QUESTION.is_match(without_opener(seam.sentence))
+    };
+    is_order(after)
+        && !is_name
+        && *seam.is_plain.get_or_init(is_plain)
+        && !may_be_a_recipient(before, after)
 }
 
 /// Whether a text is a request, or a later part of it is: "the van is broken, take it out of service".
 fn has_order(text: &str) -> bool {
-    let asks = |part| is_request(part) && !is_relative(part) && content_words(part) >= 2;
-    let is_later = || JOINT.split(text).skip(1).any(|part| asks(part) || is_order(part));
-    is_request(text) || is_order(text) || is_later()
+    begins_with_order(text) || JOINT.split(text).skip(1).any(has_order_of_its_own)
 }
 
-/// Whether the part after a joint may be an order by a verb that is often a noun, or without a word that
-/// shows where its object begins: "lock the door and dim lights".
-fn may_be_an_order(before: &str, after: &str, is_joined: bool) -> bool {
-    let mut words = without_opener(after).split_whitespace();
+fn begins_with_order(text: &str) -> bool {
+    let text = beginning(text);
+    is_request(text) || is_order(text)
+}
+
+fn has_order_of_its_own(part: &str) -> bool {
+    let part = beginning(part);
+    is_request(part) && !is_relative(part) && has_content(part) || is_order(part)
+}
+
+/// Whether a text [has an order](has_order), if its parts are asked for one after the other: `piece` is
+/// the last one, and `so_far` has the answer for those before.
+fn is_ordered(text: &str, piece: &str, so_far: &Cell<bool>) -> bool {
+    let is_later = || piece.len() < text.len() && has_order_of_its_own(piece);
+    so_far.set(so_far.get() || begins_with_order(text) || is_later());
+    so_far.get()
+}
+
+/// Whether the part after an order may be another one by a verb that is often a noun, or without a word
+/// that shows where its object begins: "lock the door and dim lights".
+fn may_be_an_order(after: &str, is_joined: bool) -> bool {
+    let mut words = without_opener(beginning(after)).split_whitespace();
     let verb = words.next().unwrap_or_default();
     let has_object = words.next().is_some_and(|word| is_joined || begins_object(word));
-    has_object
-        && may_order(verb)
-        && action_of(verb).is_none_or(|(_, is_often_noun)| !is_often_noun)
-        && content_words(before) >= 2
-        && has_order(before)
+    has_object && may_order(verb) && action_of(verb).is_none_or(|(_, is_often_noun)| !is_often_noun)
 }
 
 /// Whether the part after a question is another question: "how hot is the oven and how much rye is
 /// left". Part of one question are "who works today and has a key" and "tell me who works and when".
 fn asks_more(before: &str, joint: &str, after: &str) -> bool {
-    let before = without_opener(before);
+    let before = without_opener(beginning(before));
     let is_joined = joint.contains(char::is_alphabetic);
     if !QUESTION_WORD.is_match(after) {
         let is_same = QUESTION.is_match(before) && !QUESTION_WORD.is_match(before);
@@ -161,12 +191,12 @@ fn is_order(text: &str) -> bool {
 
 /// Whether the part after a joint may begin with a recipient: "send dana" and "ann a mail".
 fn may_be_a_recipient(before: &str, after: &str) -> bool {
-    let verb = words(without_opener(before)).next();
+    let verb = words(without_opener(beginning(before))).next();
     let is_known = words(after).next().is_none_or(|first| is_verb(&first));
     !is_known
-        && is_order(after)
+        && is_order(beginning(after))
         && verb.is_some_and(|verb| is_listed(DITRANSITIVE, &verb))
-        && content_words(before) <= 2
+        && content_words(beginning(before)) <= 2
 }
 
 fn refers(text: &str) -> bool {
@@ -245,6 +275,19 @@ mod tests {
         ] {
             assert_eq!(wishes(prompt).len(), 1, "{prompt}: {:?}", wishes(prompt));
         }
+    }
+
+    #[test]
+    fn long_prompts_take_little_time() {
+        let started = std::time::Instant::now();
+        for part in
+            ["cats, ", "close it and ", "and and ", "please, ", "show cats and ", "a and how it, "]
+        {
+            let prompt = part.repeat(32_768 / part.len());
+            let found = wishes(&prompt);
+            found.iter().take(1).for_each(|wish| drop(doubtful_parts(wish)));
+        }
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
     }
 
     #[test]

@@ -174,6 +174,17 @@ fn prohibitions_have_many_forms() {
     }
 }
 
+#[test]
+fn long_prompts_take_little_time() {
+    let started = std::time::Instant::now();
+    for part in ["it never stopped ", "check if ", "list it before ", "with "] {
+        let prompt = part.repeat(32_768 / part.len());
+        caveat(&prompt);
+        super::postponement(&prompt);
+    }
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_and_no_places_make_it_panic(
