@@ -136,7 +136,11 @@ fn verb_before(words: &[Word], particle: &str, lexicon: &Lexicon) -> Option<(usi
                 }
                 _ => None,
             });
-        if verb.is_some() || from == start {
+        // "Sag Dana Bescheid und koch die Suppe ab" has another verb for the particle.
+        let is_own = until == words.len();
+        let has_verb =
+            || (from..until).any(|at| may_be_verb(words, at) && is_verb(&words[at], lexicon));
+        if verb.is_some() || from == start || is_own && has_verb() {
             return verb;
         }
         until = from;
@@ -150,6 +154,13 @@ fn may_be_verb(words: &[Word], at: usize) -> bool {
         Word::Spoken(word) => is_first || word.written.starts_with(char::is_lowercase),
         _ => false,
     }
+}
+
+/// Whether a word may be a form of a verb by itself.
+fn is_verb(word: &Word, lexicon: &Lexicon) -> bool {
+    let Some(word) = word.spoken() else { return false };
+    let is_filler = |word: &str| lexicon.exact(word) == Some("-");
+    !is_filler(word) && infinitive("", word, lexicon).is_some_and(|verb| !is_filler(&verb))
 }
 
 /// Returns the infinitive of a particle and a form of a verb if it is listed.
