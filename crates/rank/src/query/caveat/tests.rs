@@ -9,6 +9,9 @@ fn plain_orders_are_told_from_what_is_forbidden_conditional_or_put_off() {
     for order in [
         "send an email to dana@example.org with subject \"If only\"",
         "Set the thermostat to 20 °C",
+        "book the room with a projector, ok",
+        "book the room with a projector, ok?",
+        "book the room with a projector, okay, thanks",
         "send an email to Dana",
         "send an email that says \"do not come\"",
         "please book a room in Paris for 4 people on 5 May",
