@@ -86,6 +86,8 @@ struct Memory {
     offers: VecDeque<Offer>,
     last_tool: Option<ToolId>,
     last_result: Option<Value>,
+    /// How many of the offers came after that result.
+    newer: usize,
     /// What the last prompt's call made or changed: "pick list".
     #[serde(skip_serializing_if = "Option::is_none")]
     last_object: Option<String>,
@@ -186,6 +188,7 @@ impl Session {
             memory.last_object = None;
         }
         memory.offers.push_back(selection.offer(prompt));
+        memory.newer = memory.offers.len().min(memory.newer + 1);
     }
 
     /// Returns the latest offer that contains the tool. A call of the tool serves the prompt of
@@ -213,6 +216,7 @@ impl Session {
         let mut memory = self.memory();
         memory.last_tool = Some(answer.tool.clone());
         memory.last_result = Some(data.cloned().unwrap_or_else(text));
+        memory.newer = 0;
     }
 
     /// Reads a tool's arguments from a prompt. Uses the session's earlier prompts and its last
@@ -225,12 +229,19 @@ impl Session {
     ) -> PreparedArguments {
         let prompts = self.prompts();
         // The prompt itself may already be among the session's prompts.
-        let earlier: Vec<&str> =
-            prompts.iter().map(String::as_str).filter(|prompt| *prompt != sources.prompt).collect();
-        let last_result = self.last_result();
-        let earlier = if sources.earlier.is_empty() { &earlier } else { sources.earlier };
-        let last_result = sources.last_result.or(last_result.as_ref());
-        prepare_arguments(tool, &ArgumentSources { earlier, last_result, ..*sources })
+        let is_earlier = |prompt: &&str| *prompt != sources.prompt;
+        let earlier: Vec<&str> = prompts.iter().map(String::as_str).filter(is_earlier).collect();
+        let after = prompts.len().saturating_sub(self.memory().newer);
+        let newer = prompts[after..].iter().map(String::as_str).filter(is_earlier).count();
+        let (result, last_result) = (sources.last_result, self.last_result());
+        // A result that the caller has is not older than the session's prompts.
+        let newer = if result.is_none() { newer } else { sources.newer };
+        let (earlier, newer) = match sources.earlier {
+            [] => (&earlier[..], newer),
+            earlier => (earlier, sources.newer),
+        };
+        let last_result = result.or(last_result.as_ref());
+        prepare_arguments(tool, &ArgumentSources { earlier, newer, last_result, ..*sources })
     }
 
     /// Returns the state of the session, for storage.
@@ -305,5 +316,28 @@ mod tests {
         assert_eq!(again.prompts().len(), OFFERS);
         assert_eq!(again.prompts()[0], "3", "the oldest are forgotten");
         assert_eq!(serde_json::to_string(&again.record()).unwrap(), json);
+    }
+
+    #[cfg(feature = "execution")]
+    #[test]
+    fn a_prompt_after_the_last_result_makes_it_unclear() {
+        use toolroute_run::execution::LocalTime;
+        let (engine, session) = (engine(), Session::new("s"));
+        let close = r#"[{"name": "close_file", "description": "Closes a file", "inputSchema": {
+            "type": "object", "required": ["file_id"], "properties": {"file_id": {"type": "string"}}}}]"#;
+        let tools = Catalog::read(close).unwrap().catalog;
+        let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+        let selection = engine.select(&SelectRequest::new("read file")).unwrap();
+        let read = || {
+            session.note_selection("close it", &selection);
+            let sources = ArgumentSources::new("close it", &now);
+            session.prepare_arguments(&tools.tools()[0], &sources)
+        };
+        session.note_selection("create a file", &selection);
+        session.memory().last_result = Some(serde_json::json!({"file_id": "F-1"}));
+        session.memory().newer = 0;
+        assert_eq!(read().arguments["file_id"], "F-1");
+        session.note_selection("close file F-7 if it is old", &selection);
+        assert_eq!(read().missing[0].candidates, ["F-1", "F-7"]);
     }
 }

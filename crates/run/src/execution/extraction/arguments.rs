@@ -20,6 +20,9 @@ pub struct ArgumentSources<'a> {
     pub given: Option<&'a Arguments>,
     /// The user's earlier prompts, the latest last. Used if the prompt refers back.
     pub earlier: &'a [&'a str],
+    /// How many of the earlier prompts, the latest ones, came after the last tool's answer. What they
+    /// name is as new as what the answer has.
+    pub newer: usize,
     /// The last tool's answer. Used if the prompt refers to it.
     pub last_result: Option<&'a Value>,
     /// The time to which "tomorrow" and "in 2 hours" are relative.
@@ -29,7 +32,7 @@ pub struct ArgumentSources<'a> {
 impl<'a> ArgumentSources<'a> {
     /// A prompt alone.
     pub fn new(prompt: &'a str, now: &'a LocalTime) -> Self {
-        Self { prompt, given: None, earlier: &[], last_result: None, now }
+        Self { prompt, given: None, earlier: &[], newer: 0, last_result: None, now }
     }
 }
 

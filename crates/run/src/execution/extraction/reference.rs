@@ -67,9 +67,9 @@ impl Plan<'_> {
                 (candidates, is_named) = self.of_result(slot, result, texts == 1);
             }
             // The last call gave what the parameter is named after: what was said before it is older.
-            if !is_named {
-                candidates.extend(self.of_earlier(slot, sources.earlier, earlier));
-            }
+            let older = earlier.len().saturating_sub(sources.newer);
+            let from = if is_named { older } else { 0 };
+            candidates.extend(self.of_earlier(slot, sources.earlier, earlier, from));
             let mut values: Vec<Candidate> = Vec::new();
             for candidate in candidates {
                 if values.iter().all(|known| known.value != candidate.value) {
@@ -143,14 +143,16 @@ impl Plan<'_> {
         (formed, false)
     }
 
-    /// Returns the values of the latest earlier prompt that has any for the slot.
+    /// Returns the values of the latest earlier prompt that has any for the slot, without the prompts
+    /// before `from`.
     fn of_earlier(
         &self,
         slot: &Slot,
         prompts: &[&str],
         earlier: &[Vec<Mention>],
+        from: usize,
     ) -> Vec<Candidate> {
-        for (at, mentions) in earlier.iter().enumerate().rev() {
+        for (at, mentions) in earlier.iter().enumerate().skip(from).rev() {
             let words = super::text::words(prompts[at]);
             let context = PromptContext {
                 text: prompts[at],

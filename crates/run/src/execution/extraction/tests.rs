@@ -411,3 +411,24 @@ fn a_day_that_the_tools_text_only_names_puts_a_call_off() {
         assert_eq!(prepare(&clean, &format!("clean room 203 {day}")).moments.len(), 1, "{day}");
     }
 }
+
+#[test]
+fn a_prompt_after_the_last_result_is_as_new() {
+    let schema = object(json!({"ticket_id": {"type": "string"}}), &["ticket_id"]);
+    let close = tool("close_ticket", "Closes a ticket", &schema);
+    let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+    let result = json!({"ticket_id": "T-1"});
+    let read = |earlier: &[&str], newer: usize| {
+        let last_result = Some(&result);
+        let sources = ArgumentSources::new("close it", &now);
+        prepare_arguments(&close, &ArgumentSources { earlier, newer, last_result, ..sources })
+    };
+    let other = ["create a ticket", "close ticket T-7 if it is old"];
+    assert_eq!(read(&other, 0).arguments["ticket_id"], "T-1");
+    let unclear = read(&other, 1);
+    assert!(unclear.arguments.is_empty(), "{unclear:?}");
+    assert_eq!(unclear.missing[0].candidates, ["T-1", "T-7"]);
+    for same in ["show ticket T-1", "show the tickets"] {
+        assert_eq!(read(&["close ticket T-7", same], 1).arguments["ticket_id"], "T-1", "{same}");
+    }
+}
