@@ -126,19 +126,21 @@ const TELL_EVERY: Duration = Duration::from_secs(5);
 /// take, because one server that never answers must not keep the tools of the others back.
 const FOR_UNKNOWN: Duration = Duration::from_secs(30);
 
-/// How long a command waits for a server whose tools are known, or that failed the last time.
+/// How long a command waits for a server whose tools are known, or that failed the last time although it
+/// had [`FOR_UNKNOWN`].
 const FOR_KNOWN: Duration = Duration::from_secs(10);
 
 /// How long `call` waits for the tools of servers other than the called one, which are only needed
 /// if the called tool fails.
 const FOR_OTHERS: Duration = Duration::from_secs(5);
 
-/// How long a server that did not answer in time is not waited for again.
+/// How long a server that did not answer in time is not waited for again, unless a command gives it more
+/// time than it had.
 const ASKED_AGAIN: Duration = Duration::from_secs(300);
 
 /// What to do about a server that takes longer.
-const LATE: &str = "; it is asked again after 5 minutes, or with --refresh; `toolroute doctor` gives \
-    it more time, for a first download, and says what is wrong; \"disabled\": true in its entry \
+const LATE: &str = "; it is asked again after 5 minutes, by a command that waits longer, or with --refresh; \
+    `toolroute doctor` gives it more time, for a first download, and says what is wrong; \"disabled\": true in its entry \
     leaves it out";
 
 /// Asks servers for their tools and stops them. Each has the time beside its name, or as long as it
@@ -228,8 +230,8 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     if waits.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
-        let listed = list(&open(&file), waits)?;
-        unkept = keep_answers(&file, &mut known, &listed);
+        let listed = list(&open(&file), waits.clone())?;
+        unkept = keep_answers(&file, &mut known, &listed, &waits);
     }
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
     let without = stale.filter_map(StoredList::unanswered).collect();
@@ -245,11 +247,13 @@ fn keep_answers(
     file: &ServersFile,
     known: &mut [StoredList],
     listed: &Listed,
+    waits: &[(String, Option<Duration>)],
 ) -> BTreeMap<String, Vec<Tool>> {
     let mut unkept = BTreeMap::new();
     for kept in known {
         let Some(answered) = listed.get(&kept.name) else { continue };
-        let stored = kept.keep(answered, file);
+        let waited = waits.iter().find(|(name, _)| *name == kept.name);
+        let stored = kept.keep(answered, file, waited.and_then(|(_, most)| *most));
         let name = &kept.name;
         let said = match (answered, stored) {
             (Ok(_), Ok(())) => continue,
@@ -308,22 +312,35 @@ impl StoredList {
     }
 
     /// The failure because of which the server is not asked now: it kept a command waiting moments
-    /// ago. A called server is asked if its tools are not known.
+    /// ago, which waited as long as this one would. A called server is asked if its tools are not
+    /// known, and only then.
     fn silence(&self, live: &LiveArgs) -> Option<&Failed> {
-        let is_needed = live.refresh || (self.is_called(live) && !self.path.exists());
-        let failed = self.failed.as_ref().filter(|_| !is_needed);
-        failed.filter(|failed| failed.is_late && failed.ago < ASKED_AGAIN)
+        let is_called = self.is_called(live);
+        if live.refresh || (is_called && !self.path.exists()) {
+            return None;
+        }
+        let wait = self.wait(live);
+        let failed = self.failed.as_ref().filter(|failed| failed.is_late);
+        failed.filter(|failed| failed.ago < ASKED_AGAIN && (is_called || failed.had(wait)))
     }
 
-    /// Stores the server's answer, or why there is none.
+    /// Stores the server's answer, or why there is none after the time that it had.
     pub fn keep(
         &mut self,
         answered: &Result<Vec<Tool>, Fault>,
         file: &ServersFile,
+        waited: Option<Duration>,
     ) -> anyhow::Result<()> {
+        // A server that had more time before is not quicker now.
+        let before = self.failed.as_ref().filter(|before| before.is_late);
+        let most = match before {
+            Some(before) if before.had(waited) => before.waited,
+            _ => waited.map(|waited| waited.as_secs()),
+        };
         self.failed = answered.as_ref().err().map(|fault| Failed {
             because: file.redactor.clean(&fault.detail),
             is_late: fault.kind == FaultKind::Timeout,
+            waited: most,
             ago: Duration::ZERO,
         });
         match answered {
@@ -338,7 +355,8 @@ impl StoredList {
 
     /// How long to wait for the server; `None` for a called one.
     fn wait(&self, live: &LiveArgs) -> Option<Duration> {
-        let is_known = self.path.exists() || self.failed.is_some();
+        let has_failed = |failed: &Failed| !failed.is_late || failed.had(Some(FOR_UNKNOWN));
+        let is_known = self.path.exists() || self.failed.as_ref().is_some_and(has_failed);
         match &live.called {
             Some(_) if self.is_called(live) => None,
             Some(_) => Some(FOR_OTHERS),
@@ -378,12 +396,20 @@ struct Failed {
     because: String,
     /// Whether it did not answer in time. Other failures cost no time, so the server is asked again.
     is_late: bool,
+    /// The seconds that it had; `None` for as many as it may take to start.
+    #[serde(default)]
+    waited: Option<u64>,
     /// The age of the file.
     #[serde(skip)]
     ago: Duration,
 }
 
 impl Failed {
+    /// Whether the server had as much time.
+    fn had(&self, wait: Option<Duration>) -> bool {
+        self.waited.is_none_or(|had| wait.is_some_and(|wait| wait.as_secs() <= had))
+    }
+
     fn read(list: &Path) -> Option<Self> {
         let path = failure_of(list);
         let failed: Self = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
@@ -443,3 +469,6 @@ pub fn keep(path: &Path, catalog: &Catalog) -> anyhow::Result<()> {
     paths::put(path, text.as_bytes())?;
     paths::put(&hash_of(path), sha256_hex(text.as_bytes()).as_bytes())
 }
+
+#[cfg(test)]
+mod tests;

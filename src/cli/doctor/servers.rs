@@ -104,8 +104,17 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
         Ok(listed) => listed,
         Err(error) => return vec![Finding::error(CHECK, format!("{error:#}"), "free some memory")],
     };
+    let mut unkept = Vec::new();
     for mut kept in servers::stored_lists(file) {
-        listed.get(&kept.name).map(|answered| kept.keep(answered, file));
+        let stored = listed.get(&kept.name).map(|answered| kept.keep(answered, file, Some(wait)));
+        if let Some(Err(error)) = stored {
+            let said = format!("what `{}` answered is not kept: {error:#}", kept.name);
+            unkept.push(Finding::warning(
+                CHECK,
+                said,
+                "make its folder writable, or free some space",
+            ));
+        }
     }
     let (held, withheld) = (held_back(args), withheld(file, &listed, options));
     let pins = pins_option(args.catalog.live.pinning.pins.as_deref());
@@ -131,6 +140,7 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
     let mut findings: Vec<Finding> = listed.iter().map(answer).collect();
     let answered = listed.iter().filter_map(|(name, tools)| Some((name, tools.as_ref().ok()?)));
     findings.extend(answered.filter_map(|(name, tools)| duplicates::within(name, tools)));
+    findings.extend(unkept);
     findings
 }
 
