@@ -156,9 +156,12 @@ impl PromptContext<'_> {
         let is_from = before.first().is_some_and(|word| word.lower == "from");
         let gap = self.text.get(mention.span.end..next.span.start).unwrap_or_default();
         let mut verbs = self.words.iter().filter(|word| !is_function_word(&word.lower));
-        let is_changed = verbs.next().is_some_and(|verb| is_listed(&verb.lower, CHANGING));
         let is_kin = mention.content.kind() == next.content.kind();
         let is_number = matches!(mention.content, Content::Amount(_));
+        // A ticket for some days is raised too.
+        let changes =
+            |verb: &Word| is_listed(&verb.lower, CHANGING) && (is_number || verb.lower != "raise");
+        let is_changed = verbs.next().is_some_and(changes);
         let is_start = |slot: &Slot| {
             slot.role == Some(Role::Start) && !slot.has_word("least lower lowest min minimum")
         };

@@ -432,3 +432,15 @@ fn a_prompt_after_the_last_result_is_as_new() {
         assert_eq!(read(&["close ticket T-7", same], 1).arguments["ticket_id"], "T-1", "{same}");
     }
 }
+
+#[test]
+fn the_first_of_two_days_of_what_is_raised_is_not_dropped() {
+    let day = json!({"type": "string", "format": "date"});
+    let schema = object(json!({"day": day}), &["day"]);
+    let raise = tool("raise_ticket", "Raises a ticket for an outage", &schema);
+    let prompt = "raise a ticket for the outage from 3 May to 5 May";
+    assert_eq!(asked(&raise, prompt), ["day"]);
+    let schema = object(json!({"limit": {"type": "integer"}}), &["limit"]);
+    let limit = tool("set_limit", "Sets the limit", &schema);
+    assert_eq!(given(&limit, "raise the limit from 5 to 10"), json!({"limit": 10}));
+}
