@@ -87,7 +87,9 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     };
     let plain = read(&slots, false);
     let has_message = has_message(&slots, &given);
-    let left = left_text(&slots, &plain).filter(|_| !has_message);
+    // What follows a colon may be a reason, which must not say what is destroyed.
+    let is_read = !has_message && !tool.effects().destroys();
+    let left = left_text(&slots, &plain).filter(|_| is_read);
     if !has_message && left.is_none() {
         return plain;
     }
@@ -117,11 +119,13 @@ fn has_message(slots: &[Slot], given: &Arguments) -> bool {
     required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(slots))
 }
 
-/// Returns the text that is all that is left to ask for, if the tool has no message.
+/// Returns the text that is all that is left to ask for, if the tool has no message. A name is none: "block
+/// the member: he stole a bike".
 fn left_text(slots: &[Slot], plain: &PreparedArguments) -> Option<usize> {
     let [question] = &plain.missing[..] else { return None };
     let is_left = |slot: &Slot| {
-        let is_text = slot.kind == Kind::Text && !slot.is_list;
+        let is_name = slot.has_word("name") || slot.is_person();
+        let is_text = slot.kind == Kind::Text && !slot.is_list && !is_name;
         is_text && slot.name == question.name && question.candidates.is_empty()
     };
     let has_message = slots.iter().any(|slot| slot.takes_rest);

@@ -76,6 +76,11 @@ const LIMITS: &str = "limit count n top k size max";
 const PROSE: &[&str] =
     &["search", "the", "file", "a", "Berlin", "I", "show", "report", "well-known", "12", "5"];
 
+/// Last words of names of parameters for a person.
+const PEOPLE: &str = "agent assignee assistant attendant author contact courier customer doctor driver employee \
+     engineer guest maid manager member nurse operator owner patient person reviewer student supervisor teacher \
+     technician user waiter worker";
+
 impl Slot {
     fn new(name: &str, outer: &Value, root: &Value, about_tool: &str) -> Self {
         let outer = params::resolved(outer, root);
@@ -221,6 +226,11 @@ impl Slot {
             matches!(word.as_str(), "delta" | "change" | "adjustment" | "correction" | "difference")
         };
         self.kind.is_number() && self.words.last().is_some_and(is_last)
+    }
+
+    /// Whether it is a person by the last noun of its name.
+    pub fn is_person(&self) -> bool {
+        self.nouns().last().is_some_and(|last| text::is_listed(last, PEOPLE))
     }
 
     /// Whether a word is a function word or occurs in its name or description.

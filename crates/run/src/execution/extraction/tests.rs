@@ -402,17 +402,6 @@ fn an_ordinal_is_no_id() {
 }
 
 #[test]
-fn a_day_that_the_tools_text_only_names_puts_a_call_off() {
-    let schema = object(json!({"room": {"type": "string"}}), &["room"]);
-    let about = "Ordered before noon it is done today, otherwise tomorrow or on Monday.";
-    let clean = tool("clean_room", about, &schema);
-    assert_eq!(prepare(&clean, "clean room 203 today").moments.len(), 0);
-    for day in ["tomorrow", "on Monday"] {
-        assert_eq!(prepare(&clean, &format!("clean room 203 {day}")).moments.len(), 1, "{day}");
-    }
-}
-
-#[test]
 fn a_prompt_after_the_last_result_is_as_new() {
     let schema = object(json!({"ticket_id": {"type": "string"}}), &["ticket_id"]);
     let close = tool("close_ticket", "Closes a ticket", &schema);
@@ -434,6 +423,17 @@ fn a_prompt_after_the_last_result_is_as_new() {
 }
 
 #[test]
+fn a_day_that_the_tools_text_only_names_puts_a_call_off() {
+    let schema = object(json!({"room": {"type": "string"}}), &["room"]);
+    let about = "Ordered before noon it is done today, otherwise tomorrow or on Monday.";
+    let clean = tool("clean_room", about, &schema);
+    assert_eq!(prepare(&clean, "clean room 203 today").moments.len(), 0);
+    for day in ["tomorrow", "on Monday"] {
+        assert_eq!(prepare(&clean, &format!("clean room 203 {day}")).moments.len(), 1, "{day}");
+    }
+}
+
+#[test]
 fn the_first_of_two_days_of_what_is_raised_is_not_dropped() {
     let day = json!({"type": "string", "format": "date"});
     let schema = object(json!({"day": day}), &["day"]);
@@ -443,4 +443,19 @@ fn the_first_of_two_days_of_what_is_raised_is_not_dropped() {
     let schema = object(json!({"limit": {"type": "integer"}}), &["limit"]);
     let limit = tool("set_limit", "Sets the limit", &schema);
     assert_eq!(given(&limit, "raise the limit from 5 to 10"), json!({"limit": 10}));
+}
+
+#[test]
+fn a_reason_after_a_colon_is_no_name() {
+    let text = json!({"type": "string"});
+    for (name, slot) in
+        [("block_member", "name"), ("block_member", "member"), ("delete_note", "about")]
+    {
+        let block = tool(name, "Does it", &object(json!({slot: text}), &[slot]));
+        for prompt in ["block the member: he stole a bike", "delete the note: it is old"] {
+            assert_eq!(asked(&block, prompt), [slot], "{prompt}");
+        }
+    }
+    let block = tool("block_member", "Does it", &object(json!({"member": text}), &["member"]));
+    assert_eq!(given(&block, "block member: Dana Roth"), json!({"member": "Dana Roth"}));
 }

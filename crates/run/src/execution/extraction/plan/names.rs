@@ -149,7 +149,8 @@ impl Plan<'_> {
         let is_sure_lead = is_assigned || is_listed_part || is_listed(lead_word, SURE) || is_named;
         let start = next + usize::from(is_set || is_named);
         let clause = if is_set { None } else { self.clause_at(slot, start) };
-        let clause = clause.filter(|_| is_assigned);
+        // What follows a colon may be a reason: "block the member: he stole a bike".
+        let clause = clause.filter(|_| is_assigned && !slot.is_person());
         let is_clause = clause.is_some();
         let (span, is_whole) = clause.or_else(|| self.value_at(start, is_sure_lead))?;
         let said = self.context.text[span.clone()].to_owned();

@@ -5,18 +5,13 @@ use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed, stem};
 use super::Plan;
 
-/// Last words of names of parameters for a person.
-const PEOPLE: &str = "agent assignee assistant attendant author contact courier customer doctor driver employee \
-     engineer guest maid manager member nurse operator owner patient person reviewer student supervisor teacher \
-     technician user waiter worker";
-
 impl Plan<'_> {
     /// Gives the only name after "to" to the only open required text for a person, if the tool takes no
     /// places. Several names, and one after another preposition, become a question.
     pub(super) fn give_person(&mut self) {
         let is_person = |slot: &Slot| {
             let is_text = slot.kind == Kind::Text && !slot.is_list && slot.required;
-            is_text && slot.nouns().last().is_some_and(|last| is_listed(last, PEOPLE))
+            is_text && slot.is_person()
         };
         let takes_places =
             |slot: &Slot| matches!(slot.kind, Kind::Place | Kind::Address | Kind::Country);
