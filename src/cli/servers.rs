@@ -140,8 +140,8 @@ const ASKED_AGAIN: Duration = Duration::from_secs(300);
 
 /// What to do about a server that takes longer.
 const LATE: &str = "; it is asked again after 5 minutes, by a command that waits longer, or with --refresh; \
-    `toolroute doctor` gives it more time, for a first download, and says what is wrong; \"disabled\": true in its entry \
-    leaves it out";
+    `toolroute doctor` gives it more time, for a first download, and says what is wrong; \"disabled\": true in \
+    its entry leaves it out";
 
 /// Asks servers for their tools and stops them. Each has the time beside its name, or as long as it
 /// takes. Prints which servers have not answered yet, because one that is downloaded first may take
