@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 use toolroute_catalog::{Schema, Tool, words_of};
 
-/// Returns the object of an answered call that may have changed something: `pick list` for a result with
-/// a `pick_list_id`, otherwise `ticket` for a tool that requires a `ticketId`. A member of the result that
-/// was no parameter comes first, because the call made what it identifies. `None` for a tool that only
-/// reads, and without an id.
+/// Returns the object of an answered call that may have changed something: what the tool's name is about
+/// and the result or a required parameter has an id of, `pick list` for `create_pick_list` with a
+/// `pick_list_id`; otherwise the only new id of the result, or what the tool requires. `None` for a tool
+/// that only reads, without an id, and where several new ones could be meant.
 pub fn object_of(tool: &Tool, result: &Value) -> Option<String> {
     if tool.effects().reads_only() {
         return None;
@@ -20,13 +20,24 @@ pub fn object_of(tool: &Tool, result: &Value) -> Option<String> {
     let (old, new): (Vec<&String>, Vec<&String>) =
         members.into_iter().partition(|name| parameters.contains(name));
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let mut names = new.into_iter().chain(old).map(String::as_str).chain(required);
     let entity = |name: &str| {
         let words = words_of(name);
         let (last, entity) = words.split_last()?;
         (last == "id" && !entity.is_empty()).then(|| entity.join(" "))
     };
-    names.find_map(entity)
+    let new: Vec<String> = new.into_iter().filter_map(|name| entity(name)).collect();
+    let old = old.into_iter().map(String::as_str).chain(required).filter_map(entity);
+    let old: Vec<String> = old.collect();
+    let name = words_of(&tool.name);
+    let is_named = |entity: &&String| entity.split(' ').all(|word| name.iter().any(|w| w == word));
+    if let Some(named) = new.iter().chain(&old).find(is_named) {
+        return Some(named.clone());
+    }
+    match new.as_slice() {
+        [] => old.into_iter().next(),
+        [one] => Some(one.clone()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -46,9 +57,12 @@ mod tests {
         };
         let text = json!("closed");
         let made = json!({"orderId": "O-1", "pick_list_id": "PL-1"});
+        let order = json!({"customer_id": "C-1", "order_id": "O-7", "trace_id": "t"});
         for (name, parameter, result, object) in [
             ("create_pick_list", "orderId", &made, Some("pick list")),
             ("close_ticket", "ticketId", &text, Some("ticket")),
+            ("create_order", "sku", &order, Some("order")),
+            ("check_out_basket", "sku", &order, None),
             ("adjust_stock", "sku", &text, None),
             ("get_pick_list", "pick_list_id", &made, None),
         ] {
