@@ -151,9 +151,9 @@ impl fmt::Display for EffectKind {
 impl Tool {
     /// Returns what a call of the tool may do.
     ///
-    /// A declaration takes precedence over the name and the description. If two declarations contradict each other, the
-    /// worse one counts: a tool that declares both that it only reads and that it destroys may
-    /// destroy.
+    /// A declaration takes precedence over the name and the description. If two declarations
+    /// contradict each other, the worse one counts: a tool that declares both that it only reads and
+    /// that it destroys may destroy.
     pub fn effects(&self) -> Effects {
         let hints = self.hints;
         let declared = match () {
@@ -161,24 +161,24 @@ impl Tool {
             () if self.operation.is_some() => EffectSource::Type,
             () => EffectSource::Hint,
         };
-        let by_text = kind_of_texts(&self.name, &self.description);
+        // Read only where no declaration decides: a filter asks for the effects of every tool.
+        let by_text = || kind_of_texts(&self.name, &self.description);
         let (kind, from) = match (hints.read_only, hints.destructive) {
             (_, Some(true)) => (EffectKind::Destructive, declared),
             (Some(true), _) => (EffectKind::ReadsOnly, declared),
             (_, Some(false)) => (EffectKind::Writes, declared),
-            (Some(false), None) if by_text == EffectKind::Destructive => {
-                (EffectKind::Destructive, EffectSource::Text)
-            }
-            (Some(false), None) => (EffectKind::Writes, declared),
-            (None, None) if by_text == EffectKind::Unknown => match hints.idempotent {
-                Some(true) => (EffectKind::Unknown, declared),
-                _ => (EffectKind::Unknown, EffectSource::Nothing),
+            (Some(false), None) => match by_text() {
+                EffectKind::Destructive => (EffectKind::Destructive, EffectSource::Text),
+                _ => (EffectKind::Writes, declared),
             },
-            (None, None) => (by_text, EffectSource::Text),
+            (None, None) => match (by_text(), hints.idempotent) {
+                (EffectKind::Unknown, Some(true)) => (EffectKind::Unknown, declared),
+                (EffectKind::Unknown, _) => (EffectKind::Unknown, EffectSource::Nothing),
+                (kind, _) => (kind, EffectSource::Text),
+            },
         };
-        let declares_reads_only = kind == EffectKind::ReadsOnly && from != EffectSource::Text;
-        let idempotent = hints.idempotent == Some(true) || declares_reads_only;
-        Effects { kind, idempotent, from }
+        let said = Effects { kind, idempotent: hints.idempotent == Some(true), from };
+        Effects { idempotent: said.idempotent || said.declares_reads_only(), ..said }
     }
 }
 
@@ -195,17 +195,21 @@ pub(super) fn is_reading_verb(word: &str) -> bool {
 fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     let name = split_identifier(name).to_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
-    let begins_reading = words.first().is_some_and(|word| READS.contains(word));
     let sentence = first_sentence(description).to_lowercase();
     match (kind_of_name(&words), kind_of_sentence(&sentence, &words)) {
         (EffectKind::Destructive, _) | (_, EffectKind::Destructive) => EffectKind::Destructive,
         (EffectKind::Writes, _) | (_, EffectKind::Writes) => EffectKind::Writes,
         (_, EffectKind::ReadsOnly) => EffectKind::ReadsOnly,
-        (EffectKind::ReadsOnly, _) if begins_reading || ends_reading(&words) => {
+        (EffectKind::ReadsOnly, _) if begins_reading(&words) || ends_reading(&words) => {
             EffectKind::ReadsOnly
         }
         _ => EffectKind::Unknown,
     }
+}
+
+/// Whether a name begins with a reading verb.
+fn begins_reading(words: &[&str]) -> bool {
+    words.first().is_some_and(|word| READS.contains(word))
 }
 
 /// Whether a name ends in a reading verb behind words of which none is a verb: `members_search`.
@@ -240,7 +244,6 @@ fn kind_of_name(words: &[&str]) -> EffectKind {
 /// joined to it, "and closes them".
 fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
     let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    let begins_reading = name.first().is_some_and(|word| READS.contains(word));
     let is_third_person = words[0].ends_with('s');
     let mut kind = EffectKind::Unknown;
     for (at, word) in words.iter().enumerate() {
@@ -252,7 +255,7 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
         let has_object = DETERMINERS.contains(&next);
         let is_plain = match is_first {
             // "Set of rules" has no verb.
-            true => !begins_reading && next != "of",
+            true => !begins_reading(name) && next != "of",
             // "Finds files and deletes old ones"; in "Get start and stop times" they are nouns.
             false => is_third_person && word.ends_with('s'),
         };
