@@ -91,7 +91,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[expect(dead_code, reason = "only read")]
-    struct Wanted {
+    struct Options {
         names: Vec<String>,
         limit: Option<u32>,
     }
@@ -112,7 +112,7 @@ mod tests {
             ("{\"limit\": 1}", "missing field `names` at line"),
             ("{\"limit\"", "EOF while parsing"),
         ] {
-            let error = serde_json::from_str::<Wanted>(text).unwrap_err();
+            let error = serde_json::from_str::<Options>(text).unwrap_err();
             let told = json_fault(text, &error);
             assert!(told.starts_with(said), "{told}");
         }

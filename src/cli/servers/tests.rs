@@ -3,7 +3,7 @@ use clap::Parser;
 use super::*;
 
 #[derive(Parser)]
-struct Asked {
+struct CommandLine {
     #[command(flatten)]
     live: LiveArgs,
 }
@@ -17,8 +17,8 @@ fn late(waited: Option<u64>) -> StoredList {
 
 #[test]
 fn a_server_is_left_alone_only_by_commands_that_wait_no_longer() {
-    let route = Asked::parse_from(["route"]).live;
-    let mut call = Asked::parse_from(["call"]).live;
+    let route = CommandLine::parse_from(["route"]).live;
+    let mut call = CommandLine::parse_from(["call"]).live;
     call.called = Some("a".to_owned());
     for (waited, by_route, by_call) in [
         (Some(1), false, false),

@@ -5,12 +5,10 @@ use std::borrow::Cow;
 
 use super::is_listed;
 use super::spelling::Lexicon;
+use super::wishes::PARTICLES;
 
 /// Words before a noun.
 const DETERMINERS: &str = "a an the my our your his her their its this that any each every no";
-
-/// Second parts of nouns that were made of a verb and a particle.
-const PARTICLES: &str = "up down in on off out over back away";
 
 /// Joins the parts of each compound with a hyphen, and of each noun of a verb and a particle, if the
 /// catalog has the joined word.

@@ -34,7 +34,7 @@ const OBJECTS: &str =
     "a an the my our your his her their its it them him me us this these those all every each";
 
 /// Words between a verb and its object: "throw away the buns".
-const PARTICLES: &str = "away back down in off on out over up";
+pub(super) const PARTICLES: &str = "away back down in off on out over up";
 
 /// Words before an article that are no verbs.
 const NO_VERBS: &str = "about above across after against all along although among another any around because before \
