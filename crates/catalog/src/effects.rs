@@ -102,11 +102,23 @@ static READS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Verbs of tools that only read, but nouns as often (`estimate`): only with an object behind them at
+/// the beginning of a description.
+static READS_WITH_OBJECT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "analyse assess determine estimate examine gather identify locate predict recommend solve suggest \
+     translate"
+        .split(' ')
+        .collect()
+});
+
 /// Words with which the object of a verb begins.
 const DETERMINERS: [&str; 16] = [
     "a", "all", "an", "another", "any", "each", "every", "his", "it", "its", "one", "some", "the",
     "their", "them", "this",
 ];
+
+/// Words behind a noun: "Estimate for a customer".
+const PREPOSITIONS: [&str; 8] = ["and", "by", "for", "from", "in", "of", "or", "to"];
 
 /// Words after `check` that make it a change: `check_in_guest`.
 const PARTICLES: [&str; 4] = ["in", "into", "out", "off"];
@@ -244,6 +256,11 @@ fn kind_of_name(words: &[&str]) -> EffectKind {
 /// joined to it, "and closes them".
 fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
     let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    // "This function retrieves".
+    let has_subject = words.len() > 2
+        && words[0] == "this"
+        && matches!(words[1], "api" | "endpoint" | "function" | "method" | "operation" | "tool");
+    let words = if has_subject { &words[2..] } else { &words[..] };
     let is_third_person = words[0].ends_with('s');
     let mut kind = EffectKind::Unknown;
     for (at, word) in words.iter().enumerate() {
@@ -268,11 +285,18 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
             () if (has_object || is_plain && !is_first) && is_verb(word, &WRITES_WITH_OBJECT) => {
                 EffectKind::Writes
             }
-            () if is_phrasal(&words, at) => EffectKind::Writes,
+            () if is_phrasal(words, at) => EffectKind::Writes,
             () if !is_first && is_verb(word, &WRITES) && kind == EffectKind::ReadsOnly => {
                 EffectKind::Unknown
             }
-            () if is_first && (is_verb(word, &READS) || gives_back(&words, name)) => {
+            () if is_first && (is_verb(word, &READS) || gives_back(words, name)) => {
+                EffectKind::ReadsOnly
+            }
+            () if is_first && *word == "provides" && has_object => EffectKind::ReadsOnly,
+            () if is_first
+                && is_verb(word, &READS_WITH_OBJECT)
+                && !PREPOSITIONS.contains(&next) =>
+            {
                 EffectKind::ReadsOnly
             }
             () => kind,
@@ -363,6 +387,10 @@ mod tests {
             ("user_hygiene", "Finds inactive users and deletes accounts", Destructive),
             ("sed", "Search and replace text in files", Unknown),
             ("stock", "Checks stock and orders missing articles", Writes),
+            ("shops", "Locate nearby shops", ReadsOnly),
+            ("shops", "This function retrieves the shops of a town.", ReadsOnly),
+            ("estimate", "Estimate for a customer", Unknown),
+            ("estimate", "Estimates the price and sends it", Writes),
             ("bring_back_car", "Returns a car to the station", Unknown),
         ] {
             assert_eq!(kind_of_texts(name, description), kind, "{name}: {description}");

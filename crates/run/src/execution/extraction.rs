@@ -48,6 +48,9 @@ const MOST_BYTES: usize = 16 << 10;
 /// The limit of the values in a prompt. A prompt with more is a list or a table and is not read.
 const MOST_MENTIONS: usize = 200;
 
+/// Words in names of parameters for a country or a part of one.
+const REGIONS: &str = "country province region state";
+
 /// Prepares the arguments of a tool from a prompt and the earlier conversation.
 ///
 /// ```
@@ -174,7 +177,9 @@ impl Prompt<'_> {
         let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
         let has_times = has(Kind::Day) || has(Kind::Moment);
         let has_addresses = has(Kind::Address);
-        let scan = Scan { now, tense: tense(self.tool), has_rest, has_times, has_addresses };
+        let has_regions = self.slots.iter().any(|slot| slot.has_word(REGIONS));
+        let tense = tense(self.tool);
+        let scan = Scan { now, tense, has_rest, has_times, has_addresses, has_regions };
         let mentions = mentions_of(self.sources.prompt, &scan);
         let before = Scan { has_rest: false, ..scan };
         let earlier = self.sources.earlier.iter().map(|prompt| mentions_of(prompt, &before));
@@ -192,6 +197,7 @@ impl Prompt<'_> {
             words: &words,
             mentions: &mentions,
             tool_nouns: &nouns,
+            reads_only: self.tool.effects().reads_only(),
         };
         let reader = Interpreter {
             zone: now.time_zone(),
@@ -200,6 +206,7 @@ impl Prompt<'_> {
                 || self.slots.iter().any(|slot| slot.has_word("currency unit")),
             has_time: has(Kind::Time),
             reads_only: self.tool.effects().reads_only(),
+            units: mentions.iter().flat_map(|mention| mention.content.units()).copied().collect(),
         };
         let mut plan = Plan::new(context, self.slots, reader, (self.tool, &tool_words));
         for (at, slot) in self.slots.iter().enumerate() {
@@ -243,6 +250,7 @@ impl Prompt<'_> {
         for (at, slot) in self.slots.iter().enumerate() {
             if plan.is_open(at)
                 && slot.required
+                && slot.kind == Kind::Choice
                 && let [(_, value)] = &slot.choices[..]
             {
                 plan.assign(at, value.clone(), Source::Schema, "");

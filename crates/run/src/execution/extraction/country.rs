@@ -1,4 +1,4 @@
-//! The codes of countries.
+//! The codes of countries, and the regions that follow the name of a city.
 
 /// The alpha-2 codes of ISO 3166-1, each with a usual English name of the country. `XK` is not
 /// assigned by the standard, but used for Kosovo by the EU and by carriers.
@@ -41,6 +41,22 @@ pub(super) fn code(said: &str) -> Option<&'static str> {
     let mut countries = COUNTRIES.split('|').filter_map(|country| country.split_once(' '));
     let is_meant = |(code, name): &(&str, &str)| *code == said || name.eq_ignore_ascii_case(said);
     countries.find(is_meant).map(|(code, _)| code)
+}
+
+/// The states of the USA and the provinces of Canada, and parts of the United Kingdom.
+const REGIONS: &str = "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Connecticut|Delaware|Florida|Georgia|\
+    Hawaii|Idaho|Illinois|Indiana|Iowa|Kansas|Kentucky|Louisiana|Maine|Maryland|Massachusetts|Michigan|\
+    Minnesota|Mississippi|Missouri|Montana|Nebraska|Nevada|New Hampshire|New Jersey|New Mexico|New York|\
+    North Carolina|North Dakota|Ohio|Oklahoma|Oregon|Pennsylvania|Rhode Island|South Carolina|\
+    South Dakota|Tennessee|Texas|Utah|Vermont|Virginia|Washington|West Virginia|Wisconsin|Wyoming|\
+    Alberta|British Columbia|Manitoba|New Brunswick|Nova Scotia|Ontario|Quebec|Saskatchewan|England|\
+    Scotland|Wales|Northern Ireland";
+
+/// Whether a name is that of a country or of a region, so that it says where the place before it is:
+/// "Paris, France", "Denver, Colorado", "Austin, TX".
+pub(super) fn is_region(said: &str) -> bool {
+    let is_short = said.len() == 2 && said.bytes().all(|byte| byte.is_ascii_uppercase());
+    is_short || code(said).is_some() || REGIONS.split('|').any(|region| region == said)
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub(super) struct PromptContext<'a> {
     pub mentions: &'a [Mention],
     /// Nouns for the tool's results, from its description.
     pub tool_nouns: &'a [String],
+    /// Whether the tool only reads, so that "under 500" may be its largest value 500.
+    pub reads_only: bool,
 }
 
 /// A preposition before a value that marks it as the start or the end of a range.
@@ -223,12 +225,19 @@ impl PromptContext<'_> {
                 best = Cue { strength, span: Some(span), conflicts: false };
             }
         };
-        if let Some((strength, start)) = self.named_before(&before, slot, others) {
+        let counted = |slot: &Slot| {
+            let found = named_after(&before, &after, slot, others);
+            found.filter(|_| is_bare_number && !has_possessive)
+        };
+        // In "3 bedrooms, 2 bathrooms" the name before the comma belongs to the number before it.
+        let is_apart = before.first().is_some_and(|word| {
+            self.text[word.span.end..mention.span.start].contains(',')
+                && others.iter().any(|other| counted(other).is_some())
+        });
+        if !is_apart && let Some((strength, start)) = self.named_before(&before, slot, others) {
             keep(strength, start..mention.span.end);
         }
-        if let Some((strength, end)) =
-            named_after(&before, &after, slot, others).filter(|_| is_bare_number && !has_possessive)
-        {
+        if let Some((strength, end)) = counted(slot) {
             keep(strength, mention.span.start..end);
         }
         if is_number
@@ -247,6 +256,15 @@ impl PromptContext<'_> {
             && slot.unit.is_some_and(|unit| amount.units.contains(&unit) && slot.counts(unit))
         {
             keep(NOUN, mention.span.clone());
+        }
+        if let Content::Amount(amount) = &mention.content
+            && slot.has_word("year years season")
+            && amount.digits.as_ref().is_some_and(|digits| digits.len() == 4)
+            && before
+                .first()
+                .is_some_and(|word| is_listed(&word.lower, "during from in of since year"))
+        {
+            keep(NOUN - 1, before[0].span.start..mention.span.end);
         }
         let preposition = self.of_way(slot, &before, mention).or(preposition);
         let counts_other = || after.first().is_some_and(|word| slot.counts_other(&word.lower));
@@ -290,7 +308,8 @@ impl PromptContext<'_> {
         let Some(said) = preposition else { return cue };
         let first = said.length.checked_sub(1).and_then(|at| before.get(at));
         let start = first.map_or(mention.span.start, |word| word.span.start);
-        let is_inexact = said.is_strict && slot.kind == Kind::Integer && !slot.is_limit();
+        let is_inexact =
+            said.is_strict && slot.kind == Kind::Integer && !slot.is_limit() && !self.reads_only;
         let named = cue.strength >= WHOLE_NAME;
         // "since 3 May" includes that day, but a parameter `after` may exclude it.
         let excludes = |word: &str| slot.has_word(word) && !named;
@@ -349,7 +368,9 @@ impl PromptContext<'_> {
         const RESULTS: &str = "result item entry hit match row record answer";
         let is_word =
             |at: usize, list: &str| before.get(at).is_some_and(|word| is_listed(&word.lower, list));
-        let counted = after.first().filter(|word| {
+        // "5 tallest mountains", "top 5 popular artworks".
+        let is_adjective = |word: &&&Word| !is_function_word(&word.lower);
+        let counted = after.iter().take_while(is_adjective).find(|word| {
             let noun = singular(&word.lower);
             noun != word.lower
                 && (is_listed(&noun, RESULTS)

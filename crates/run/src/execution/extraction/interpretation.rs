@@ -60,6 +60,8 @@ pub(super) struct Interpreter<'a> {
     pub has_time: bool,
     /// Whether the tool only reads, so that an id of another form than the example does no harm.
     pub reads_only: bool,
+    /// The units of the prompt's amounts.
+    pub units: Vec<Unit>,
 }
 
 impl Interpreter<'_> {
@@ -169,20 +171,56 @@ impl Interpreter<'_> {
         let said = amount.value.ok_or(Interpretation::NotApplicable)?;
         let has =
             |dimension: Dimension| amount.units.iter().any(|unit| unit.dimension() == dimension);
+        if has(Dimension::Percent)
+            && let Some(read) = self.percent(said, slot)
+        {
+            return read;
+        }
         let is_right = if has(Dimension::Money) {
             let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
             if slot.is_money() && is_named && !self.has_unit {
                 let why = "which currency it counts in is not known";
                 return Err(Interpretation::invalid(why));
             }
-            slot.is_money()
-        } else if has(Dimension::Percent) {
-            slot.has_maximum_100 || slot.has_word("percent percentage")
+            named || slot.is_money()
         } else {
-            self.has_unit || (has(Dimension::Temperature) && slot.has_word("temperature"))
+            let is_usual = has(Dimension::Temperature) && slot.has_word("temperature");
+            self.has_unit || is_usual || (named && self.reads_only && self.is_only_unit(amount))
         };
         let wrong = || self.wrong_unit(amount, slot, named);
         is_right.then(|| (said, String::new())).ok_or_else(wrong)
+    }
+
+    /// Whether the prompt has no other unit of the same dimension, so that a parameter that names no unit
+    /// can be meant in it.
+    fn is_only_unit(&self, amount: &Amount) -> bool {
+        let [unit] = amount.units[..] else { return false };
+        let is_other = |other: &&Unit| other.dimension() == unit.dimension() && **other != unit;
+        !matches!(unit.dimension(), Dimension::Time | Dimension::Months | Dimension::Percent)
+            && !self.units.iter().any(|other| is_other(&other))
+    }
+
+    /// Reads a percentage for a parameter without a unit, whose description may say that it counts in parts
+    /// of one. Returns `None` if it is about no share.
+    fn percent(
+        &self,
+        said: Decimal,
+        slot: &Slot,
+    ) -> Option<Result<(Decimal, String), Interpretation>> {
+        let is_share = slot
+            .has_word("percent percentage probability rate ratio return share yield")
+            || slot.says("percent percentage probability rate ratio return share yield");
+        let part = || said.times(1, 100);
+        if slot.has_maximum_100 || slot.says("percent percentage") || slot.kind == Kind::Integer {
+            return is_share
+                .then(|| Ok((said, String::new())))
+                .or(slot.has_maximum_100.then(|| Ok((said, String::new()))));
+        }
+        if slot.counts_in_parts {
+            return part().map(|part| Ok((part, format!("{said} % are {part}"))));
+        }
+        let part = part().filter(|_| is_share)?;
+        Some(Err(Interpretation::Ambiguous(vec![part.to_string(), said.to_string()])))
     }
 
     /// Returns the interpretation of an amount whose unit does not fit the slot.

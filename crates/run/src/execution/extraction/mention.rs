@@ -1,6 +1,7 @@
 //! Mentions: the values in a prompt, before they are assigned to parameters.
 
 mod amounts;
+mod lists;
 mod quotes;
 #[cfg(test)]
 mod tests;
@@ -10,13 +11,14 @@ use std::ops::Range;
 
 use jiff::Zoned;
 use linkify::{LinkFinder, LinkKind};
+use serde_json::Value;
 
 pub(super) use amounts::Amount;
-pub(super) use tokens::{is_certain_id, is_path};
+pub(super) use tokens::{is_certain_id, is_path, joins_region};
 
 use super::text::overlap;
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};
-use super::unit::Dimension;
+use super::unit::{Dimension, Unit};
 
 /// A value in a prompt and its byte range.
 #[derive(Clone, Debug)]
@@ -45,6 +47,8 @@ pub(super) enum Content {
     Place(String),
     /// A street with a number, and perhaps a town.
     Address(String),
+    /// A list in brackets, as in JSON or as a pair of coordinates: "[1, 2, 3]", "(40.7, -74.0)".
+    List(Vec<Value>),
     /// A date or time that cannot be resolved.
     Unclear,
 }
@@ -61,6 +65,8 @@ pub(super) struct Scan<'a> {
     pub has_times: bool,
     /// Whether the tool takes addresses, so that a street with its number is one value.
     pub has_addresses: bool,
+    /// Whether the tool takes a country or a region by itself, so that "Paris, France" is two values.
+    pub has_regions: bool,
 }
 
 impl Content {
@@ -77,7 +83,16 @@ impl Content {
             Self::Token(_) => "id",
             Self::Place(_) => "place",
             Self::Address(_) => "address",
+            Self::List(_) => "list",
             Self::Unclear => "unclear",
+        }
+    }
+
+    /// Returns the units that an amount may have.
+    pub fn units(&self) -> &[Unit] {
+        match self {
+            Self::Amount(amount) => &amount.units,
+            _ => &[],
         }
     }
 
@@ -101,6 +116,7 @@ impl Content {
 /// of an amount.
 pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     let mut found = Collector { text, mentions: Vec::new() };
+    found.add(lists::scan(text));
     let quotes = quotes::scan(text);
     if scan.has_rest {
         let mut rest = quotes::rest(text, &quotes);
@@ -123,7 +139,7 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     found.add(amounts::scan(text));
     found.add(amounts::currencies(text));
     found.add(tokens::ids(text));
-    found.add(tokens::places(text));
+    found.add(tokens::places(text, scan.has_regions));
     let Collector { mut mentions, .. } = found;
     mentions.extend(amounts::currencies_within(&mentions, text));
     mentions.sort_by_key(|mention| (mention.span.start, mention.span.end));

@@ -8,6 +8,7 @@
 mod choices;
 mod counts;
 mod filters;
+mod left_over;
 mod names;
 mod pairs;
 mod people;
@@ -126,6 +127,7 @@ impl<'a> Plan<'a> {
         self.give_filters();
         self.give_person();
         while self.give_unnamed() {}
+        self.give_left_over();
         self.take_days_of_tool();
     }
 

@@ -159,6 +159,7 @@ impl Plan<'_> {
                 words: &words,
                 mentions,
                 tool_nouns: self.context.tool_nouns,
+                reads_only: self.context.reads_only,
             };
             let read = |mention: &Mention| {
                 // A number is nothing to refer to, unless it is a name: "order 12".

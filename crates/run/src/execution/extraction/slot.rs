@@ -1,5 +1,6 @@
 //! The parameters of a tool, and the values that each takes.
 
+mod examples;
 mod id;
 mod kind;
 
@@ -59,6 +60,8 @@ pub(super) struct Slot {
     pub template: Option<(String, String)>,
     /// Whether its maximum is 100, so that it may be a percentage.
     pub has_maximum_100: bool,
+    /// Whether a share is counted in parts of one: 0.05 for 5 %.
+    pub counts_in_parts: bool,
     /// Whether a month is written as "2026-10".
     pub has_month_form: bool,
     /// The `strftime` format of a day, if its description names one.
@@ -107,6 +110,11 @@ impl Slot {
             about_tool,
         };
         let kind = kind::of(&given, item);
+        let mut choices = choices;
+        if kind == Kind::Text && !given.tells_code() {
+            let examples = examples::of(said.unwrap_or_default()).into_iter();
+            choices.extend(examples.map(|text| (text::name_words(&text), Value::from(text))));
+        }
         let is_number = kind.is_number();
         // The keys of an issue tracker begin with the name of any project.
         let shows_ids = kind == Kind::Id && !words.iter().any(|word| word == "key");
@@ -119,12 +127,13 @@ impl Slot {
             required: false,
             required_in_object: false,
             has_default: outer.get("default").is_some_and(|default| !default.is_null()),
-            role: role(&words, kind),
+            role: role(&words, kind).or(said.filter(|_| is_number).and_then(told_role)),
             unit: Unit::of_parameter(&words, said.unwrap_or_default()).filter(|_| is_number),
             template: said.and_then(template).filter(|_| is_number),
             of: said.and_then(named_entity),
             day_form: said.and_then(day_form),
             has_month_form: has_month_form(said.unwrap_or_default(), item),
+            counts_in_parts: is_number && counts_in_parts(said.unwrap_or_default(), schema),
             has_maximum_100: is_number
                 && schema["maximum"] == 100
                 && !words.contains(&"limit".to_owned()),
@@ -170,7 +179,9 @@ impl Slot {
             if text::is_listed(first, "max num page per")
                 && text::is_listed(&text::singular(second), "result item size page count"));
         self.kind.is_number()
-            && (is_max_of_results || self.words.iter().all(|word| text::is_listed(word, LIMITS)))
+            && (is_max_of_results
+                || self.words.iter().all(|word| text::is_listed(word, LIMITS))
+                || self.description.as_deref().is_some_and(tells_limit))
     }
 
     /// Whether it is how many of something are meant: `quantity`, `item_count`.
@@ -301,7 +312,7 @@ fn give_rest_to_title(slots: &mut [Slot]) {
     }
 }
 
-fn role_of_word(word: &str) -> Option<Role> {
+pub(super) fn role_of_word(word: &str) -> Option<Role> {
     if text::is_listed(word, START) {
         Some(Role::Start)
     } else {
@@ -319,6 +330,28 @@ fn role(words: &[String], kind: Kind) -> Option<Role> {
     let role = roles.next().filter(|_| roles.next().is_none())?;
     // A boolean is not an end of a range, whatever its name.
     Some(role).filter(|_| kind != Kind::Boolean)
+}
+
+/// Whether a description tells how many results are meant: "Number of artworks to fetch".
+fn tells_limit(description: &str) -> bool {
+    const OF_RESULTS: &str = "display fetch find list retrieve return show";
+    let words = text::words(description);
+    let mut said = words.iter().map(|word| word.lower.as_str()).filter(|word| *word != "the");
+    let is_number = said.by_ref().take(2).any(|word| word == "number");
+    is_number
+        && words
+            .windows(2)
+            .any(|pair| pair[0].lower == "to" && text::is_listed(&pair[1].lower, OF_RESULTS))
+}
+
+/// The end of a range that the beginning of a description tells: "Maximum price".
+fn told_role(description: &str) -> Option<Role> {
+    let first = text::words(description);
+    first.iter().take(5).find_map(|word| match word.lower.as_str() {
+        "maximum" | "max" | "upper" | "ending" => Some(Role::End),
+        "minimum" | "min" | "lower" | "starting" => Some(Role::Start),
+        _ => None,
+    })
 }
 
 fn specific_pattern(pattern: &str) -> Option<Regex> {
@@ -348,6 +381,17 @@ fn named_entity(description: &str) -> Option<String> {
     let is_name =
         matches!(first.as_str(), "name" | "id" | "key" | "title" | "number" | "identifier");
     (is_name && words.next()? == "of").then(|| words.find(|word| word != "a" && word != "an"))?
+}
+
+/// Whether a share is counted in parts of one, according to the description or the largest value.
+fn counts_in_parts(description: &str, schema: &Value) -> bool {
+    let is_small = |number: &str| number.starts_with("0.") && number.len() > 2;
+    let mut words = description.split([' ', ',', ';', '(', ')', '\'', '"', '%']);
+    let is_told = words.any(|word| {
+        let word = word.trim_end_matches('.');
+        is_small(word) || matches!(word.to_lowercase().as_str(), "decimal" | "fraction")
+    });
+    is_told || schema["maximum"].as_f64() == Some(1.0)
 }
 
 fn template(description: &str) -> Option<(String, String)> {

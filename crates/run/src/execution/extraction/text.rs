@@ -1,10 +1,20 @@
 //! Splits prompts and parameter names into words, and compares words.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use regex::Regex;
 
-pub(super) use toolroute_catalog::singular;
+/// Returns the singular of a word.
+pub(super) fn singular(word: &str) -> Cow<'_, str> {
+    match word {
+        "children" => "child".into(),
+        "men" => "man".into(),
+        "people" => "person".into(),
+        "women" => "woman".into(),
+        _ => toolroute_catalog::singular(word),
+    }
+}
 
 /// A word of a prompt: its byte range, and its text in lower case.
 #[derive(Clone, Debug)]

@@ -13,13 +13,20 @@ pub(super) enum Dimension {
     Volume,
     Data,
     Temperature,
+    Area,
+    Frequency,
+    Energy,
+    Power,
+    Speed,
+    Acceleration,
+    Electric,
     Money,
     Percent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// A multiple of the base unit of its dimension: 1 ms, a month, 0.1 mm, 10 µg, 1 ml or a byte.
+    /// A multiple of the base unit of its dimension: 1 ms, a month, 0.1 mm, 10 µg, 1 ml, 10 cm², 1 Hz, 1 J, 1 W, 1/18 m/s or a byte.
     /// A unit of size 0 does not convert.
     Scaled {
         dimension: Dimension,
@@ -39,7 +46,10 @@ pub(super) enum Unit {
     Percent,
 }
 
-use Dimension::{Data, Length, Mass, Months, Time, Volume};
+use Dimension::{
+    Acceleration, Area, Data, Electric, Energy, Frequency, Length, Mass, Months, Power, Speed,
+    Time, Volume,
+};
 
 /// Name, dimension, size, and the words that mean the unit. Units of data with more than one common
 /// size do not convert: a megabyte is a million bytes or 2^20 bytes.
@@ -55,7 +65,12 @@ const SCALED: &[(&str, Dimension, i64, &[&str])] = &[
     ("mm", Length, 10, &["mm", "millimeter", "millimeters", "millimetre", "millimetres"]),
     ("cm", Length, 100, &["cm", "centimeter", "centimeters", "centimetre", "centimetres"]),
     ("m", Length, 10_000, &["m", "meter", "meters", "metre", "metres"]),
-    ("km", Length, 10_000_000, &["km", "kilometer", "kilometers", "kilometre", "kilometres"]),
+    (
+        "km",
+        Length,
+        10_000_000,
+        &["km", "kms", "kilometer", "kilometers", "kilometre", "kilometres"],
+    ),
     ("feet", Length, 3_048, &["ft", "foot", "feet"]),
     ("miles", Length, 16_093_440, &["mi", "mile", "miles"]),
     ("mg", Mass, 100, &["mg", "milligram", "milligrams"]),
@@ -64,6 +79,38 @@ const SCALED: &[(&str, Dimension, i64, &[&str])] = &[
     ("lb", Mass, 45_359_237, &["lb", "lbs", "pound", "pounds"]),
     ("ml", Volume, 1, &["ml", "milliliter", "milliliters", "millilitre", "millilitres"]),
     ("liters", Volume, 1_000, &["l", "liter", "liters", "litre", "litres"]),
+    ("cubic meters", Volume, 1_000_000, &["m³", "m^3", "m3", "cubicmeters", "cubicmetres"]),
+    ("gallons", Volume, 0, &["gal", "gallon", "gallons"]),
+    ("cups", Volume, 0, &["cup", "cups"]),
+    ("teaspoons", Volume, 0, &["tsp", "teaspoon", "teaspoons"]),
+    ("tablespoons", Volume, 0, &["tbsp", "tablespoon", "tablespoons"]),
+    ("inches", Length, 254, &["inch", "inches"]),
+    ("yards", Length, 9_144, &["yd", "yard", "yards"]),
+    ("ounces", Mass, 0, &["oz", "ounce", "ounces"]),
+    ("square meters", Area, 1_000, &["m²", "m^2", "m2", "sqm", "squaremeters", "squaremetres"]),
+    ("square feet", Area, 0, &["ft²", "ft^2", "sqft", "squarefeet", "squarefoot"]),
+    ("acres", Area, 0, &["acre", "acres"]),
+    ("hectares", Area, 10_000_000, &["ha", "hectare", "hectares"]),
+    ("Hz", Frequency, 1, &["hz", "hertz"]),
+    ("kHz", Frequency, 1_000, &["khz", "kilohertz"]),
+    ("MHz", Frequency, 1_000_000, &["mhz", "megahertz"]),
+    ("calories", Energy, 0, &["cal", "kcal", "calorie", "calories"]),
+    ("joules", Energy, 1, &["joule", "joules"]),
+    ("kWh", Energy, 3_600_000, &["kwh"]),
+    ("watts", Power, 1, &["w", "watt", "watts"]),
+    ("kW", Power, 1_000, &["kw", "kilowatt", "kilowatts"]),
+    (
+        "m/s",
+        Speed,
+        18,
+        &["m/s", "mps", "meters/second", "metres/second", "meterspersecond", "metrespersecond"],
+    ),
+    ("m/s²", Acceleration, 0, &["m/s²", "m/s^2", "meters/second^2", "metres/second^2"]),
+    ("km/h", Speed, 5, &["km/h", "kmh", "kph"]),
+    ("mph", Speed, 0, &["mph"]),
+    ("volts", Electric, 0, &["volt", "volts"]),
+    ("amperes", Electric, 0, &["amp", "amps", "ampere", "amperes"]),
+    ("coulombs", Electric, 0, &["coulomb", "coulombs"]),
     ("bytes", Data, 1, &["byte", "bytes"]),
     ("KiB", Data, 1 << 10, &["kib"]),
     ("MiB", Data, 1 << 20, &["mib"]),
@@ -80,21 +127,32 @@ const CODES: &str = "AED AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR
 /// Signs and names that mean one of these currencies alone.
 const CURRENCIES: &[(&str, &[&str])] = &[
     ("AED", &["dirhams"]),
-    ("BRL", &["reais"]),
-    ("CHF", &["francs"]),
-    ("CNY", &["yuan"]),
+    ("AUD", &["australiandollar", "australiandollars"]),
+    ("BRL", &["reais", "brazilianreais"]),
+    ("CAD", &["canadiandollar", "canadiandollars"]),
+    ("CHF", &["francs", "swissfranc", "swissfrancs"]),
+    ("CNY", &["yuan", "chineseyuan"]),
     ("EUR", &["€", "euro", "euros"]),
-    ("GBP", &["£"]),
+    ("GBP", &["£", "britishpound", "britishpounds"]),
+    ("HKD", &["hongkongdollar", "hongkongdollars"]),
     ("HUF", &["forint"]),
     ("ILS", &["₪", "nis", "shekel", "shekels"]),
-    ("INR", &["₹"]),
-    ("JPY", &["yen"]),
-    ("KRW", &["₩"]),
+    ("INR", &["₹", "indianrupee", "indianrupees"]),
+    ("JPY", &["yen", "japaneseyen"]),
+    ("KRW", &["₩", "koreanwon"]),
+    ("MXN", &["mexicanpeso", "mexicanpesos"]),
+    ("NZD", &["newzealanddollar", "newzealanddollars"]),
     ("PLN", &["zloty"]),
     ("RUB", &["₽"]),
+    ("SGD", &["singaporedollar", "singaporedollars"]),
     ("THB", &["baht"]),
-    ("USD", &["usdollar", "usdollars", "us$"]),
+    ("TRY", &["turkishlira"]),
+    ("USD", &["usdollar", "usdollars", "us$", "americandollar", "americandollars"]),
+    ("ZAR", &["southafricanrand"]),
 ];
+
+/// A pattern of the names of currencies that have the name of their country before them.
+pub(super) const NATIONAL: &str = r"(?i:(?:american|australian|brazilian|british|canadian|chinese|hong\skong|indian|japanese|korean|mexican|new\szealand|singapore|south\safrican|swiss|turkish)\s(?:dollars?|francs?|lira|pesos?|pounds?|rand|reais|rupees?|won|yen|yuan))\b";
 
 impl Unit {
     pub const MINUTES: Self = Self::Scaled { dimension: Time, name: "minutes", size: 60_000 };
@@ -117,7 +175,7 @@ impl Unit {
             "°c" | "celsius" => Some(Self::Celsius),
             "°f" | "fahrenheit" => Some(Self::Fahrenheit),
             "°" | "degree" | "degrees" => Some(Self::Degrees),
-            "%" | "percent" => Some(Self::Percent),
+            "%" | "percent" | "percentage" => Some(Self::Percent),
             _ => None,
         });
         units
@@ -178,7 +236,12 @@ impl Unit {
         let words = text::words(description);
         let mut found: Vec<Self> = Vec::new();
         for (at, word) in words.iter().enumerate() {
-            let said = &description[word.span.clone()];
+            // "m^3" and "m/s" are one unit.
+            let rest = &description[word.span.start..];
+            let whole = rest.split([' ', ',', ';', ')', '\n']).next().unwrap_or(rest);
+            let whole = whole.trim_end_matches('.');
+            let is_joined = whole.contains(['^', '/', '²', '³']);
+            let said = if is_joined { whole } else { &description[word.span.clone()] };
             let introduced = at > 0 && introduces(&words[at - 1]);
             let enclosed = description[..word.span.start].ends_with('(');
             if (introduced || enclosed)

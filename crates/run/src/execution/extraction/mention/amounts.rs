@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 
 use super::super::decimal::{self, Decimal, SPELLED, count};
 use super::super::text::{overlap, regex};
-use super::super::unit::{Dimension, Unit};
+use super::super::unit::{Dimension, NATIONAL, Unit};
 use super::{Content, Mention};
 
 /// A number in a prompt.
@@ -42,7 +42,7 @@ static AMOUNT: LazyLock<Regex> = LazyLock::new(|| {
         (?P<number>{number})
         (?:\s?[-–—]\s?(?P<to>{number}))?
         (?P<times>[kK]\b|M\b|bn\b|\s(?i:thousand|million|billion)\b)?
-        (?:\s?(?P<unit>[$€£¥₪₹₩₽%]|(?i:US\s?(?:[$]|dollars?\b))|°\s?[CF]\b|°|(?i:degrees\s+(?:celsius|fahrenheit))|[A-Za-z]+))?",
+        (?:\s?(?P<unit>[$€£¥₪₹₩₽%]|{NATIONAL}|(?i:US\s?(?:[$]|dollars?\b))|°\s?[CF]\b|°|(?i:degrees\s+(?:celsius|fahrenheit))|(?i:(?:m|met(?:er|re)s?)/s(?:econd)?(?:\^2|²)?|km/h|(?:k|c|m)?m(?:\^[23]|[²³])|ft(?:\^2|²)|(?:sq\.?\s?|square\s|cubic\s)[a-z]+)|[A-Za-z]+))?",
     ))
 });
 
@@ -147,7 +147,7 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
     let mut has_glued_unit = false;
     if let Some(unit) = groups.name("unit").filter(|_| is_whole) {
         let meant = Unit::meanings_of(
-            &unit.as_str().to_lowercase().replace("degrees ", "").replace(' ', ""),
+            &unit.as_str().to_lowercase().replace("degrees ", "").replace([' ', '.'], ""),
         );
         let meant = if meant.is_empty() { Unit::meanings_of(unit.as_str()) } else { meant };
         has_glued_unit = unit.start() == span.end;
@@ -332,8 +332,9 @@ impl Amount {
     }
 }
 
-static CURRENCY: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"\b(?:(?i:us)\s?(?:[$]|(?i:dollars?)\b)|[A-Za-z]{3,8}\b)"));
+static CURRENCY: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(r"\b(?:{NATIONAL}|(?i:us)\s?(?:[$]|(?i:dollars?)\b)|[A-Za-z]{{3,8}}\b)"))
+});
 
 /// Finds currencies without an amount: "to EUR", "in euros".
 pub(super) fn currencies(text: &str) -> Vec<Mention> {

@@ -2,8 +2,14 @@ use super::*;
 
 fn read(text: &str, has_rest: bool) -> Vec<String> {
     let now: Zoned = "2026-04-20T10:30:00+02:00[+02:00]".parse().unwrap();
-    let how =
-        Scan { now: &now, tense: Tense::Unknown, has_rest, has_times: true, has_addresses: true };
+    let how = Scan {
+        now: &now,
+        tense: Tense::Unknown,
+        has_rest,
+        has_times: true,
+        has_addresses: true,
+        has_regions: false,
+    };
     let line = |mention: Mention| {
         let said = match mention.content {
             Content::Quoted(text) => format!("quoted {text}"),
@@ -18,6 +24,7 @@ fn read(text: &str, has_rest: bool) -> Vec<String> {
             Content::When(_) | Content::Period(_) => "time".to_owned(),
             Content::Unclear => "unclear".to_owned(),
             Content::Amount(amount) => told(&amount),
+            Content::List(items) => serde_json::json!(items).to_string(),
         };
         assert!(text.get(mention.span.clone()).is_some());
         said

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::super::country;
 use super::super::text::{is_listed, regex};
+use super::super::unit::Unit;
 use super::{Content, Mention};
 
 /// Extensions of file names, without `com`, `org` and `io`, which are mostly domains.
@@ -102,8 +103,20 @@ fn is_file_name(word: &str) -> bool {
 }
 
 /// Finds words with digits, signs or capitals where words of prose have none.
+///
+/// A capital within a word before another name is none: "LeBron James".
 pub(super) fn ids(text: &str) -> Vec<Mention> {
-    formed(text, is_made, Content::Token)
+    let mut found = formed(text, is_made, Content::Token);
+    let is_part_of_name = |mention: &Mention| {
+        let word = &text[mention.span.clone()];
+        let mut next = text[mention.span.end..].strip_prefix(' ').unwrap_or_default().chars();
+        word.chars().all(char::is_alphabetic)
+            && word.chars().any(char::is_lowercase)
+            && next.next().is_some_and(char::is_uppercase)
+            && next.next().is_some_and(char::is_lowercase)
+    };
+    found.retain(|mention| !is_part_of_name(mention));
+    found
 }
 
 fn is_made(word: &str) -> bool {
@@ -132,7 +145,7 @@ fn is_amount_like(word: &str) -> bool {
 
 fn is_unit(word: &str) -> bool {
     let is_ordinal = matches!(word, "st" | "nd" | "rd" | "th" | "k" | "K" | "M" | "bn" | "x");
-    is_ordinal || !super::super::unit::Unit::meanings_of(word).is_empty()
+    is_ordinal || !Unit::meanings_of(word).is_empty()
 }
 
 static CERTAIN_ID: LazyLock<Regex> = LazyLock::new(|| {
@@ -182,14 +195,16 @@ pub(super) fn streets(text: &str) -> Vec<Mention> {
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+(?P<the>the\s+)?
-        (?P<place>\p{Lu}[\p{L}'’.-]+(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
+        (?P<place>(?:St\.|Mt\.|Ft\.|(?:\p{Lu}\.){2,}|\p{Lu}[\p{L}'’-]+)(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
     )
 });
 
 /// Finds capitalised words after a preposition, a conjunction or a comma. Only the parameter
 /// determines whether they are a place.
-pub(super) fn places(text: &str) -> Vec<Mention> {
-    let mut mentions = Vec::new();
+///
+/// A region or a country after the comma belongs to the place, unless regions are values by themselves.
+pub(super) fn places(text: &str, has_regions: bool) -> Vec<Mention> {
+    let mut mentions: Vec<Mention> = Vec::new();
     let mut from = 0;
     while let Some(groups) = PLACE.captures_at(text, from) {
         let Some(place) = groups.name("place") else { break };
@@ -200,10 +215,27 @@ pub(super) fn places(text: &str) -> Vec<Mention> {
         if groups.name("the").is_some() && country::code(said).is_none() {
             continue;
         }
+        // "In Celsius" and "in Joules" say no place.
+        if !Unit::meanings_of(said).is_empty() {
+            continue;
+        }
         let span = place.start()..place.start() + said.len();
-        mentions.push(Mention { content: Content::Place(said.to_owned()), span });
+        match mentions.last_mut() {
+            Some(Mention { span: city, content })
+                if !has_regions && joins_region(text, city.end, &span) =>
+            {
+                city.end = span.end;
+                *content = Content::Place(text[city.clone()].to_owned());
+            }
+            _ => mentions.push(Mention { content: Content::Place(said.to_owned()), span }),
+        }
     }
     mentions
+}
+
+/// Whether a name says where the place before it, which ends at `end`, is.
+pub(crate) fn joins_region(text: &str, end: usize, name: &Range<usize>) -> bool {
+    text.get(end..name.start) == Some(", ") && country::is_region(&text[name.clone()])
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ impl Plan<'_> {
     pub(super) fn choose(&mut self) {
         self.set_truths();
         let open = (0..self.slots.len()).filter(|at| self.is_open(*at));
-        let of_kind = open.filter(|at| self.slots[*at].kind == Kind::Choice);
+        let of_kind = open.filter(|at| matches!(self.slots[*at].kind, Kind::Choice | Kind::Text));
         let mut found: ChoicesBySlot = of_kind
-            .map(|at| (at, self.context.choices(&self.slots[at])))
+            .map(|at| (at, self.choices_of(&self.slots[at])))
             .filter(|(_, choices)| !choices.is_empty())
             .collect();
         while let Some(at) = self.surest(&found) {
@@ -37,6 +37,15 @@ impl Plan<'_> {
                 self.ask_about(slot, "it is not said which value is for it", candidates);
             }
         }
+    }
+
+    /// The listed values of a parameter in the prompt. The examples of a description are not all its
+    /// values: they count where they are introduced, or for a parameter that is needed.
+    fn choices_of(&self, slot: &Slot) -> Vec<Choice> {
+        let mut found = self.context.choices(slot);
+        let is_open = slot.kind == Kind::Text && !slot.required;
+        found.retain(|choice| !is_open || choice.strength >= INTRODUCED);
+        found
     }
 
     fn set_truths(&mut self) {
@@ -90,7 +99,9 @@ impl Plan<'_> {
         }
         for choice in found {
             if self.assignments[at].iter().all(|assignment| assignment.value != choice.value) {
-                self.take(at, choice.value, &choice.span, "one of its values");
+                let is_example = self.slots[at].kind == Kind::Text;
+                let how = if is_example { "an example of its values" } else { "one of its values" };
+                self.take(at, choice.value, &choice.span, how);
             }
             self.take_within(&choice.span);
             self.spent.push(choice.whole);

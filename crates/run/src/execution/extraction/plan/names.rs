@@ -69,7 +69,9 @@ impl Plan<'_> {
         }
         match misfit {
             Some(why) => self.ask_about(slot, &why, vec![said]),
-            None if is_sure => self.take(slot, value, span, ""),
+            None if is_sure || (self.effects.reads_only() && self.slots[slot].required) => {
+                self.take(slot, value, span, "");
+            }
             None => self.ask_about(slot, &format!("\"{said}\" may be meant for it"), vec![said]),
         }
     }
@@ -237,7 +239,7 @@ impl Plan<'_> {
         Some(self.context.text[left.span.end..right.span.start].trim())
     }
 
-    fn is_capital(&self, at: usize) -> bool {
+    pub(super) fn is_capital(&self, at: usize) -> bool {
         let word = self.context.words.get(at);
         word.is_some_and(|word| {
             self.context.text[word.span.clone()].starts_with(char::is_uppercase)

@@ -113,6 +113,11 @@ impl ParameterTraits<'_> {
         phrases.split('|').any(|phrase| has_phrase(self.about, phrase))
     }
 
+    /// Whether it takes code.
+    pub fn tells_code(&self) -> bool {
+        self.tells(CODE) || self.any(OF_CODE)
+    }
+
     /// Like `tells`, but uses the tool's description if the parameter has none.
     fn suggests(&self, phrases: &str) -> bool {
         let about = if self.about.is_empty() { self.about_tool } else { self.about };
@@ -254,7 +259,7 @@ const OF_SEARCH: &str =
 
 fn of_text(given: &ParameterTraits<'_>) -> Kind {
     // A parameter for code is not a query, because the prompt's own words are never code.
-    if given.tells(CODE) || given.any(OF_CODE) {
+    if given.tells_code() {
         return Kind::Text;
     }
     let is_query = given.any("query question search keywords prompt q");
