@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_listed, overlap, singular, stem};
+use super::text::{Word, is_function_word, is_listed, overlap, singular, stem};
 
 /// A listed value in a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,8 @@ impl PromptContext<'_> {
             for at in 0..self.words.len() {
                 let Some(span) = self.spoken(at, words) else { continue };
                 let is_taken = found.iter().any(|other| overlap(&other.span, &span));
-                if is_taken || self.is_in_a_value(&span) {
+                let is_of_name = slot.kind == Kind::Text && self.is_within_name(&span);
+                if is_taken || self.is_in_a_value(&span) || is_of_name {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());
@@ -69,6 +70,17 @@ impl PromptContext<'_> {
             }
         }
         found
+    }
+
+    /// Whether a word is a part of a longer name: "History" in "the Natural History Museum".
+    fn is_within_name(&self, span: &Range<usize>) -> bool {
+        let is_capital = |word: &Word| self.text[word.span.clone()].starts_with(char::is_uppercase);
+        let before = self.words.iter().rfind(|word| word.span.end <= span.start);
+        let is_next = |word: &&Word| &self.text[word.span.end..span.start] == " ";
+        self.text[span.clone()].starts_with(char::is_uppercase)
+            && before
+                .filter(is_next)
+                .is_some_and(|word| is_capital(word) && !is_function_word(&word.lower))
     }
 
     /// Adds the values that a currency chooses: "€20" chooses `eur`.
@@ -204,8 +216,11 @@ impl PromptContext<'_> {
             && let Some(wants) = sense(first, "include with show has", "exclude without skip")
         {
             const WITH: &str = "with including include includes";
+            const ARTICLES: &str = "a an any its the their";
             for (before, at) in self.words.iter().zip(1..) {
-                if let Some(span) = self.spoken_stems(at, rest)
+                let is_article =
+                    self.words.get(at).is_some_and(|word| is_listed(&word.lower, ARTICLES));
+                if let Some(span) = self.spoken_stems(at + usize::from(is_article), rest)
                     && let Some(has) = sense(&before.lower, WITH, "without excluding exclude no")
                 {
                     found.insert(span.start, (before.span.start..span.end, has == wants));

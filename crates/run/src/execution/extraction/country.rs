@@ -55,6 +55,7 @@ const REGIONS: &str = "Alabama|Alaska|Arizona|Arkansas|California|Colorado|Conne
 /// Whether a name is that of a country or of a region, so that it says where the place before it is:
 /// "Paris, France", "Denver, Colorado", "Austin, TX".
 pub(super) fn is_region(said: &str) -> bool {
+    let said = &*said.replace('.', "");
     let is_short = said.len() == 2 && said.bytes().all(|byte| byte.is_ascii_uppercase());
     is_short || code(said).is_some() || REGIONS.split('|').any(|region| region == said)
 }

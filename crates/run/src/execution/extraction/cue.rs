@@ -60,7 +60,11 @@ const PREPOSITIONS: [(Role, bool, &str); 4] = [
         "at least|no less than|starting from|starting on|starting|from|since|after|between|minimum",
     ),
     (Role::Start, true, "more than|greater than|above|over"),
-    (Role::End, false, "at most|up to|no more than|to|into|until|till|through|before|by|maximum"),
+    (
+        Role::End,
+        false,
+        "at most|up to|no more than|to|into|until|till|through|before|by|maximum|within",
+    ),
     (Role::End, true, "less than|fewer than|below|under"),
 ];
 

@@ -76,7 +76,7 @@ impl Interpreter<'_> {
             (Kind::Day, Content::Period(period)) => self.first_day(period, slot, named),
             (Kind::Month, content) => month(content, slot),
             (Kind::Country, content) => country(content, named),
-            (Kind::Moment, Content::When(when)) => self.moment(when),
+            (Kind::Moment, Content::When(when)) => self.moment(when, slot),
             (Kind::Time, Content::When(when)) => self.time(when),
             (Kind::Id, content) if !named && self.excludes(content, slot) => {
                 Interpretation::NotApplicable
@@ -258,7 +258,7 @@ impl Interpreter<'_> {
         self.day(&PartialDateTime { days, ..PartialDateTime::default() }, slot)
     }
 
-    fn moment(&self, when: &PartialDateTime) -> Interpretation {
+    fn moment(&self, when: &PartialDateTime, slot: &Slot) -> Interpretation {
         if let Zone::Ambiguous(zone) = &when.zone {
             return Interpretation::Invalid(format!(
                 "\"{zone}\" names several time zones; give an offset such as +02:00"
@@ -270,7 +270,7 @@ impl Interpreter<'_> {
         if when.days.is_empty() {
             return Interpretation::invalid("the day is not said");
         }
-        match when.moments(self.zone) {
+        match when.moments(self.zone, slot.moment_form.as_deref()) {
             Some(moments) => Interpretation::only(moments, "by the calendar"),
             None => Interpretation::invalid("the clocks skip or repeat that time on that day"),
         }

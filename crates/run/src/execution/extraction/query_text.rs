@@ -49,8 +49,10 @@ impl Plan<'_> {
             return;
         }
         let quotes = self.free_quotes();
+        let is_search = self.slots[slot].has_word("keyword keywords q query search term");
         if let [(at, quote)] = &quotes[..]
-            && self.is_only_commands(std::slice::from_ref(&self.context.mentions[*at].span))
+            && ((is_search && self.ends_clause(*at))
+                || self.is_only_commands(std::slice::from_ref(&self.context.mentions[*at].span)))
         {
             self.taken[*at] = true;
             let span = self.context.mentions[*at].span.clone();
@@ -128,6 +130,12 @@ impl Plan<'_> {
             *taken |= within(mention);
         }
         self.take(slot, value, &span, "");
+    }
+
+    /// Whether a value ends its clause: "find "Hurt" by Johnny Cash" searches for more.
+    fn ends_clause(&self, at: usize) -> bool {
+        let rest = self.context.text[self.context.mentions[at].span.end..].trim_start();
+        rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?'])
     }
 
     fn free_quotes(&self) -> Vec<(usize, String)> {

@@ -66,6 +66,8 @@ pub(super) struct Slot {
     pub has_month_form: bool,
     /// The `strftime` format of a day, if its description names one.
     pub day_form: Option<String>,
+    /// The `strftime` format of a moment without an offset, if its description names one.
+    pub moment_form: Option<String>,
 }
 
 /// Words in names that mark the start or the end of a range or route.
@@ -132,6 +134,7 @@ impl Slot {
             template: said.and_then(template).filter(|_| is_number),
             of: said.and_then(named_entity),
             day_form: said.and_then(day_form),
+            moment_form: said.and_then(moment_form),
             has_month_form: has_month_form(said.unwrap_or_default(), item),
             counts_in_parts: is_number && counts_in_parts(said.unwrap_or_default(), schema),
             has_maximum_100: is_number
@@ -415,6 +418,18 @@ fn has_month_form(description: &str, schema: &Value) -> bool {
             && !["2026-10-01", "2026", "a-b"].iter().any(|other| pattern.is_match(other))
     };
     is_told || pattern.is_some_and(fits)
+}
+
+/// Returns the `strftime` format of a moment in a description such as "in the format 'YYYY-MM-DD
+/// HH:MM:SS'".
+fn moment_form(description: &str) -> Option<String> {
+    let day = day_form(description)?;
+    let upper = description.to_uppercase();
+    let joint =
+        ["DD ", "YYYY ", "MM "].iter().find(|end| upper.contains(&format!("{end}HH:MM")))?;
+    debug_assert!(joint.ends_with(' '));
+    let time = if upper.contains("HH:MM:SS") { "%H:%M:%S" } else { "%H:%M" };
+    Some(format!("{day} {time}"))
 }
 
 /// Returns the `strftime` format of a day in a description such as "in the form DD.MM.YYYY".

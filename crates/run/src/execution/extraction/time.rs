@@ -110,14 +110,21 @@ impl PartialDateTime {
 
     /// Returns the possible moments in the format of RFC 3339; `None` if the clocks skip or repeat
     /// one of them. The zone must not be ambiguous.
-    pub fn moments(&self, local: &TimeZone) -> Option<Vec<String>> {
+    ///
+    /// `form` is the form in which the parameter's description writes moments, if it names one.
+    pub fn moments(&self, local: &TimeZone, form: Option<&str>) -> Option<Vec<String>> {
         let days = self.days.iter();
         let moments = days.flat_map(|day| self.times.iter().map(|time| day.to_datetime(*time)));
-        moments.map(|moment| self.written(moment, local)).collect()
+        moments.map(|moment| self.written(moment, local, form)).collect()
     }
 
     /// Formats a moment. Returns `None` for a time that the clocks skip or show twice on that day.
-    fn written(&self, moment: jiff::civil::DateTime, local: &TimeZone) -> Option<String> {
+    fn written(
+        &self,
+        moment: jiff::civil::DateTime,
+        local: &TimeZone,
+        told: Option<&str>,
+    ) -> Option<String> {
         let zone = match &self.zone {
             Zone::Fixed(offset) => TimeZone::fixed(*offset),
             _ => local.clone(),
@@ -125,6 +132,6 @@ impl PartialDateTime {
         let zoned = zone.into_ambiguous_zoned(moment).unambiguous().ok()?;
         let is_utc = zoned.offset() == Offset::UTC;
         let form = if is_utc { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%:z" };
-        Some(zoned.strftime(form).to_string())
+        Some(zoned.strftime(told.unwrap_or(form)).to_string())
     }
 }

@@ -195,7 +195,7 @@ pub(super) fn streets(text: &str) -> Vec<Mention> {
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Aa]t|[Nn]ear|[Oo]f|[Aa]round|[Aa]nd|[Oo]r|,)\s+(?P<the>the\s+)?
-        (?P<place>(?:St\.|Mt\.|Ft\.|(?:\p{Lu}\.){2,}|\p{Lu}[\p{L}'’-]+)(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?\p{Lu}[\p{L}'’-]+)*)",
+        (?P<place>(?:St\.|Mt\.|Ft\.|(?:\p{Lu}\.){2,}|\p{Lu}[\p{L}'’-]+)(?:\s+(?:(?:de|del|la|le|los|las|of|am|an\sder)\s+)?(?:(?:\p{Lu}\.){2,}|\p{Lu}[\p{L}'’-]+))*)",
     )
 });
 
@@ -208,7 +208,7 @@ pub(super) fn places(text: &str, has_regions: bool) -> Vec<Mention> {
     let mut from = 0;
     while let Some(groups) = PLACE.captures_at(text, from) {
         let Some(place) = groups.name("place") else { break };
-        let said = place.as_str().trim_end_matches(['.', '-', '\'', '’']);
+        let said = place.as_str().trim_end_matches(['-', '\'', '’']);
         let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
         from = place.end();
         // Only a country has an article: "in the Netherlands".

@@ -49,7 +49,7 @@ const CALENDAR: &str = "january february march april may june july august septem
 const JOINTS: &str = "de del der di du la of the van von";
 
 /// Words of questions and orders that are no values.
-const ASKING: &str = "calculate current data detail details determine details exact explain find information \
+const ASKING: &str = "associated calculate compare current data detail details determine details exact explain find included includes including information \
      know latest like list look much many name names number please retrieve search see specific tell today value \
      want";
 
@@ -466,14 +466,18 @@ impl Plan<'_> {
             before.is_none_or(|c| ".!?:\"“".contains(c))
                 || text[..all[at].span.start].ends_with('\n')
         };
-        let is_free_capital =
-            |at: usize| self.is_capital(at) && !is_spent(&all[at].span) && all[at].lower != "i";
+        let is_free_capital = |at: usize| {
+            self.is_capital(at)
+                && !is_spent(&all[at].span)
+                && !is_listed(&all[at].lower, "i i'm i'd i'll i've i’m i’d i’ll i’ve")
+        };
         let joined = |at: usize| {
             let gap = &text[all[at - 1].span.end..all[at].span.start];
-            gap == " "
-                || gap == "-"
-                || (gap == ". " && all[at - 1].span.len() <= 2)
-                || (gap == "." && all[at - 1].span.len() == 1)
+            let before = &all[at - 1];
+            // "J. K. Rowling", "Washington, D.C.", "Dr. Smith".
+            let is_initial =
+                before.span.len() == 1 || is_listed(&before.lower, "dr jr mr mrs ms st");
+            matches!(gap, " " | "-") || (matches!(gap, ". " | ".") && is_initial)
         };
         let mut found = Vec::new();
         let mut at = 0;
@@ -484,12 +488,13 @@ impl Plan<'_> {
                     || (at + 1 < all.len()
                         && joined(at + 1)
                         && is_free_capital(at + 1)
+                        && !is_listed(&all[at].lower, ASKING)
                         && !self.tool_words.contains(&stem(&all[at].lower))));
             if !is_first {
                 at += 1;
                 continue;
             }
-            let start = at;
+            let mut start = at;
             let mut end = at + 1;
             loop {
                 let is_over = text[all[end - 1].span.clone()].ends_with("'s")
@@ -516,7 +521,17 @@ impl Plan<'_> {
                     || self.tool_words.contains(&stem(&word.lower))
                     || self.slots.iter().any(|slot| slot.words.contains(&word.lower))
             };
-            let said = &text[all[start].span.start..all[end - 1].span.end];
+            // "Lawyer John Doe" for a tool that finds lawyers is John Doe.
+            while start + 1 < end
+                && self.tool_words.contains(&stem(&all[start].lower))
+                && !is_listed(&all[start + 1].lower, JOINTS)
+            {
+                start += 1;
+            }
+            let ends_in_initial = all[end - 1].span.len() == 1 && end - start > 1;
+            let mut last = all[end - 1].span.end;
+            last += usize::from(ends_in_initial && text[last..].starts_with('.'));
+            let said = &text[all[start].span.start..last];
             let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
             let is_calendar = end == start + 1 && is_listed(&all[start].lower, CALENDAR);
             if !all[start..end].iter().all(is_of_tool) && !is_calendar {

@@ -255,7 +255,7 @@ const OF_CODE: &str =
     "sql regex pattern expression selector script command code jql graphql xpath glob";
 
 const OF_SEARCH: &str =
-    "what to search|search query|search for|question to|to look for|natural language";
+    "what to search|search query|text to search|term to search|question to|natural language";
 
 fn of_text(given: &ParameterTraits<'_>) -> Kind {
     // A parameter for code is not a query, because the prompt's own words are never code.

@@ -131,7 +131,7 @@ fn a_moment_is_written_once_or_not_at_all() {
     let moment = |text: &str, zone: &TimeZone| {
         let said = scan(text, &now(), Tense::Future).remove(0).1;
         let TimeExpression::When(when) = said else { panic!("{text}") };
-        when.moments(zone)
+        when.moments(zone, None)
     };
     let one = |moment: &str| Some(vec![moment.to_owned()]);
     let two = TimeZone::fixed(Offset::constant(2));
