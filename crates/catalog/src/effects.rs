@@ -111,6 +111,10 @@ static READS_WITH_OBJECT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Phrases of descriptions of tools whose effect lasts.
+const LASTING: [&str; 4] =
+    ["cannot be undone", "can't be undone", "can not be undone", "irreversibl"];
+
 /// Words with which the object of a verb begins.
 const DETERMINERS: [&str; 16] = [
     "a", "all", "an", "another", "any", "each", "every", "his", "it", "its", "one", "some", "the",
@@ -208,6 +212,10 @@ fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     let name = split_identifier(name).to_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
     let sentence = first_sentence(description).to_lowercase();
+    let about = description.to_lowercase();
+    if LASTING.iter().any(|phrase| about.contains(phrase)) && !begins_reading(&words) {
+        return EffectKind::Destructive;
+    }
     match (kind_of_name(&words), kind_of_sentence(&sentence, &words)) {
         (EffectKind::Destructive, _) | (_, EffectKind::Destructive) => EffectKind::Destructive,
         (EffectKind::Writes, _) | (_, EffectKind::Writes) => EffectKind::Writes,
@@ -387,6 +395,7 @@ mod tests {
             ("user_hygiene", "Finds inactive users and deletes accounts", Destructive),
             ("sed", "Search and replace text in files", Unknown),
             ("stock", "Checks stock and orders missing articles", Writes),
+            ("closeAccount", "Close the account. This cannot be undone.", Destructive),
             ("shops", "Locate nearby shops", ReadsOnly),
             ("shops", "This function retrieves the shops of a town.", ReadsOnly),
             ("estimate", "Estimate for a customer", Unknown),

@@ -247,6 +247,7 @@ impl Prompt<'_> {
         let mut arguments = self.given.clone();
         let mut sources = self.given_sources();
         plan.doubt_unused();
+        plan.doubt_cut_ids();
         for (at, slot) in self.slots.iter().enumerate() {
             if plan.is_open(at)
                 && slot.required

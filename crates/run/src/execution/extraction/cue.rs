@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_function_word, is_listed, is_negated_verb, singular, stem};
+use super::unit::Dimension;
 
 /// The cue that the words beside a value give for a parameter. A strength of zero is no cue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -196,8 +197,18 @@ impl PromptContext<'_> {
             let found = all.split('|').filter(is_spoken).map(|words| words.split(' ').count());
             found.map(move |length| Preposition { role, length, is_strict })
         });
+        // "A loan over 48 months" lasts as long.
+        let is_duration = mention
+            .content
+            .units()
+            .iter()
+            .any(|unit| matches!(unit.dimension(), Dimension::Time | Dimension::Months));
+        let is_over = before.first().is_some_and(|word| word.lower == "over") && is_duration;
         // The longest match counts: "up to" is not "to".
-        found.max_by_key(|found| found.length).or_else(|| self.ends_a_pair(before, mention))
+        found
+            .filter(|_| !is_over)
+            .max_by_key(|found| found.length)
+            .or_else(|| self.ends_a_pair(before, mention))
     }
 
     /// Returns the role of the "and" before B in "between A and B".

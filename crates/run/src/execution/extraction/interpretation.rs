@@ -177,11 +177,6 @@ impl Interpreter<'_> {
             return read;
         }
         let is_right = if has(Dimension::Money) {
-            let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
-            if slot.is_money() && is_named && !self.has_unit {
-                let why = "which currency it counts in is not known";
-                return Err(Interpretation::invalid(why));
-            }
             named || slot.is_money()
         } else {
             let is_usual = has(Dimension::Temperature) && slot.has_word("temperature");

@@ -129,6 +129,7 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     }
     found.add(quotes);
     found.add(links(text));
+    found.add(tokens::grouped(text));
     found.add(tokens::matches(&tokens::ADDRESS, text));
     found.add(tokens::matches(&tokens::SIZE, text));
     found.add(times(text, scan));

@@ -11,7 +11,6 @@ mod filters;
 mod left_over;
 mod names;
 mod pairs;
-mod people;
 mod unnamed;
 
 use std::ops::Range;
@@ -21,7 +20,7 @@ use serde_json::Value;
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
-use super::slot::{Kind, Slot, is_abbreviation};
+use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
 use super::text::{Word, is_function_word, is_listed, name_words, stem};
 use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
@@ -39,6 +38,8 @@ pub(super) struct Plan<'a> {
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
     pub effects: Effects,
+    /// Whether a verb of the tool's name ends something.
+    ends: bool,
     /// The nouns of the tool's name that the prompt does not have.
     unsaid: Vec<String>,
     /// The values of each slot.
@@ -82,6 +83,7 @@ impl<'a> Plan<'a> {
             is_function_word(word) || said.any(|said| stem(&said.lower) == stem(word))
         };
         let mut unsaid = name_words(&tool.name);
+        let ends = unsaid.iter().any(|word| is_listed(word, DESTROYING));
         unsaid.retain(|word| !is_said(word) && !is_listed(word, DESTROYING));
         let chains = chains(&context);
         let (many, some) = (slots.len(), context.mentions.len());
@@ -97,6 +99,7 @@ impl<'a> Plan<'a> {
             reader,
             tool_words,
             effects: tool.effects(),
+            ends,
             unsaid,
         }
     }
@@ -125,7 +128,6 @@ impl<'a> Plan<'a> {
         self.give_counts();
         self.give_ordinals();
         self.give_filters();
-        self.give_person();
         while self.give_unnamed() {}
         self.give_left_over();
         self.take_days_of_tool();
@@ -186,6 +188,14 @@ impl<'a> Plan<'a> {
             let is_within = span.start <= mention.span.start && mention.span.end <= span.end;
             self.taken[at] |= counts_money && is_within;
         }
+        let lead = self.word_before(self.mention(claim.mention));
+        let is_amount = matches!(self.mention(claim.mention).content, Content::Amount(_));
+        if is_amount
+            && !self.effects.reads_only()
+            && is_listed(&lead, "about almost approximately around nearly roughly")
+        {
+            return self.ask_about(slot, "it is not said exactly", vec![self.text_of(&span)]);
+        }
         match claim.reading {
             Interpretation::Value { value, how } => self.take(slot, value, &span, &how),
             Interpretation::Invalid(why) => self.ask_about(slot, &why, vec![self.text_of(&span)]),
@@ -229,9 +239,9 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether an id is that of another thing than the parameter's, so that a tool that may change
-    /// something must not act on it: "remove driver D-12" for a ticket. For a tool that may destroy,
-    /// the prompt or the id must also say each noun of the tool's name: "delete D-12" for
-    /// `delete_ticket` says no ticket, and "delete T-12" may.
+    /// something must not act on it: "remove driver D-12" for a ticket. The prompt or the id must also say
+    /// each noun of the tool's name: "delete D-12" for `delete_ticket` says no ticket, and "delete T-12"
+    /// may. If the tool only ends something, as `cancel_booking` does, an id is enough that the schema shows.
     fn is_of_another(&self, mention: &Mention, slot: &Slot) -> bool {
         let Content::Token(id) = &mention.content else { return false };
         if slot.kind != Kind::Id || self.effects.reads_only() {
@@ -258,7 +268,9 @@ impl<'a> Plan<'a> {
             _ => {
                 let is_said = self.unsaid.is_empty()
                     || is_abbreviation(id, self.unsaid.iter().map(String::as_str));
-                self.effects.destroys() && !is_said
+                // "Cancel V-1" is no order for `cancel_booking`.
+                let is_strange = is_lettered(id) && !slot.shows(id) && !slot.abbreviates(id);
+                (self.effects.destroys() || (self.ends && is_strange)) && !is_said
             }
         }
     }

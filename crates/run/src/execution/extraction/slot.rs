@@ -12,7 +12,7 @@ use super::unit::{Dimension, Unit};
 use super::{Question, text};
 use toolroute_catalog::Tool;
 
-pub(super) use id::is_abbreviation;
+pub(super) use id::{is_abbreviation, is_lettered};
 pub(super) use kind::Kind;
 
 /// Which end of a range or of a route a parameter or a value is.
@@ -182,6 +182,7 @@ impl Slot {
             if text::is_listed(first, "max num page per")
                 && text::is_listed(&text::singular(second), "result item size page count"));
         self.kind.is_number()
+            && !self.says("currency money")
             && (is_max_of_results
                 || self.words.iter().all(|word| text::is_listed(word, LIMITS))
                 || self.description.as_deref().is_some_and(tells_limit))

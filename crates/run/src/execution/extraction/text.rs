@@ -24,7 +24,7 @@ pub(super) struct Word {
 }
 
 /// Words that do not describe a value.
-const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be before between but by can could \
+const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be because before between but by can could \
      do does exactly for from get give has have how i in instead into is it just let make me my near \
      need no not now of off on only onto or our out over please rather should show so some than that \
      the their them then there these they this those through to under until up us use using \

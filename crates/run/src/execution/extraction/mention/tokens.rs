@@ -32,6 +32,20 @@ pub(super) static ADDRESS: LazyLock<Regex> =
 /// A width with a height: "800x600".
 pub(super) static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d{1,5}\s?[x×]\s?\d{1,5}\b"));
 
+/// Ids that are written in groups: IBANs, numbers of cards, international telephone numbers.
+static GROUPED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?x)\b[A-Z]{2}\d{2}(?:\x20[0-9A-Z]{4}){2,7}(?:\x20[0-9A-Z]{1,3})?\b
+        | \b\d{4}(?:[\x20-]\d{4}){3}\b
+        | \+\d{1,3}(?:[\x20/-]?\(?\d{2,}\)?)+",
+    )
+});
+
+/// Finds ids in groups. Their spaces are no part of them.
+pub(super) fn grouped(text: &str) -> Vec<Mention> {
+    matches(&GROUPED, text)
+}
+
 /// Finds the matches of a pattern, as tokens without spaces.
 pub(super) fn matches(pattern: &Regex, text: &str) -> Vec<Mention> {
     let token = |found: regex::Match<'_>| Mention {

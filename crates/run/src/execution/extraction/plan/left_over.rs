@@ -30,8 +30,8 @@ struct Candidate {
 const MOST: usize = 6;
 
 /// Words in names and descriptions of parameters for places.
-const PLACES: &str = "address area city continent country county destination island location neighborhood origin place \
-     region state town venue where";
+const PLACES: &str = "address area city continent country county destination island location near neighborhood origin place \
+     region site state town venue where zone";
 
 /// Words in names of parameters whose values are seldom names.
 const ATTRIBUTES: &str = "category date day format genre kind language level method mode month period season sort status style \
@@ -53,6 +53,10 @@ const ASKING: &str = "associated calculate compare current data detail details d
      know latest like list look much many name names number please retrieve search see specific tell today value \
      want";
 
+/// Words that say when or how, not who.
+const ADVERBS: &str =
+    "again asap back first fast it now once please soon straight today tomorrow too yet";
+
 /// Words before a phrase that is a value.
 const LEADS: &str = "a about an by for in of on regarding the";
 
@@ -73,9 +77,15 @@ impl Plan<'_> {
     pub(super) fn give_left_over(&mut self) {
         self.give_lists();
         self.give_numbers();
+        if !self.effects.reads_only() {
+            self.give_phrase_left();
+        }
         self.give_proper_names();
         self.give_list_of_names();
-        self.give_phrase_left();
+        if self.effects.reads_only() {
+            self.give_phrase_left();
+            self.give_person_filter();
+        }
     }
 
     /// Gives the lists in brackets to list parameters: to those of a row in order, otherwise to the one that
@@ -145,50 +155,106 @@ impl Plan<'_> {
     }
 
     /// Gives the only phrase that is left to the only required text that is open: "Who discovered the
-    /// neutron?"
+    /// neutron?", "unlock mara". All other words of the prompt are then words of the tool, of its
+    /// parameters or of other values.
     fn give_phrase_left(&mut self) {
         let slots = self.open_required(|slot| slot.kind.is_text() || slot.kind == Kind::Place);
-        let ([slot], true) = (&slots[..], self.effects.reads_only()) else { return };
-        let this = &self.slots[*slot];
+        let [slot] = slots[..] else { return };
+        let this = &self.slots[slot];
         if this.kind != Kind::Text || this.is_list || this.says("code expression function sql") {
             return;
         }
+        let phrases = self.phrases_left();
+        let [phrase] = &phrases[..] else { return };
+        let all = self.context.words;
+        let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
+        let said = self.text_of(&span);
+        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(&said).to_owned();
+        let span = span.start..span.start + said.len();
+        if phrase.len() > MOST_WORDS || self.context.denies(span.start) {
+            return;
+        }
+        if self.effects.reads_only() {
+            let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
+            if is_listed(lead, LEADS) {
+                self.give_candidate(slot, &span, &said);
+            }
+        } else if self.is_name_of(phrase, this) {
+            let one = self.candidate(span.clone(), said.clone());
+            if score(this, &one, true).is_some() {
+                self.offer(slot, &span, !self.effects.destroys());
+            }
+        }
+    }
+
+    /// Whether the words of a phrase are a name for a parameter of a tool that may change something: in
+    /// capitals, or, for a person, one word that is no adverb and describes nothing.
+    fn is_name_of(&self, phrase: &Range<usize>, slot: &Slot) -> bool {
+        let all = self.context.words;
+        let Some(lead) = phrase.start.checked_sub(1).map(|at| &all[at]) else { return false };
+        let is_of_tool = |word: &str| self.tool_words.contains(&stem(word));
+        let is_led = is_listed(&lead.lower, "as by for of the to with")
+            || is_of_tool(&lead.lower)
+            || slot.is_about(&lead.lower);
+        let is_capital =
+            phrase.clone().all(|at| self.is_capital(at) || is_listed(&all[at].lower, JOINTS));
+        let word = all[phrase.start].lower.as_str();
+        let describes =
+            ["ed", "ing", "ly"].iter().any(|end| word.ends_with(end)) || is_listed(word, ADVERBS);
+        let is_login =
+            phrase.len() == 1 && (slot.is_person() || slot.has_word("login username user handle"));
+        is_led && (is_capital || (is_login && !describes && lead.lower != "the"))
+    }
+
+    /// Returns the runs of words that are none of the tool, of its parameters, or of values.
+    fn phrases_left(&self) -> Vec<Range<usize>> {
         let all = self.context.words;
         let is_left = |at: usize| {
             let word = &all[at];
             let is_taken = |span: &Range<usize>| overlap(span, &word.span);
-            let mentions = self.context.mentions.iter();
+            let is_value = |content: &Content| match content {
+                Content::Place(_) => false,
+                Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+                _ => true,
+            };
+            let mut mentions = self.context.mentions.iter();
             !is_function_word(&word.lower)
                 && !is_listed(&word.lower, ASKING)
                 && !self.tool_words.contains(&stem(&word.lower))
                 && !self.slots.iter().any(|slot| slot.words.contains(&word.lower))
                 && !self.spent.iter().any(is_taken)
-                && !mentions.clone().any(|mention| is_taken(&mention.span))
+                && !mentions.any(|mention| is_value(&mention.content) && is_taken(&mention.span))
         };
         let mut phrases: Vec<Range<usize>> = Vec::new();
         for at in (0..all.len()).filter(|at| is_left(*at)) {
-            match phrases.last_mut() {
-                Some(last)
-                    if last.end == at
-                        && matches!(
-                            &self.context.text[all[at - 1].span.end..all[at].span.start],
-                            " " | "-"
-                        ) =>
-                {
-                    last.end = at + 1
-                }
-                _ => phrases.push(at..at + 1),
+            let follows = |last: &&mut Range<usize>| {
+                let gap = &self.context.text[all[at - 1].span.end..all[at].span.start];
+                last.end == at && matches!(gap, " " | "-")
+            };
+            match phrases.last_mut().filter(follows) {
+                Some(last) => last.end = at + 1,
+                None => phrases.push(at..at + 1),
             }
         }
-        let [phrase] = &phrases[..] else { return };
-        let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
-        if phrase.len() > MOST_WORDS || !is_listed(lead, LEADS) {
+        phrases
+    }
+
+    /// Gives the only name that is left to the only optional text for a person, so that a tool that reads
+    /// does not list what is nobody's: "the open tickets of jonas".
+    fn give_person_filter(&mut self) {
+        let Some(slot) =
+            self.only(|slot| slot.kind == Kind::Text && !slot.is_list && slot.is_person())
+        else {
             return;
-        }
-        let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
-        if !self.context.denies(span.start) {
+        };
+        let phrases = self.phrases_left();
+        let ([phrase], true) = (&phrases[..], self.effects.reads_only()) else { return };
+        let all = self.context.words;
+        let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
+        if !self.slots[slot].required && is_listed(lead, "by for from of") && phrase.len() <= 2 {
+            let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
             let said = self.text_of(&span);
-            self.give_candidate(*slot, &span, &said);
+            self.give_candidate(slot, &span, &said);
         }
     }
 
@@ -235,7 +301,10 @@ impl Plan<'_> {
 
     fn give_number(&mut self, slot: usize, mention: usize) {
         let reading = self.reader.read(self.mention(mention), &self.slots[slot], true);
-        if self.effects.reads_only() {
+        // "Set the limit of account 7 to 1500": nothing else is set to anything.
+        let is_set =
+            self.word_before(self.mention(mention)) == "to" && self.left_amounts().len() == 1;
+        if self.effects.reads_only() || is_set {
             self.give(slot, super::Claim { mention, cue: Cue::default(), reading });
         }
     }

@@ -1,6 +1,7 @@
 //! Assigns values that no word names but that fit only one parameter, and records questions about
 //! the rest.
 
+use super::super::Source;
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path};
 use super::super::slot::{Kind, Slot};
@@ -271,6 +272,36 @@ impl Plan<'_> {
         }
         self.doubt_others();
         self.doubt_emptiness(&free, &open);
+    }
+
+    /// Turns an id into a doubt if digits that nothing took follow it directly: "FR-RB 7".
+    pub fn doubt_cut_ids(&mut self) {
+        for at in 1..self.taken.len() {
+            let (id, next) = (self.mention(at - 1), self.mention(at));
+            let is_bare =
+                matches!(&next.content, Content::Amount(amount) if amount.digits.is_some());
+            let is_cut = matches!(id.content, Content::Token(_))
+                && is_bare
+                && !self.taken[at]
+                && self.context.text.get(id.span.end..next.span.start) == Some(" ")
+                && self
+                    .context
+                    .after(next.span.end)
+                    .first()
+                    .is_none_or(|word| is_function_word(&word.lower));
+            let start = id.span.start;
+            let takes = |slot: &usize| {
+                let mut taken = self.assignments[*slot].iter();
+                taken.any(
+                    |one| matches!(one.source, Source::Prompt { start: from, .. } if from == start),
+                )
+            };
+            let Some(slot) = (0..self.slots.len()).find(takes).filter(|_| is_cut) else { continue };
+            let whole = self.text_of(&(id.span.start..next.span.end));
+            let said = self.text_of(&id.span);
+            self.taken[at] = true;
+            self.ask_about(slot, "where it ends is not clear", vec![said, whole]);
+        }
     }
 
     /// Notes a doubt for each required id without a value, if the prompt has ids that seem to be those

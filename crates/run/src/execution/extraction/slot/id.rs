@@ -57,6 +57,11 @@ fn beginning(id: &str) -> Option<String> {
     ((1..=10).contains(&letters) && has_digit).then(|| id[..end].to_lowercase())
 }
 
+/// Whether an id has letters before its digits, which say of what it is.
+pub(in super::super) fn is_lettered(id: &str) -> bool {
+    beginning(id).is_some()
+}
+
 /// Removes the punctuation around a word.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| "()[],;:\"'`".contains(c))
