@@ -10,7 +10,9 @@ mod counts;
 mod filters;
 mod left_over;
 mod names;
+mod names_left;
 mod pairs;
+mod phrase_left;
 mod unnamed;
 
 use std::ops::Range;
@@ -124,7 +126,6 @@ impl<'a> Plan<'a> {
         }
         self.give_pairs();
         self.give_after_names();
-        self.give_name();
         self.give_counts();
         self.give_ordinals();
         self.give_filters();

@@ -76,34 +76,6 @@ impl Plan<'_> {
         }
     }
 
-    /// Gives the words after "named" or "called" to the only open text for a name: "a member named Daniel
-    /// Roth". "The member named Daniel" has that name already.
-    pub(super) fn give_name(&mut self) {
-        let is_name = |slot: &Slot| {
-            let is_text = slot.kind == Kind::Text && !slot.is_list;
-            is_text && slot.words.last().is_some_and(|last| is_listed(last, "name title label"))
-        };
-        let Some(slot) = self.only(is_name) else { return };
-        let words = self.context.words;
-        let found = (1..words.len()).find_map(|at| {
-            let thing = stem(&words[at - 1].lower);
-            let is_thing = self.tool_words.contains(&thing)
-                || self.slots[slot].nouns().any(|noun| stem(noun) == thing);
-            let is_lead = is_listed(&words[at].lower, "called entitled named titled");
-            let is_denied = self.context.denies(words[at].span.start);
-            let mut before = words[..at].iter().rev().map(|word| word.lower.as_str());
-            let article = before.find(|word| is_listed(word, "a an another new the"));
-            let is_new = article.is_some_and(|word| word != "the");
-            (is_lead && is_thing && is_new && !is_denied)
-                .then(|| self.value_at(at + 1, true))
-                .flatten()
-        });
-        let Some((span, is_whole)) = found else { return };
-        let said = &self.context.text[span.clone()];
-        let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
-        self.offer(slot, &span, is_whole || is_name);
-    }
-
     /// Finds the words that stand after the name of a slot as its value.
     fn after_names(&self, slot: &Slot) -> Vec<NamedWords> {
         let mut nouns: Vec<&str> = slot.nouns().collect();

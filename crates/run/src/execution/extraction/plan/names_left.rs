@@ -1,0 +1,407 @@
+//! Assigns the names and quotes that are left of the prompt. Of all ways to assign them, one must be
+//! clearly the best by the words beside them.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::super::REGIONS;
+use super::super::country::is_region;
+use super::super::mention::{Content, joins_region};
+use super::super::slot::{Kind, Role, Slot};
+use super::super::text::{Word, is_function_word, is_listed, overlap, stem, words};
+use super::Plan;
+use super::left_over::{MOST, best};
+use super::phrase_left::ASKING;
+
+/// A part of the prompt that may be the value of an open parameter.
+pub(super) struct Candidate {
+    span: Range<usize>,
+    value: String,
+    /// The word before it, without articles; empty if there is none.
+    lead: String,
+    is_quoted: bool,
+    /// Whether it begins with a digit, so that only a word beside it says what it is: "the 2019-2020 season".
+    is_number: bool,
+    /// The stems of the words beside it, which may say what it is: "the company Google", "Chicago team".
+    beside: Vec<String>,
+}
+
+/// Words in names and descriptions of parameters for places.
+const PLACES: &str = "address area city continent country county destination island location near neighborhood origin place \
+     region site state town venue where zone";
+
+/// Words in names of parameters whose values are seldom names.
+const ATTRIBUTES: &str = "category date day format genre kind language level method mode month period season sort status style \
+     time type unit units year";
+
+/// Words in names of parameters for the person who made something.
+const MAKERS: &str = "artist author brand composer creator director maker manufacturer painter poet publisher sculptor singer \
+     writer";
+
+/// Names of the calendar, and of languages' own names for it, which are no names of things.
+const CALENDAR: &str = "january february march april may june july august september october november december \
+     monday tuesday wednesday thursday friday saturday sunday today tomorrow";
+
+/// Words that join the words of one name.
+pub(super) const JOINTS: &str = "de del der di du la of the van von";
+
+impl Candidate {
+    /// Whether it is one plain word, which after "in" is a place or nothing: "in Mississippi".
+    fn needs_place(&self) -> bool {
+        let is_plain = self.value.chars().skip(1).all(char::is_lowercase);
+        is_plain && !self.is_quoted
+    }
+}
+
+impl Plan<'_> {
+    pub(super) fn give_proper_names(&mut self) {
+        let is_name = |slot: &usize| {
+            let slot = &self.slots[*slot];
+            let takes_names = matches!(slot.kind, Kind::Text | Kind::Place | Kind::Message);
+            takes_names && !slot.is_list
+        };
+        let mut slots: Vec<usize> =
+            (0..self.slots.len()).filter(|at| self.is_open(*at) && is_name(at)).collect();
+        let mut candidates = self.candidates();
+        if candidates.is_empty() || slots.len().max(candidates.len()) > MOST {
+            return;
+        }
+        self.give_row_of_names(&mut slots, &mut candidates);
+        let is_needed = |at: &usize| self.slots[*at].required && !self.slots[*at].has_default;
+        let score = |slot: &usize, one| score(&self.slots[*slot], one, is_needed(slot));
+        let scores: Vec<Vec<Option<u8>>> = slots
+            .iter()
+            .map(|slot| candidates.iter().map(|one| score(slot, one)).collect())
+            .collect();
+        let Some(chosen) = best(&scores) else { return };
+        let chains = chains(self.context.text, &candidates);
+        for (&slot, at) in slots.iter().zip(&chosen) {
+            let Some(at) = *at else { continue };
+            // Of "Paris, Berlin and Rome" none is meant more than the others.
+            let chain = chains.iter().find(|chain| chain.contains(&at)).into_iter().flatten();
+            let rivals = chain.filter(|one| **one == at || !chosen.contains(&Some(**one)));
+            let said: Vec<String> = rivals.map(|one| candidates[*one].value.clone()).collect();
+            if said.len() > 1 {
+                self.ask_about(slot, "several values are said", said);
+                continue;
+            }
+            let Candidate { span, value, .. } = &candidates[at];
+            let json = Value::from(value.as_str());
+            if self.reader.checker.misfit(&self.slots[slot].path, false, &json).is_none() {
+                self.give_candidate(slot, span, value);
+            }
+        }
+    }
+
+    /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".
+    fn give_row_of_names(&mut self, slots: &mut Vec<usize>, candidates: &mut Vec<Candidate>) {
+        let rows = self.rows(slots);
+        for chain in chains(self.context.text, candidates) {
+            let mut fitting = rows.iter().filter(|row| row.len() == chain.len());
+            let (Some(row), None) = (fitting.next(), fitting.next()) else { continue };
+            for (slot, at) in row.iter().zip(&chain) {
+                self.give_candidate(*slot, &candidates[*at].span, &candidates[*at].value);
+            }
+            slots.retain(|slot| !row.contains(slot));
+            let mut at = 0..;
+            candidates.retain(|_| !at.next().is_some_and(|at| chain.contains(&at)));
+            return;
+        }
+    }
+
+    /// Gives the names that are left to the only required list of texts: "the stock price of Apple and
+    /// Microsoft".
+    pub(super) fn give_list_of_names(&mut self) {
+        let slots = self.open_required(|slot| matches!(slot.kind, Kind::Text | Kind::Place));
+        let ([slot], true) = (&slots[..], self.effects.reads_only()) else { return };
+        if !self.slots[*slot].is_list {
+            return;
+        }
+        let candidates = self.candidates();
+        let names: Vec<&Candidate> = candidates.iter().filter(|one| !one.is_number).collect();
+        let all_fit = names.iter().all(|one| score(&self.slots[*slot], one, true).is_some());
+        let is_chain = names.len() == 1
+            || chains(self.context.text, &candidates)
+                .first()
+                .is_some_and(|chain| chain.len() == names.len());
+        if names.is_empty() || !all_fit || !is_chain {
+            return;
+        }
+        let names: Vec<(Range<usize>, String)> =
+            names.into_iter().map(|one| (one.span.clone(), one.value.clone())).collect();
+        for (span, value) in names {
+            self.give_candidate(*slot, &span, &value);
+        }
+    }
+
+    pub(super) fn give_candidate(&mut self, slot: usize, span: &Range<usize>, value: &str) {
+        for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
+            *taken |= overlap(span, &mention.span);
+        }
+        self.spent.push(span.clone());
+        if self.effects.reads_only() {
+            return self.take(slot, value.to_owned(), span, "");
+        }
+        self.ask_about(slot, &format!("\"{value}\" may be meant for it"), vec![value.to_owned()]);
+    }
+
+    /// Returns the quotes and names that nothing took, in order.
+    fn candidates(&self) -> Vec<Candidate> {
+        let quotes =
+            self.context.mentions.iter().zip(&self.taken).filter_map(|(mention, taken)| {
+                let said = || self.text_of(&mention.span);
+                let text = match &mention.content {
+                    Content::Quoted(text) => text.clone(),
+                    Content::Amount(amount) if amount.units.is_empty() && !amount.is_spelled => {
+                        said()
+                    }
+                    Content::Token(text) | Content::Path(text)
+                        if text.contains(|c: char| c.is_ascii_digit()) =>
+                    {
+                        said()
+                    }
+                    _ => return None,
+                };
+                (!taken).then(|| (mention.span.clone(), text))
+            });
+        let mut found: Vec<(Range<usize>, String)> = quotes.collect();
+        let has_regions = self.slots.iter().any(|slot| slot.has_word(REGIONS));
+        let mut names: Vec<Range<usize>> = Vec::new();
+        for span in self.proper_names() {
+            match names.last_mut() {
+                Some(city) if !has_regions && joins_region(self.context.text, city.end, &span) => {
+                    city.end = span.end
+                }
+                _ => names.push(span),
+            }
+        }
+        for span in names {
+            if !found.iter().any(|(other, _)| overlap(other, &span)) {
+                let text = self.text_of(&span);
+                found.push((span, text));
+            }
+        }
+        found.sort_by_key(|(span, _)| span.start);
+        let found = found.into_iter().filter(|(span, _)| !self.context.denies(span.start));
+        let mut candidates: Vec<Candidate> =
+            found.map(|(span, value)| self.candidate(span, value)).collect();
+        // What leads to the first of a list leads to all.
+        for chain in chains(self.context.text, &candidates) {
+            let lead = candidates[chain[0]].lead.clone();
+            chain.iter().for_each(|at| candidates[*at].lead.clone_from(&lead));
+        }
+        candidates
+    }
+
+    pub(super) fn candidate(&self, span: Range<usize>, value: String) -> Candidate {
+        let is_article = |word: &str| is_listed(word, "a an the");
+        let is_quoted = span.len() > value.len();
+        let is_number = value.starts_with(|c: char| c.is_ascii_digit());
+        let all = self.context.words;
+        let mut before = Vec::new();
+        let first = all.partition_point(|word| word.span.end <= span.start);
+        for word in all[..first].iter().rev().take(4) {
+            let edge = before.last().map_or(span.start, |word: &&Word| word.span.start);
+            if self.context.text[word.span.end..edge].contains(['.', ';', '!', '?', '\n']) {
+                break;
+            }
+            before.push(word);
+        }
+        let lead = before.iter().find(|word| !is_article(&word.lower));
+        let lead = lead.map_or(String::new(), |word| word.lower.clone());
+        // "The team of" and "the cricketer," say what follows.
+        let is_bridge =
+            |word: &str| is_article(word) || is_listed(word, "of is named called titled");
+        let mut beside: Vec<String> = before
+            .iter()
+            .skip_while(|word| is_bridge(&word.lower))
+            .take_while(|word| !is_function_word(&word.lower))
+            .map(|word| stem(&word.lower))
+            .collect();
+        if let Some(next) = all.iter().find(|word| word.span.start >= span.end)
+            && self.context.text[span.end..next.span.start].trim().is_empty()
+        {
+            beside.push(stem(&next.lower));
+        }
+        Candidate { span, value, lead, is_quoted, is_number, beside }
+    }
+
+    /// Returns the runs of capitalised words that nothing took. The first word of a sentence is one of
+    /// them only before another.
+    fn proper_names(&self) -> Vec<Range<usize>> {
+        let (all, text) = (self.context.words, self.context.text);
+        let is_of_tool = |word: &Word| self.tool_words.contains(&stem(&word.lower));
+        let starts = |at: usize| {
+            let before = text[..all[at].span.start].trim_end_matches(' ').chars().next_back();
+            before.is_none_or(|c| ".!?:\"“\n".contains(c))
+        };
+        let is_second = |at: usize| at < all.len() && self.joins(at) && self.is_free_capital(at);
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at < all.len() {
+            let is_order = is_listed(&all[at].lower, ASKING) || is_of_tool(&all[at]);
+            let is_first = self.is_free_capital(at)
+                && !is_function_word(&all[at].lower)
+                && (!starts(at) || (is_second(at + 1) && !is_order));
+            if !is_first {
+                at += 1;
+                continue;
+            }
+            let (mut start, end) = (at, self.end_of_name(at + 1));
+            // "Lawyer John Doe" for a tool that finds lawyers is John Doe.
+            while start + 1 < end
+                && is_of_tool(&all[start])
+                && !is_listed(&all[start + 1].lower, JOINTS)
+            {
+                start += 1;
+            }
+            let is_known = |word: &Word| {
+                is_listed(&word.lower, JOINTS)
+                    || is_of_tool(word)
+                    || self.slots.iter().any(|slot| slot.words.contains(&word.lower))
+            };
+            let is_day = end == start + 1 && is_listed(&all[start].lower, CALENDAR);
+            if !all[start..end].iter().all(is_known) && !is_day {
+                found.push(self.span_of_name(start..end));
+            }
+            at = end;
+        }
+        found
+    }
+
+    /// The place of the words of a name, with the dot of its last initial and without an "'s".
+    fn span_of_name(&self, name: Range<usize>) -> Range<usize> {
+        let (all, text) = (self.context.words, self.context.text);
+        let (first, last) = (&all[name.start].span, &all[name.end - 1].span);
+        let is_initial = last.len() == 1 && name.len() > 1 && text[last.end..].starts_with('.');
+        let said = &text[first.start..last.end + usize::from(is_initial)];
+        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
+        first.start..first.start + said.len()
+    }
+
+    /// Returns the index after the last word of a name that goes on at `end`.
+    fn end_of_name(&self, mut end: usize) -> usize {
+        let all = self.context.words;
+        loop {
+            let before = all[end - 1].lower.as_str();
+            if before.ends_with("'s")
+                || before.ends_with("’s")
+                || end >= all.len()
+                || !self.joins(end)
+            {
+                return end;
+            }
+            let is_number = all[end].lower.bytes().all(|byte| byte.is_ascii_digit());
+            if self.is_free_capital(end) || (is_number && !self.is_spent(&all[end].span)) {
+                end += 1;
+                continue;
+            }
+            let next = (end..all.len()).take(4).find(|at| !is_listed(&all[*at].lower, JOINTS));
+            let goes_on = |next: &usize| {
+                *next > end && self.is_free_capital(*next) && (end..=*next).all(|at| self.joins(at))
+            };
+            match next.filter(goes_on) {
+                Some(next) => end = next + 1,
+                None => return end,
+            }
+        }
+    }
+
+    fn is_free_capital(&self, at: usize) -> bool {
+        const I: &str = "i i'm i'd i'll i've i’m i’d i’ll i’ve";
+        let word = &self.context.words[at];
+        self.is_capital(at) && !is_listed(&word.lower, I) && !self.is_spent(&word.span)
+    }
+
+    /// Whether only a space, a hyphen or the dot of an initial or a title stands before a word: "J. K.
+    /// Rowling", "Dr. Smith".
+    fn joins(&self, at: usize) -> bool {
+        let all = self.context.words;
+        let before = &all[at - 1];
+        let gap = &self.context.text[before.span.end..all[at].span.start];
+        let is_initial = before.span.len() == 1 || is_listed(&before.lower, "dr jr mr mrs ms st");
+        matches!(gap, " " | "-") || (matches!(gap, ". " | ".") && is_initial)
+    }
+
+    /// Whether a part of the prompt belongs to a value that was taken, or that is no name.
+    fn is_spent(&self, span: &Range<usize>) -> bool {
+        let is_other = |content: &Content| {
+            matches!(
+                content,
+                Content::When(_)
+                    | Content::Period(_)
+                    | Content::Url(_)
+                    | Content::Email(_)
+                    | Content::Path(_)
+                    | Content::Quoted(_)
+            )
+        };
+        let mut mentions = self.context.mentions.iter().zip(&self.taken);
+        self.spent.iter().any(|spent| overlap(spent, span))
+            || mentions.any(|(mention, taken)| {
+                (*taken || is_other(&mention.content)) && overlap(&mention.span, span)
+            })
+    }
+}
+
+/// Returns the lists of values with only a comma, "and", "or" or "versus" between them.
+fn chains(text: &str, candidates: &[Candidate]) -> Vec<Vec<usize>> {
+    let mut chains: Vec<Vec<usize>> = Vec::new();
+    for at in 0..candidates.len() {
+        let follows = at > 0 && {
+            let gap = text
+                .get(candidates[at - 1].span.end..candidates[at].span.start)
+                .unwrap_or_default();
+            let gap = gap.trim_start_matches([',', ' ']).trim();
+            matches!(gap, "" | "and" | "or" | "vs" | "vs." | "versus" | "and the" | "&")
+        };
+        match chains.last_mut() {
+            Some(chain) if follows => chain.push(at),
+            _ => chains.push(vec![at]),
+        }
+    }
+    chains.retain(|chain| chain.len() > 1);
+    chains
+}
+
+/// How well a part of the prompt fits a parameter; `None` if it does not. A parameter that is not needed
+/// takes only what a word says to be its value.
+pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8> {
+    let lead = one.lead.as_str();
+    let about = words(slot.description.as_deref().unwrap_or_default());
+    let is_place = slot.kind == Kind::Place
+        || slot.has_word(PLACES)
+        || about.iter().take(8).any(|word| is_listed(&word.lower, PLACES));
+    let role = match lead {
+        "from" => Some(Role::Start),
+        "to" | "into" => Some(Role::End),
+        _ => None,
+    };
+    let of_role = match (slot.role, role) {
+        (Some(own), Some(said)) if own != said => return None,
+        (Some(_), Some(_)) => 2,
+        _ => 0,
+    };
+    let nouns = slot.nouns().chain(slot.of.as_deref());
+    let mut nouns = nouns
+        .map(|noun| stem(noun.strip_suffix("name").filter(|rest| rest.len() > 2).unwrap_or(noun)));
+    let is_named = nouns.any(|noun| one.beside.contains(&noun));
+    let is_region = is_region(&one.value);
+    let is_within = is_listed(lead, "in at near around within");
+    let takes_region = slot.has_word(REGIONS);
+    let is_misplaced = (takes_region && !is_region && is_place)
+        || (!is_place && is_within && (is_region || one.needs_place()))
+        || (slot.kind == Kind::Message && !one.is_quoted);
+    if !is_named && (is_misplaced || one.is_number) {
+        return None;
+    }
+    let of_place = u8::from(is_place && (is_within || lead == "for")) * 2;
+    let of_region = u8::from(takes_region && is_region) * 2;
+    let of_maker = u8::from(lead == "by" && slot.has_word(MAKERS)) * 2;
+    let cues = of_role + of_place + of_region + of_maker + u8::from(is_named) * 4;
+    // A name is seldom a form, a day or a kind.
+    let is_seldom = (!is_place && is_within) || slot.has_word(ATTRIBUTES);
+    let base = if is_seldom { 1 } else { 2 };
+    (is_needed || cues > 0).then_some(cues + if is_needed { base } else { 0 })
+}

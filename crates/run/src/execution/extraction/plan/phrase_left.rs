@@ -1,0 +1,130 @@
+//! Gives the only words that are left of the prompt to the only text that is asked for.
+
+use std::ops::Range;
+
+use super::super::mention::Content;
+use super::super::slot::{Kind, Slot};
+use super::super::text::{is_function_word, is_listed, overlap, stem};
+use super::Plan;
+use super::names_left::{JOINTS, score};
+
+/// Words of questions and orders that are no values.
+pub(super) const ASKING: &str = "another associated called calculate compare current data detail details determine details exact explain find included includes including information \
+     know latest like list look much many name named names new number please retrieve search see specific tell titled today value \
+     want";
+
+/// Words that say when or how, or that stand for a name.
+const ADVERBS: &str = "again asap back both everybody everyone fast first her him it nobody now once one others please \
+     somebody someone soon straight today tomorrow too yet";
+
+/// Words before a phrase that is a value.
+const LEADS: &str = "a about an by for in of on regarding the";
+
+/// The most words of such a phrase.
+const MOST_WORDS: usize = 4;
+
+impl Plan<'_> {
+    /// Gives the only phrase that is left to the only required text that is open: "Who discovered the
+    /// neutron?", "unlock mara". All other words of the prompt are then words of the tool, of its
+    /// parameters or of other values.
+    pub(super) fn give_phrase_left(&mut self) {
+        let slots = self.open_required(|slot| slot.kind.is_text() || slot.kind == Kind::Place);
+        let [slot] = slots[..] else { return };
+        let this = &self.slots[slot];
+        if this.kind != Kind::Text || this.is_list || this.says("code expression function sql") {
+            return;
+        }
+        let phrases = self.phrases_left();
+        let [phrase] = &phrases[..] else { return };
+        let all = self.context.words;
+        let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
+        let said = self.text_of(&span);
+        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(&said).to_owned();
+        let span = span.start..span.start + said.len();
+        if phrase.len() > MOST_WORDS || self.context.denies(span.start) {
+            return;
+        }
+        if self.effects.reads_only() {
+            let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
+            if is_listed(lead, LEADS) {
+                self.give_candidate(slot, &span, &said);
+            }
+        } else if self.is_name_of(phrase, this) {
+            let one = self.candidate(span.clone(), said.clone());
+            if score(this, &one, true).is_some() {
+                self.offer(slot, &span, !self.effects.destroys());
+            }
+        }
+    }
+
+    /// Whether the words of a phrase are a name for a parameter of a tool that may change something: in
+    /// capitals, or, for a person, one word that is no adverb and describes nothing.
+    fn is_name_of(&self, phrase: &Range<usize>, slot: &Slot) -> bool {
+        let all = self.context.words;
+        let Some(lead) = phrase.start.checked_sub(1).map(|at| &all[at]) else { return false };
+        let is_of_tool = |word: &str| self.tool_words.contains(&stem(word));
+        let is_led = is_listed(&lead.lower, "as by for of the to with")
+            || is_of_tool(&lead.lower)
+            || (!is_function_word(&lead.lower) && slot.is_about(&lead.lower));
+        let is_capital =
+            phrase.clone().all(|at| self.is_capital(at) || is_listed(&all[at].lower, JOINTS));
+        let word = all[phrase.start].lower.as_str();
+        let describes =
+            ["ed", "ing", "ly"].iter().any(|end| word.ends_with(end)) || is_listed(word, ADVERBS);
+        let is_login =
+            phrase.len() == 1 && (slot.is_person() || slot.has_word("login username user handle"));
+        is_led && (is_capital || (is_login && !describes && lead.lower != "the"))
+    }
+
+    /// Returns the runs of words that are none of the tool, of its parameters, or of values.
+    fn phrases_left(&self) -> Vec<Range<usize>> {
+        let all = self.context.words;
+        let is_left = |at: usize| {
+            let word = &all[at];
+            let is_taken = |span: &Range<usize>| overlap(span, &word.span);
+            let is_value = |content: &Content| match content {
+                Content::Place(_) => false,
+                Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+                _ => true,
+            };
+            let mut mentions = self.context.mentions.iter();
+            !is_function_word(&word.lower)
+                && !is_listed(&word.lower, ASKING)
+                && !self.tool_words.contains(&stem(&word.lower))
+                && !self.slots.iter().any(|slot| slot.words.contains(&word.lower))
+                && !self.spent.iter().any(is_taken)
+                && !mentions.any(|mention| is_value(&mention.content) && is_taken(&mention.span))
+        };
+        let mut phrases: Vec<Range<usize>> = Vec::new();
+        for at in (0..all.len()).filter(|at| is_left(*at)) {
+            let follows = |last: &&mut Range<usize>| {
+                let gap = &self.context.text[all[at - 1].span.end..all[at].span.start];
+                last.end == at && matches!(gap, " " | "-")
+            };
+            match phrases.last_mut().filter(follows) {
+                Some(last) => last.end = at + 1,
+                None => phrases.push(at..at + 1),
+            }
+        }
+        phrases
+    }
+
+    /// Gives the only name that is left to the only optional text for a person, so that a tool that reads
+    /// does not list what is nobody's: "the open tickets of jonas".
+    pub(super) fn give_person_filter(&mut self) {
+        let Some(slot) =
+            self.only(|slot| slot.kind == Kind::Text && !slot.is_list && slot.is_person())
+        else {
+            return;
+        };
+        let phrases = self.phrases_left();
+        let ([phrase], true) = (&phrases[..], self.effects.reads_only()) else { return };
+        let all = self.context.words;
+        let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
+        if !self.slots[slot].required && is_listed(lead, "by for from of") && phrase.len() <= 2 {
+            let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
+            let said = self.text_of(&span);
+            self.give_candidate(slot, &span, &said);
+        }
+    }
+}
