@@ -47,8 +47,9 @@ impl PromptContext<'_> {
             for at in 0..self.words.len() {
                 let Some(span) = self.spoken(at, words) else { continue };
                 let is_taken = found.iter().any(|other| overlap(&other.span, &span));
+                let is_year = slot.has_word("year") && words.len() == 1 && words[0].len() == 4;
                 let is_of_name = slot.kind == Kind::Text && self.is_within_name(&span);
-                if is_taken || self.is_in_a_value(&span) || is_of_name {
+                if is_taken || (self.is_in_a_value(&span) && !is_year) || is_of_name {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());

@@ -39,6 +39,9 @@ const ATTRIBUTES: &str = "category date day format genre kind language level met
 const MAKERS: &str = "artist author brand composer creator director maker manufacturer painter poet publisher sculptor singer \
      writer";
 
+/// More nouns at the beginning of descriptions of parameters for a person.
+const PEOPLE: &str = "actor actors actress celebrity musician person player star";
+
 /// Names of the calendar, and of languages' own names for it, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
@@ -47,6 +50,12 @@ const CALENDAR: &str = "january february march april may june july august septem
 pub(super) const JOINTS: &str = "de del der di du la of the van von";
 
 impl Candidate {
+    /// Whether it may be a person's first and last name.
+    fn is_full_name(&self) -> bool {
+        let mut words = self.value.split_whitespace();
+        words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase))
+    }
+
     /// Whether it is one plain word, which after "in" is a place or nothing: "in Mississippi".
     fn needs_place(&self) -> bool {
         let is_plain = self.value.chars().skip(1).all(char::is_lowercase);
@@ -212,7 +221,7 @@ impl Plan<'_> {
         let lead = lead.map_or(String::new(), |word| word.lower.clone());
         // "The team of" and "the cricketer," say what follows.
         let is_bridge =
-            |word: &str| is_article(word) || is_listed(word, "of is named called titled");
+            |word: &str| is_article(word) || is_listed(word, "by of is named called titled");
         let mut beside: Vec<String> = before
             .iter()
             .skip_while(|word| is_bridge(&word.lower))
@@ -365,6 +374,21 @@ fn chains(text: &str, candidates: &[Candidate]) -> Vec<Vec<usize>> {
     chains
 }
 
+/// Returns the noun with which a description begins: `label` of "The label to assign", `actor` of "The lead
+/// actor in the film".
+fn head_noun(about: &[Word]) -> Option<&str> {
+    let words = about.iter().map(|word| word.lower.as_str());
+    let mut first = words.skip_while(|word| is_listed(word, "a an the")).take(4);
+    let mut last = None;
+    for word in first.by_ref() {
+        if is_function_word(word) || is_listed(word, "whose used") {
+            return last;
+        }
+        last = Some(word);
+    }
+    (about.len() <= 4).then_some(last).flatten()
+}
+
 /// How well a part of the prompt fits a parameter; `None` if it does not. A parameter that is not needed
 /// takes only what a word says to be its value.
 pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8> {
@@ -383,7 +407,8 @@ pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8>
         (Some(_), Some(_)) => 2,
         _ => 0,
     };
-    let nouns = slot.nouns().chain(slot.of.as_deref());
+    let head = head_noun(&about);
+    let nouns = slot.nouns().chain(slot.of.as_deref()).chain(head);
     let mut nouns = nouns
         .map(|noun| stem(noun.strip_suffix("name").filter(|rest| rest.len() > 2).unwrap_or(noun)));
     let is_named = nouns.any(|noun| one.beside.contains(&noun));
@@ -398,8 +423,12 @@ pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8>
     }
     let of_place = u8::from(is_place && (is_within || lead == "for")) * 2;
     let of_region = u8::from(takes_region && is_region) * 2;
-    let of_maker = u8::from(lead == "by" && slot.has_word(MAKERS)) * 2;
-    let cues = of_role + of_place + of_region + of_maker + u8::from(is_named) * 4;
+    let is_maker = slot.has_word(MAKERS) || slot.words.last().is_some_and(|last| last == "by");
+    let of_maker = u8::from(lead == "by" && is_maker) * 2;
+    let is_person =
+        is_maker || slot.is_person() || head.is_some_and(|noun| is_listed(noun, PEOPLE));
+    let of_person = u8::from(is_person && is_maker == (lead == "by") && one.is_full_name());
+    let cues = of_role + of_place + of_region + of_maker + of_person + u8::from(is_named) * 4;
     // A name is seldom a form, a day or a kind.
     let is_seldom = (!is_place && is_within) || slot.has_word(ATTRIBUTES);
     let base = if is_seldom { 1 } else { 2 };
