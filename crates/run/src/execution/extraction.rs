@@ -332,17 +332,23 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
     }
 }
 
-/// Guesses from the words of its name whether a tool is about the future ("book", "due").
+/// Guesses from the words of its name whether a tool is about the future ("book", "due") or reads what was
+/// ("transactions").
 fn tense(tool: &Tool) -> Tense {
     const AHEAD: &str = "appointment book booking deadline due flight forecast hotel remind reminder \
          reservation reserve schedule";
     const PLANNED: &str = "event meeting task todo";
     const CREATING: &str = "add create make plan set update";
+    const PAST: &str = "expense history log sale statement transaction usage visit";
     let singular = |word: String| text::singular(&word).into_owned();
     let words: Vec<String> = text::name_words(&tool.name).into_iter().map(singular).collect();
     let any = |among: &str| words.iter().any(|word| text::is_listed(word, among));
     let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
-    if is_ahead { Tense::Future } else { Tense::Unknown }
+    match is_ahead {
+        true => Tense::Future,
+        false if any(PAST) && tool.effects().reads_only() => Tense::Past,
+        false => Tense::Unknown,
+    }
 }
 
 /// Nouns for what the tool is about: the words of its name after the first, and the plurals in the

@@ -478,6 +478,18 @@ fn an_id_in_groups_is_one_and_digits_behind_an_id_are_asked_about() {
 }
 
 #[test]
+fn a_tool_that_reads_what_was_takes_past_days() {
+    let day = || json!({"type": "string", "format": "date"});
+    let search = tool(
+        "search_transactions",
+        "Searches transactions",
+        &object(json!({"from": day(), "to": day()}), &[]),
+    );
+    let expected = json!({"from": "2025-07-01", "to": "2025-07-31"});
+    assert_eq!(given(&search, "transactions from 1 July to 31 July"), expected);
+}
+
+#[test]
 fn a_day_of_the_tools_own_text_is_no_moment() {
     let schema = object(json!({"room": {"type": "string"}}), &["room"]);
     let clean = tool("clean_room", "Has a room cleaned today", &schema);
