@@ -106,7 +106,10 @@ impl Interpreter<'_> {
         if amount.is_range {
             return Interpretation::invalid("a range of numbers is no number");
         }
-        let Some(said) = amount.value else {
+        // "300K" are kelvins or thousands.
+        let said =
+            if slot.says("kelvin") { amount.before_k.or(amount.value) } else { amount.value };
+        let Some(said) = said else {
             return Interpretation::invalid("the number can be read in two ways");
         };
         if amount.is_spelled && !named && amount.units.is_empty() {
@@ -215,7 +218,11 @@ impl Interpreter<'_> {
             return part().map(|part| Ok((part, format!("{said} % are {part}"))));
         }
         let part = part().filter(|_| is_share)?;
-        Some(Err(Interpretation::Ambiguous(vec![part.to_string(), said.to_string()])))
+        // A percentage is a number by itself; a tool that may change something is asked about.
+        Some(match self.reads_only {
+            true => Ok((part, format!("{said} % are {part}"))),
+            false => Err(Interpretation::Ambiguous(vec![part.to_string(), said.to_string()])),
+        })
     }
 
     /// Returns the interpretation of an amount whose unit does not fit the slot.

@@ -15,6 +15,8 @@ use super::{Content, Mention};
 pub(crate) struct Amount {
     /// `None` if the number cannot be read with certainty.
     pub value: Option<Decimal>,
+    /// The number before a capital K, which may also stand for kelvin.
+    pub before_k: Option<Decimal>,
     /// The other end of a range such as "5-10".
     pub to: Option<Decimal>,
     /// The possible units: "5m" may be metres or minutes. Empty if the prompt has no unit.
@@ -166,6 +168,8 @@ fn read(text: &str, groups: &Captures<'_>, before: usize) -> Option<(Range<usize
     let value = |said: &str| multiplied(decimal::read(said, comma)?, times.map(|t| t.as_str()));
     let is_negative = amount.value.is_some();
     amount.value = value(said).map(|value| if is_negative { value.negated() } else { value });
+    let is_k = times.is_some_and(|times| times.as_str() == "K");
+    amount.before_k = decimal::read(said, comma).filter(|_| is_k);
     amount.to = to.and_then(value);
     if to.is_some() && amount.to.is_none() {
         amount.value = None;

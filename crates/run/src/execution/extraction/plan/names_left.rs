@@ -42,6 +42,10 @@ const MAKERS: &str = "artist author brand composer creator director maker manufa
 /// More nouns at the beginning of descriptions of parameters for a person.
 const PEOPLE: &str = "actor actors actress celebrity musician person player star";
 
+/// Words in names of parameters for what something is a part of: "Real Madrid in La Liga".
+const WHOLES: &str = "album catalog collection competition database department group league library market platform \
+     project series store team tournament";
+
 /// Names of the calendar, and of languages' own names for it, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
@@ -428,7 +432,10 @@ pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8>
     let is_person =
         is_maker || slot.is_person() || head.is_some_and(|noun| is_listed(noun, PEOPLE));
     let of_person = u8::from(is_person && is_maker == (lead == "by") && one.is_full_name());
-    let cues = of_role + of_place + of_region + of_maker + of_person + u8::from(is_named) * 4;
+    let is_whole = slot.has_word(WHOLES) && (is_within || is_listed(lead, "from on"));
+    let of_whole = u8::from(is_whole) * 2;
+    let cues = of_role + of_place + of_region + of_maker + of_person + of_whole;
+    let cues = cues + u8::from(is_named) * 4;
     // A name is seldom a form, a day or a kind.
     let is_seldom = (!is_place && is_within) || slot.has_word(ATTRIBUTES);
     let base = if is_seldom { 1 } else { 2 };
