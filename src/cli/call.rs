@@ -73,6 +73,10 @@ pub struct OutputArgs {
 /// Maximum total size of full answers on disk.
 const KEPT_BYTES: usize = 256 << 20;
 
+/// The log of raw errors, in the user's state folder.
+const LOG_FOLDER: &str = "toolroute";
+const LOG_NAME: &str = "errors.jsonl";
+
 /// Maximum size of the log of raw errors. A full log is renamed and a new one is started.
 const LOG_BYTES: u64 = 4 << 20;
 
@@ -238,7 +242,8 @@ impl Caller<'_> {
 /// yet.
 pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
     let file = servers::read(path)?;
-    // Only here: a client of a server could not open the file, and need not know where it is.
+    // The whole path only here: a client of a server could not open the file, and need not know
+    // where it is.
     let failure_log = Some(log_path());
     let options = ExecutorOptions { failure_log, ..options(&limits.rights, &file)? };
     Ok(Executor::new(servers::open_again(&file), options))
@@ -269,6 +274,7 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
         kept: kept(),
         redactor: file.redactor.clone(),
         on_failure: Some(Arc::new(append_to_log)),
+        failure_log: Some(Path::new(LOG_FOLDER).join(LOG_NAME)),
         ..ExecutorOptions::default()
     })
 }
@@ -362,7 +368,7 @@ fn show(
         match &report.outcome {
             Outcome::Answered(answer) => show_answer(answer, report, global)?,
             outcome => {
-                render::note(&render::plain_lines(outcome.message().unwrap_or_default()));
+                render::note(&render::plain_lines(&report.message_and_errors(|_| true)));
                 if matches!(outcome, Outcome::Confirm { .. }) {
                     render::note("If that is meant, add --yes");
                 }
@@ -399,7 +405,7 @@ pub fn append_to_log(failure: &RawError) {
 
 fn log_path() -> PathBuf {
     let folder = dirs::state_dir().or_else(dirs::cache_dir).unwrap_or_else(std::env::temp_dir);
-    folder.join("toolroute").join("errors.jsonl")
+    folder.join(LOG_FOLDER).join(LOG_NAME)
 }
 
 fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {

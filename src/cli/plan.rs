@@ -126,10 +126,10 @@ fn of(step: &Step, live: &LiveArgs, global: &Global) -> Vec<String> {
         return vec![format!("{}: {}", step.why, call_by_name(tool, &step.need, live))];
     }
     let said = step.report.as_ref().map(|report| match &report.outcome {
-        Outcome::Answered(answer) => answer.output.text.as_str(),
-        outcome => outcome.message().unwrap_or_default(),
+        Outcome::Answered(answer) => answer.output.text.clone(),
+        _ => report.message_and_errors(|_| true),
     });
-    said.unwrap_or(&step.why).lines().map(str::to_owned).collect()
+    said.as_ref().unwrap_or(&step.why).lines().map(str::to_owned).collect()
 }
 
 fn word(state: StepState) -> &'static str {

@@ -207,9 +207,16 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
     let failed = site.toolroute(&["call", "faulty__error", "--args", r#"{"query": "x"}"#]);
     let said = { failed }.assert().code(1).get_output().stderr.clone();
     let said = String::from_utf8(said).unwrap();
-    assert!(said.starts_with("No answer: faulty__error could not do it."), "{said}");
-    assert!(!said.contains("RAW-"), "{said}");
-    let id = said.split("under ").nth(1).unwrap().trim().trim_end_matches('.');
+    let (message, own) = said.trim_end().split_once('\n').unwrap();
+    assert!(message.starts_with("No answer: faulty__error could not do it."), "{said}");
+    assert!(!message.contains("RAW-"), "{said}");
+    // An agent repairs its call by the server's own words.
+    assert_eq!(
+        own,
+        "faulty__error said: RAW-error: ECONNREFUSED at line 7, token=[secret]",
+        "{said}"
+    );
+    let id = message.split("under ").nth(1).unwrap().trim().trim_end_matches('.');
     let log = std::fs::read_to_string(site.sandbox.path("state/toolroute/errors.jsonl")).unwrap();
     assert!(
         log.contains(id) && log.contains("RAW-error") && !log.contains("abcdef123456"),

@@ -520,6 +520,13 @@ fn tools_are_called_and_feedback_is_taken() {
     let missing = post(port, "/v1/call", &json!({"tool": "faulty__fine"})).ok();
     assert_eq!(missing["outcome"], "clarify");
     assert_eq!(post(port, "/v1/call", &json!({"tool": "faulty__fin"})).error().0, 404);
+    let wrong = json!({"tool": "faulty__error", "arguments": {"query": "x"}});
+    let wrong = post(port, "/v1/call", &wrong).ok();
+    let own = "RAW-error: ECONNREFUSED at line 7, token=[secret]";
+    assert_eq!(wrong["attempts"][0]["error_text"], own, "{wrong}");
+    // The log is named, and the folder that only this machine has is not.
+    let message = wrong["message"].as_str().unwrap();
+    assert!(message.contains(" Details are in toolroute/errors.jsonl under e-"), "{message}");
     assert_eq!(
         post(port, "/v1/call", &json!({"tool": "faulty__fine", "arguments": [1]})).error().0,
         400

@@ -153,7 +153,7 @@ fn report_json(report: &Report) -> PyResult<String> {
             Err(ConfirmationNeeded::new_err(said))
         }
         Outcome::Clarify { message, .. } => Err(ArgumentError::new_err(message.clone())),
-        outcome => Err(CallError::new_err(outcome.message().unwrap_or_default().to_owned())),
+        _ => Err(CallError::new_err(report.message_and_errors(|_| true))),
     }
 }
 

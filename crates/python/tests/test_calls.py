@@ -194,6 +194,22 @@ def test_arguments_of_a_servers_tool_are_errors_of_the_same_kind(tmp_path: Path)
         assert isinstance(router.call("notes__count_notes", "{}")["count"], int)
 
 
+def test_an_error_of_a_server_has_its_own_words(tmp_path: Path):
+    import json
+    import sys
+
+    server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/faulty.py"), str(tmp_path)]}
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"faulty": server}}))
+    with Router.from_servers(file) as router:
+        with pytest.raises(toolroute.CallError) as raised:
+            router.call("faulty__error", {"query": "x"})
+    message, own = str(raised.value).split("\n")
+    assert message.startswith("No answer: faulty__error could not do it") and "RAW-" not in message
+    assert " log" not in message, "Python keeps none"
+    assert own == "faulty__error said: RAW-error: ECONNREFUSED at line 7, token=[secret]"
+
+
 def test_errors_are_those_of_python_too():
     assert issubclass(toolroute.RequestError, ValueError)
     assert issubclass(ArgumentError, TypeError) and issubclass(ArgumentError, ValueError)

@@ -73,8 +73,8 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// The work panicked; the panic is in the log.
-    #[error("the request was not finished; see the log")]
+    /// The work panicked; the panic is on stderr.
+    #[error("the request was not finished: toolroute has a fault; its standard error says which")]
     Unfinished,
 
     /// The file of usage vectors is unusable.

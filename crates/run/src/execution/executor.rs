@@ -27,7 +27,7 @@ use super::redact::Redactor;
 use super::registry::Servers;
 use super::report::{Answer, Report};
 use super::timing::Timing;
-use toolroute_catalog::{Tool, ToolId};
+use toolroute_catalog::{Tool, ToolId, visible};
 
 /// The default limit of an answer in characters: about 10,000 tokens.
 pub const DEFAULT_MAX_CHARS: usize = 40_000;
@@ -214,11 +214,14 @@ impl Executor {
         self.servers.close().await;
     }
 
-    /// The error text of a tool, truncated for an agent and without secrets.
-    fn error_text(&self, text: &str) -> String {
+    /// The error text of a tool, truncated for an agent, without secrets and invisible characters;
+    /// `None` if it says nothing.
+    fn error_text(&self, text: &str) -> Option<String> {
         const MOST_CHARS: usize = 2_000;
         let text: String = text.chars().take(MOST_CHARS).collect();
-        self.options.redactor.clean(&text)
+        let text = self.options.redactor.clean(&visible(&text));
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
     }
 
     /// Returns the tool's own error answer without secrets, which callers pass on to an agent, or

@@ -2,7 +2,8 @@
 //!
 //! It contains no text from a server except tool names, addresses without spaces, and a short sentence
 //! with which a tool itself says why it failed. Anything longer, and anything with the signs of code,
-//! is left out: an error may quote paths, keys and code, or try to mislead the model that reads it.
+//! stands apart from it, in the attempt: an error may quote paths and code, or try to mislead the model
+//! that reads it.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -93,10 +94,12 @@ pub(super) fn failure(tools: &[&Tool], attempts: &[Attempt], log: Option<&Path>)
         }
     }
     let ids: Vec<&str> = attempts.iter().flat_map(|a| &a.error_ids).map(String::as_str).collect();
-    let log = log.map_or_else(|| "the log".to_owned(), |path| path.display().to_string());
-    let log = match ids[..] {
-        [] => String::new(),
-        _ => format!(" Details are in {log} under {}.", ids.join(", ")),
+    // A log that has no name here helps nobody.
+    let log = match log {
+        Some(log) if !ids.is_empty() => {
+            format!(" Details are in {} under {}.", log.display(), ids.join(", "))
+        }
+        _ => String::new(),
     };
     let advice = advice.join(". ");
     let advice = if advice.is_empty() { advice } else { format!(" {advice}.") };

@@ -36,6 +36,22 @@ impl Report {
         Self { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() }
     }
 
+    /// The message if there is no answer, and below it what the tools and their servers said
+    /// themselves, for an agent that corrects its call. Only attempts for which `is_shown` holds are
+    /// quoted.
+    #[doc(hidden)] // For our own crates.
+    pub fn message_and_errors(&self, is_shown: impl Fn(&Attempt) -> bool) -> String {
+        let mut said = self.outcome.message().unwrap_or("No answer.").to_owned();
+        for attempt in self.attempts.iter().filter(|attempt| is_shown(attempt)) {
+            let Some(words) = attempt.error_text.as_deref() else { continue };
+            // The message quotes a short line itself.
+            if !said.contains(&format!("\"{}\"", words.trim_end_matches('.'))) {
+                said.push_str(&format!("\n{} said: {words}", attempt.tool));
+            }
+        }
+        said
+    }
+
     /// Whether any tool may have received a call.
     pub fn reached(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.reached)
@@ -146,9 +162,9 @@ pub struct Attempt {
     pub estimate: Estimate,
     /// The length of the whole answer in characters.
     pub chars: usize,
-    /// The error text of the tool or its server, without secrets, for an agent that corrects its
-    /// call. A person sees it only if it is one short line in plain words.
-    #[serde(skip)]
+    /// The error text of the tool or its server, truncated and without secrets, for an agent that
+    /// corrects its call. The message quotes it only if it is one short line in plain words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_text: Option<String>,
     /// The whole error answer of the tool, without secrets, for the same purpose.
     #[serde(skip)]

@@ -58,7 +58,9 @@ impl SkipReason {
             Self::Unlabelled => ("unlabelled", "the content type of the body is not JSON"),
             Self::NotJson => ("not_json", "the body is not a JSON object"),
             Self::Busy => ("busy", "too many requests wait for their turn; see --queue"),
-            Self::Failed => ("failed", "the tools could not be ranked; the log says why"),
+            Self::Failed => {
+                ("failed", "the tools could not be ranked; toolroute's standard error says why")
+            }
         }
     }
 

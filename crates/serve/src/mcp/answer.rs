@@ -33,36 +33,21 @@ pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResul
 fn failed(asked: &Tool, report: &Report) -> CallToolResult {
     let mut owns = report.attempts.iter().filter_map(|attempt| attempt.error_answer.as_deref());
     let Some(own) = owns.find(|own| own.tool == asked.id) else {
-        return error(message_of(report, |_| true));
+        return error(report.message_and_errors(|_| true));
     };
     let mut result = answered(asked, own, TooLong::AsText);
     result.is_error = Some(true);
     let is_other = |attempt: &Attempt| attempt.tool != asked.id;
     let was_tried = |attempt: &Attempt| !matches!(attempt.ending, Ending::Skipped { .. });
     if report.attempts.iter().any(|attempt| is_other(attempt) && was_tried(attempt)) {
-        result.content.push(ContentBlock::text(message_of(report, is_other)));
+        result.content.push(ContentBlock::text(report.message_and_errors(is_other)));
     }
     result
-}
-
-/// The report's message, and the errors of the attempts for which `is_shown` holds.
-fn message_of(report: &Report, is_shown: impl Fn(&Attempt) -> bool) -> String {
-    let mut said = report.outcome.message().unwrap_or("No answer.").to_owned();
-    for attempt in report.attempts.iter().filter(|attempt| is_shown(attempt)) {
-        if let Some(words) = own_words(attempt) {
-            said.push_str(&format!("\n{} said: {words}", attempt.tool));
-        }
-    }
-    said
 }
 
 /// A result that tells the agent of an error.
 pub fn error(said: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(said)])
-}
-
-fn own_words(attempt: &Attempt) -> Option<&str> {
-    attempt.error_text.as_deref().map(str::trim).filter(|words| !words.is_empty())
 }
 
 fn answered(asked: &Tool, answer: &Answer, too_long: TooLong) -> CallToolResult {

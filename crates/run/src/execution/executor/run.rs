@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
                 self.has_answered = true;
                 attempt.error_ids.push(self.executor.log(tool, &output.text));
                 attempt.ending = Ending::ToolError { hint: message::hint(&output.text) };
-                attempt.error_text = Some(self.executor.error_text(&output.text));
+                attempt.error_text = self.executor.error_text(&output.text);
                 attempt.error_answer = self.executor.error_answer(self.request, tool, output);
                 self.attempts.push(attempt);
                 NextStep::next_if(conditions.error)
@@ -217,14 +217,15 @@ impl<'a> Run<'a> {
             Err(Fault { kind: FaultKind::Refused, reached: false, detail, .. }) => {
                 self.request.guard.refund(tool);
                 attempt.tries = 0;
-                let because = self.executor.error_text(&detail);
+                let because = self.executor.error_text(&detail).unwrap_or_default();
                 attempt.ending = Ending::Skipped { because: Skip::Refused { because } };
                 self.attempts.push(attempt);
                 NextStep::Next
             }
             Err(Fault { kind, detail, .. }) => {
-                attempt.error_text =
-                    (kind == FaultKind::Refused).then(|| self.executor.error_text(&detail));
+                if kind == FaultKind::Refused {
+                    attempt.error_text = self.executor.error_text(&detail);
+                }
                 attempt.ending = Ending::Failed { fault: kind };
                 self.attempts.push(attempt);
                 let is_timeout = kind == FaultKind::Timeout;
@@ -299,7 +300,9 @@ impl Executor {
         let refused = |because: &str| Err(Unprepared::Unchecked(because.to_owned()));
         match tokio::time::timeout_at(limit.into(), checking).await {
             Ok(Ok(checked)) => checked,
-            Ok(Err(_)) => refused("its arguments could not be checked; the log says why"),
+            Ok(Err(_)) => refused(
+                "checking its arguments failed by a fault of toolroute; report it with its schema",
+            ),
             Err(_) => refused("checking its arguments took longer than a call of it may"),
         }
     }
