@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
 use super::{eval_suite, exit, render};
 use toolroute_eval::{
-    BadRow, DEPTH, Error, Miss, Scored, answerable, score, with_gold, with_known_gold,
+    BadRow, DEPTH, Error, Miss, Scored, Unserved, answerable, score, with_gold, with_known_gold,
 };
 use toolroute_rank::engine::Strategy;
 
@@ -78,6 +78,33 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         return render::json(report);
     }
     render::bad_rows(global, "line", &report.bad);
+    if report.queries > 0 {
+        render::print(score_table(&report.results))?;
+    }
+    if report.results.iter().any(|scored| scored.unserved.is_some()) {
+        render::print(unserved_table(&report.results))?;
+    }
+    match &report.misses {
+        Some(misses) if !misses.is_empty() => render::print(miss_table(misses))?,
+        _ => {}
+    }
+    let judged = report.results.iter().find(|scored| scored.none + scored.unsure > 0.0);
+    let fit = judged.map(|Scored { none, unsure, .. }| {
+        let [none, unsure] = [none, unsure].map(|share| share * 100.0);
+        format!("; {none:.1} % answered by no tool, {unsure:.1} % unsure")
+    });
+    let (queries, tools, fit) = (report.queries, report.tools, fit.unwrap_or_default());
+    let misses = report.misses.as_ref().map(|misses| format!("; {} misses", misses.len()));
+    let misses = misses.unwrap_or_default();
+    let unserved = report.results.iter().find_map(|scored| scored.unserved);
+    let unserved = unserved.map_or(String::new(), |Unserved { queries, .. }| {
+        format!("; {queries} more without a tool")
+    });
+    render::warn(global, &format!("{queries} prompts over {tools} tools{fit}{unserved}{misses}"));
+    Ok(())
+}
+
+fn score_table(results: &[Scored]) -> Table {
     let header = [
         "strategy",
         "nDCG@1",
@@ -90,7 +117,7 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         ALWAYS,
     ];
     let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6, 7, 8]);
-    for scored in &report.results {
+    for scored in results {
         let m = &scored.measures;
         let values = [
             m.ndcg_at_1,
@@ -105,21 +132,28 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         let values = values.map(|value| format!("{value:.4}"));
         table.add_row([scored.strategy.to_string()].into_iter().chain(values));
     }
-    render::print(table)?;
-    match &report.misses {
-        Some(misses) if !misses.is_empty() => render::print(miss_table(misses))?,
-        _ => {}
+    table
+}
+
+/// How many of the prompts that no tool serves were turned away, beside the others.
+fn unserved_table(results: &[Scored]) -> Table {
+    let header =
+        ["strategy", "prompts without a tool", "none", "unsure", "others", "none", "unsure"];
+    let mut table = render::table(&header, &[1, 2, 3, 4, 5, 6]);
+    for scored in results {
+        let Some(unserved) = scored.unserved else { continue };
+        let shares = |count: usize, shares: [f64; 2]| {
+            let shares = shares.map(|share| match count {
+                0 => "–".to_owned(),
+                _ => format!("{share:.3}"),
+            });
+            [count.to_string()].into_iter().chain(shares)
+        };
+        let away = shares(unserved.queries, [unserved.none, unserved.unsure]);
+        let others = shares(scored.queries, [scored.none, scored.unsure]);
+        table.add_row([scored.strategy.to_string()].into_iter().chain(away).chain(others));
     }
-    let judged = report.results.iter().find(|scored| scored.none + scored.unsure > 0.0);
-    let fit = judged.map(|Scored { none, unsure, .. }| {
-        let [none, unsure] = [none, unsure].map(|share| share * 100.0);
-        format!("; {none:.1} % answered by no tool, {unsure:.1} % unsure")
-    });
-    let (queries, tools, fit) = (report.queries, report.tools, fit.unwrap_or_default());
-    let misses = report.misses.as_ref().map(|misses| format!("; {} misses", misses.len()));
-    let misses = misses.unwrap_or_default();
-    render::warn(global, &format!("{queries} prompts over {tools} tools{fit}{misses}"));
-    Ok(())
+    table
 }
 
 fn miss_table(misses: &[Miss]) -> Table {
@@ -129,6 +163,7 @@ fn miss_table(misses: &[Miss]) -> Table {
         render::table(&["row", "rank", "fit", "prompt", "right tools, and the first one"], &[1]);
     for Miss { id, line, query, gold, rank, first, fit } in misses {
         let row = id.text().unwrap_or_else(|| format!("line {line}"));
+        let gold = gold.join(", ");
         table.add_row([
             render::plain(&render::cut(&row, ID_CHARS)),
             rank.map_or("–".to_owned(), |rank| rank.to_string()),
@@ -137,7 +172,7 @@ fn miss_table(misses: &[Miss]) -> Table {
             // One below the other, because two columns of ids would break most ids at 80 columns.
             format!(
                 "right: {}\nfirst: {}",
-                render::plain(&gold.join(", ")),
+                render::plain(if gold.is_empty() { "–" } else { &gold }),
                 render::plain(first.as_deref().unwrap_or("–"))
             ),
         ]);

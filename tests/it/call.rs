@@ -212,8 +212,7 @@ fn what_is_missing_is_asked_for_and_what_failed_is_told_in_plain_words() {
     assert!(!message.contains("RAW-"), "{said}");
     // An agent repairs its call by the server's own words.
     assert_eq!(
-        own,
-        "faulty__error said: RAW-error: ECONNREFUSED at line 7, token=[secret]",
+        own, "faulty__error said: RAW-error: ECONNREFUSED at line 7, token=[secret]",
         "{said}"
     );
     let id = message.split("under ").nth(1).unwrap().trim().trim_end_matches('.');

@@ -351,3 +351,33 @@ fn quality_is_measured_as_it_ships() {
     assert_eq!((recall(&always), &always["unsure"]), (1.0, &json!(0.5)), "{always}");
     assert_eq!(recall(&result(&["--min-confidence", "1", "--tools", &samples()])), 0.0);
 }
+
+#[test]
+fn prompts_that_no_tool_serves_are_counted_apart() {
+    let sandbox = Sandbox::new();
+    let rows = [
+        json!({"query": FITS, "gold": ["fs__read_file"]}),
+        json!({"query": TALK, "gold": []}),
+        json!({"query": FITS, "tools": []}),
+    ];
+    let rows = rows.map(|row| row.to_string() + "\n");
+    let tools = with_files(&sandbox);
+    let file = |name: &str, rows: &[String]| {
+        sandbox.write(name, rows.concat()).to_str().unwrap().to_owned()
+    };
+    let (all, unserved) = (file("all.jsonl", &rows), file("unserved.jsonl", &rows[1..]));
+    let args = ["eval", "--tools", &tools, "--queries", &all, "--misses"];
+    let report = sandbox.json(&args);
+    let result = &report["results"][0];
+    assert_eq!((&report["queries"], &report["bad"]), (&json!(1), &Value::Null), "{report}");
+    assert_eq!((&result["recall@1"], &result["none"]), (&json!(1.0), &json!(0.0)), "{report}");
+    assert_eq!(result["unserved"], json!({"queries": 2, "none": 0.5, "unsure": 0.0}));
+    // One that is answered as if a tool served it is a miss.
+    let misses = report["misses"].as_array().unwrap();
+    assert_eq!((misses.len(), &misses[0]["line"], &misses[0]["gold"]), (1, &json!(3), &json!([])));
+    let table = String::from_utf8(sandbox.run(&args).stdout).unwrap();
+    assert!(table.contains("prompts without a tool") && table.contains("right: –"), "{table}");
+    let alone = ["eval", "--tools", &tools, "--queries", &unserved];
+    let table = String::from_utf8(sandbox.run(&alone).stdout).unwrap();
+    assert!(table.contains("0.500") && !table.contains("nDCG"), "{table}");
+}

@@ -198,7 +198,7 @@ fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() 
     let lines: Vec<_> = report["bad"].as_array().unwrap().iter().map(|row| &row["line"]).collect();
     assert_eq!(lines, [3, 4, 5, 7, 8]);
     let said = |at: usize| report["bad"][at]["error"].as_str().unwrap();
-    assert!(said(2).contains("no \"gold\""), "{report}");
+    assert!(said(2).contains("no ids in \"gold\""), "{report}");
     assert!(said(3).contains("did you mean `meteo__current_weather`"), "{report}");
     assert!(said(3).contains("left out") && said(4).contains("scored by the others"), "{report}");
     let result = &report["results"][0];

@@ -58,7 +58,15 @@ impl Cells {
         let Self { id, prompt, candidates, tools, context } = self;
         let found = match prompt {
             Some(query) if !says_nothing(&query) => {
-                let query = Query { id, query, gold: Vec::new(), candidates, context, line };
+                let query = Query {
+                    id,
+                    query,
+                    gold: Vec::new(),
+                    is_unserved: false,
+                    candidates,
+                    context,
+                    line,
+                };
                 return Row { number, query: Ok(query), tools: tools.map(Arc::from) };
             }
             Some(_) => "empty",

@@ -76,6 +76,8 @@ pub struct Query {
     pub query: String,
     /// Ids of the right tools: the member `gold` of the row, or `tools` if there is no `gold`.
     pub gold: Vec<String>,
+    /// Whether the row says that no tool is right, by an empty list.
+    pub is_unserved: bool,
     /// Ids of the only tools to rank, if the row restricts them.
     pub candidates: Option<Vec<String>>,
     /// The context of the prompt.
@@ -116,8 +118,11 @@ impl TryFrom<QueryMembers> for Query {
             (None, None) => return Err("missing field `query`"),
         };
         let ids = || serde_json::from_str(row.tools?.get()).ok();
-        let (id, gold) = (row.id, row.gold.or_else(ids).unwrap_or_default());
-        Ok(Self { id, query, gold, candidates: row.candidates, context: row.context, line: 0 })
+        let gold = row.gold.or_else(ids);
+        let is_unserved = gold.as_ref().is_some_and(Vec::is_empty);
+        let (id, gold) = (row.id, gold.unwrap_or_default());
+        let (candidates, context) = (row.candidates, row.context);
+        Ok(Self { id, query, gold, is_unserved, candidates, context, line: 0 })
     }
 }
 
@@ -302,6 +307,11 @@ mod tests {
         assert_eq!(gold(r#"{"query": "x", "gold": null, "tools": ["b"]}"#), ["b"]);
         let definitions = r#"{"query": "x", "tools": [{"name": "a"}]}"#;
         assert_eq!(gold(definitions), [""; 0], "a definition is no right tool");
+        let is_unserved = |row: &str| parse_query(row.as_bytes(), 1).unwrap().is_unserved;
+        for row in [r#"{"query": "x", "tools": []}"#, r#"{"query": "x", "gold": []}"#] {
+            assert!(is_unserved(row), "{row}");
+        }
+        assert!(!is_unserved(definitions) && !is_unserved(r#"{"query": "x", "gold": null}"#));
     }
 
     #[test]

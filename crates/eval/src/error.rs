@@ -21,7 +21,7 @@ pub enum Error {
     NothingRead { path: PathBuf, cure: &'static str, line: usize, found: String },
 
     #[error(
-        "no row of {} has a gold answer that is in the catalog; expected \"gold\":[tool ids], as `toolroute tools list` shows them",
+        "no row of {} has a gold answer that is in the catalog; expected \"gold\":[tool ids], as `toolroute tools list` shows them, or [] if no tool serves the prompt",
         .path.display()
     )]
     NoGold { path: PathBuf },

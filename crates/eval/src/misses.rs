@@ -10,14 +10,15 @@ use super::score::{gold, ranked_always};
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::{Fit, Selection};
 
-/// A prompt that has a wrong tool before a right one, or whose answer has no tool.
+/// A prompt that has a wrong tool before a right one, or whose answer has no tool; or one that no
+/// tool serves and whose answer fits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Miss {
     pub id: RowId,
     /// The line number of the row, counted from 1.
     pub line: usize,
     pub query: String,
-    /// Ids of the right tools, as answers contain them.
+    /// Ids of the right tools, as answers contain them; empty if no tool serves the prompt.
     pub gold: Vec<String>,
     /// The rank of the best right tool, counted from 1; `None` if it is not among the first ten.
     /// Tools that an answer holds back because none is sure to fit have ranks, too.
@@ -28,13 +29,18 @@ pub struct Miss {
 }
 
 impl Miss {
-    /// Returns the miss, or `None` if the right tools are the first ones of the answer.
+    /// Returns the miss, or `None` if the right tools are the first ones of the answer, or if there is
+    /// none and the answer says so or is unsure.
     pub(super) fn of(catalog: &Catalog, query: &Query, selection: &Selection) -> Option<Self> {
         let gold: BTreeSet<&str> = gold(catalog, query).into_iter().collect();
         let ranked = ranked_always(selection);
         let is_right = |id: &&str| gold.contains(id);
         let leading = ranked.iter().take_while(|id| is_right(id)).count();
-        if !selection.abstained && leading >= gold.len().min(DEPTH) {
+        let is_right_answer = match query.is_unserved {
+            true => selection.fit != Fit::Fits,
+            false => !selection.abstained && leading >= gold.len().min(DEPTH),
+        };
+        if is_right_answer {
             return None;
         }
         Some(Self {

@@ -31,6 +31,40 @@ pub struct Scored {
     pub none: f64,
     /// Share of the prompts whose answer is unsure.
     pub unsure: f64,
+    /// The prompts that no tool serves, if there are any. They count in nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unserved: Option<Unserved>,
+}
+
+/// The answers to prompts that no tool serves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Unserved {
+    pub queries: usize,
+    /// Share of them whose answer has no tool, as it should be.
+    pub none: f64,
+    /// Share of them whose answer is unsure.
+    pub unsure: f64,
+}
+
+/// How many answers there are, and how many of them have no tool or are unsure.
+#[derive(Default)]
+struct Fits {
+    all: usize,
+    none: usize,
+    unsure: usize,
+}
+
+impl Fits {
+    fn add(&mut self, selection: &Selection) {
+        self.all += 1;
+        self.none += usize::from(selection.abstained);
+        self.unsure += usize::from(selection.fit == Fit::Unsure);
+    }
+
+    /// The shares of `none` and `unsure`.
+    fn shares(&self) -> [f64; 2] {
+        [self.none, self.unsure].map(|count| count as f64 / self.all.max(1) as f64)
+    }
 }
 
 /// Separates the queries whose candidates are all unknown, because no engine can answer them.
@@ -47,11 +81,12 @@ pub fn answerable(engine: &Engine, queries: Vec<Query>) -> (Vec<Query>, Vec<BadR
     (good, bad)
 }
 
-/// Separates the queries that name no right tool, because nothing is measured by them.
+/// Separates the queries that do not say which tools are right, because nothing is measured by them.
 pub fn with_gold(queries: Vec<Query>) -> (Vec<Query>, Vec<BadRow>) {
     let (good, bad): (Vec<_>, Vec<_>) =
-        queries.into_iter().partition(|query| !query.gold.is_empty());
-    let error = "no \"gold\" and no \"tools\"; expected {\"query\": \"…\", \"gold\": [ids of the right tools]}";
+        queries.into_iter().partition(|query| query.is_unserved || !query.gold.is_empty());
+    let error = "no ids in \"gold\" or \"tools\"; expected {\"query\": \"…\", \"gold\": [ids of the right \
+                 tools]}, and [] if no tool serves the prompt";
     let bad =
         bad.into_iter().map(|Query { id, line, .. }| BadRow { id, line, error: error.into() });
     (good, bad.collect())
@@ -98,7 +133,7 @@ pub fn with_known_gold(
             let error = format!("not in the catalog: {count}`{first}`{hint}; {outcome}");
             bad.push(BadRow { id: query.id.clone(), line: query.line, error });
         }
-        if !query.gold.is_empty() {
+        if query.is_unserved || !query.gold.is_empty() {
             good.push(query);
         }
         removed.extend(unknown);
@@ -107,7 +142,7 @@ pub fn with_known_gold(
 }
 
 /// Answers every query, and returns the mean scores. `misses` receives the queries whose right
-/// tools are not all first, and `tell` the number of queries that are done, and the number of all.
+/// tools are not all first, and those that no tool serves and whose answer fits, and `tell` the number of queries that are done, and the number of all.
 ///
 /// # Errors
 /// Returns the engine's first error, because a mean without the failed query would be misleading.
@@ -120,7 +155,7 @@ pub fn score(
     tell: &dyn Fn(usize, usize),
 ) -> Result<Scored, Error> {
     let (mut all, mut always) = (Vec::with_capacity(queries.len()), Vec::new());
-    let (mut none, mut unsure) = (0, 0);
+    let (mut served, mut unserved) = (Fits::default(), Fits::default());
     let mut effective = strategy;
     for chunk in queries.chunks(CHUNK) {
         let requests: Vec<SelectRequest> =
@@ -128,24 +163,32 @@ pub fn score(
         for (query, selection) in chunk.iter().zip(engine.select_many(&requests)) {
             let selection = selection?;
             effective = selection.strategy;
-            all.push(measure(engine, query, &selection));
-            always.push(measure_always(engine, query, &selection));
             if let Some(misses) = &mut misses {
                 misses.extend(Miss::of(&engine.catalog(), query, &selection));
             }
-            none += usize::from(selection.abstained);
-            unsure += usize::from(selection.fit == Fit::Unsure);
+            if query.is_unserved {
+                unserved.add(&selection);
+                continue;
+            }
+            all.push(measure(engine, query, &selection));
+            always.push(measure_always(engine, query, &selection));
+            served.add(&selection);
         }
-        tell(all.len(), queries.len());
+        tell(served.all + unserved.all, queries.len());
     }
-    let share = |count: usize| count as f64 / all.len().max(1) as f64;
+    let [none, unsure] = served.shares();
+    let of_unserved = |fits: Fits| {
+        let [none, unsure] = fits.shares();
+        Unserved { queries: fits.all, none, unsure }
+    };
     Ok(Scored {
         strategy: effective,
         queries: all.len(),
         measures: Measures::mean(&all),
         without_abstention: Measures::mean(&always),
-        none: share(none),
-        unsure: share(unsure),
+        none,
+        unsure,
+        unserved: Some(unserved).filter(|fits| fits.all > 0).map(of_unserved),
     })
 }
 

@@ -75,15 +75,16 @@ impl SetFiles {
     /// same each time.
     pub fn prompts(&self, most: Option<usize>) -> Result<Prompts, Error> {
         let (queries, mut bad) = rows(&self.queries)?;
-        let (on_topic, without) = with_gold(queries);
+        let (queries, without) = with_gold(queries);
         bad.extend(without.into_iter().map(|row| (self.queries.clone(), row)));
-        let mut off_topic = Vec::new();
+        let (mut off_topic, on_topic): (Vec<_>, Vec<_>) =
+            queries.into_iter().partition(|query| query.is_unserved);
         if let Some(path) = &self.off_topic {
             let (queries, more) = rows(path)?;
             bad.extend(more);
             let (none, served): (Vec<_>, _) =
                 queries.into_iter().partition(|query| query.gold.is_empty());
-            off_topic = none;
+            off_topic.extend(none);
             bad.extend(served.into_iter().map(|query| (path.clone(), has_gold(query))));
         }
         Ok(Prompts { on_topic: spread(on_topic, most), off_topic: spread(off_topic, most), bad })

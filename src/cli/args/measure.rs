@@ -20,7 +20,8 @@ pub struct EvalArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-    /// Prompts with the right tools, rows {"id","query","gold":[tool ids]}; `-` is stdin
+    /// Prompts with the right tools, rows {"id","query","gold":[tool ids]}, with [] if no tool serves
+    /// the prompt; `-` is stdin
     #[arg(long, value_name = "FILE", required_unless_present = "suite")]
     pub queries: Option<PathBuf>,
     /// Compare keyword, semantic and hybrid
