@@ -6,11 +6,12 @@ import dataclasses
 import datetime
 import enum
 import functools
-from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+import re
+from typing import Annotated, Any, Literal, NewType, Optional, TypedDict, Union, get_type_hints
 
 import pytest
 
-from toolroute import CatalogError, Router
+from toolroute import ArgumentError, CatalogError, Router
 from toolroute._messages import body
 from toolroute._schema import definition, json_schema
 from toolroute._tools import describe
@@ -62,6 +63,144 @@ def test_types_become_schemas():
         "properties": {"deep": {"type": "boolean"}},
         "required": [],
     }
+
+
+@dataclasses.dataclass
+class Limits:
+    """As the notes of annotated_types."""
+
+    ge: Optional[int] = None
+    lt: Optional[int] = None
+    min_length: int = 0
+    max_length: Optional[int] = None
+    pattern: Any = None
+
+
+class Predicate:
+    """As that of annotated_types, for which JSON Schema has no word."""
+
+
+UserId = NewType("UserId", int)
+
+
+class Odd(enum.Enum):
+    """JSON has none of its values."""
+
+    LEFT = (0, 1)
+    RIGHT = (1, 0)
+
+
+def test_constraints_come_into_the_schema_and_are_checked():
+    def enrol(
+        year: Annotated[int, Limits(ge=2000, lt=2100)],
+        code: Annotated[str, Limits(min_length=2, max_length=4, pattern="^[A-Z]+$")],
+        marks: Annotated[list[Annotated[int, Limits(ge=1)]], Limits(max_length=2)] = [],  # noqa: B006
+        weight: Annotated[Optional[float], Limits(ge=0)] = None,
+    ) -> str:
+        """Enrols a pupil."""
+        return f"{year} {code} {marks}"
+
+    router = Router([enrol], strict=True)
+    properties = router.definition(enrol)["function"]["parameters"]["properties"]
+    assert properties == {
+        "year": {"type": "integer", "minimum": 2000, "exclusiveMaximum": 2100},
+        "code": {"type": "string", "minLength": 2, "maxLength": 4, "pattern": "^[A-Z]+$"},
+        "marks": {"type": "array", "items": {"type": "integer", "minimum": 1}, "maxItems": 2, "default": []},
+        "weight": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "null"}], "default": None},
+    }
+    given = {"year": 2020, "code": "AB"}
+    assert router.call("enrol", given) == "2020 AB []"
+    for wrong in [{"year": 1990}, {"code": "ab"}, {"code": "A"}, {"marks": [0]}, {"marks": [1, 1, 1]}, {"weight": -1}]:
+        with pytest.raises(ArgumentError, match=f"`{next(iter(wrong))}"):
+            router.call("enrol", {**given, **wrong})
+
+
+def test_a_constraint_that_no_schema_can_say_is_refused():
+    for hint in [
+        Annotated[datetime.date, Limits(ge=datetime.date(2026, 1, 1))],  # type: ignore[arg-type]
+        Annotated[int, Predicate()],
+        Annotated[str, Limits(ge=1)],
+        Annotated[int, Limits(max_length=1)],
+        Annotated[str, Limits(pattern=re.compile("a", re.IGNORECASE))],
+        Annotated[str, Limits(pattern=r"a\Z")],
+    ]:
+
+        def close(when):
+            """Closes."""
+
+        close.__annotations__ = {"when": hint}
+        with pytest.raises(CatalogError, match="`when`: expected a constraint that JSON Schema has"):
+            Router([close], strict=True)
+
+
+def test_fields_of_pydantic_are_read():
+    pydantic = pytest.importorskip("pydantic")
+
+    def rent(
+        seats: Annotated[int, pydantic.Field(ge=1, description="How many sit in it", examples=[5])],
+        plate: Annotated[str, pydantic.Field(pattern="^[A-Z]")],
+        days: int = pydantic.Field(2, ge=1, description="How long"),
+        extras: list[str] = pydantic.Field(default_factory=list),
+        page: Optional[pydantic.HttpUrl] = None,
+    ) -> Any:
+        """Rents a car."""
+        return seats, days, extras, page
+
+    rent.__annotations__ = get_type_hints(rent, localns={"pydantic": pydantic}, include_extras=True)
+    router = Router([rent], strict=True)
+    schema = router.definition(rent)["function"]["parameters"]
+    seats = {"type": "integer", "minimum": 1, "description": "How many sit in it", "examples": [5]}
+    assert schema["properties"]["seats"] == seats and schema["required"] == ["seats", "plate"]
+    assert schema["properties"]["plate"] == {"type": "string", "pattern": "^[A-Z]"}
+    days = {"type": "integer", "minimum": 1, "description": "How long", "default": 2}
+    assert schema["properties"]["days"] == days
+    assert schema["properties"]["page"]["anyOf"][0]["format"] == "uri"
+    assert router.call("rent", {"seats": 5, "plate": "B 1"}) == (5, 2, [], None)
+    page = router.call("rent", {"seats": 5, "plate": "B 1", "page": "https://a.b/c"})[3]
+    assert isinstance(page, pydantic.HttpUrl)
+    for wrong in [{"days": 0}, {"plate": "b"}, {"page": "no address"}]:
+        with pytest.raises(ArgumentError, match=f"`{next(iter(wrong))}`"):
+            router.call("rent", {"seats": 5, "plate": "B 1", **wrong})
+
+
+def test_no_type_and_no_default_is_lost():
+    def move(
+        who: UserId,
+        colour: Colour = Colour.BLUE,
+        side: Odd = Odd.LEFT,
+        day: datetime.date = datetime.date(2026, 1, 31),
+        pair: tuple[int, str] = (1, "a"),
+        point: Point = Point(1.0),
+        mark: Any = object(),
+    ) -> Any:
+        """Moves."""
+        return who, colour, side, pair
+
+    router = Router([move], strict=True)
+    schema = router.definition(move)["function"]["parameters"]
+    properties = schema["properties"]
+    assert properties["who"] == {"type": "integer"} and schema["required"] == ["who"]
+    assert properties["colour"] == {"enum": ["red", "blue"], "default": "blue"}
+    assert properties["side"] == {"enum": ["LEFT", "RIGHT"], "default": "LEFT"}
+    assert properties["day"] == {"type": "string", "format": "date", "default": "2026-01-31"}
+    items = [{"type": "integer"}, {"type": "string"}]
+    pair = {"type": "array", "prefixItems": items, "minItems": 2, "maxItems": 2, "default": [1, "a"]}
+    assert properties["pair"] == pair and properties["mark"] == {}
+    assert properties["point"]["default"] == {"x": 1.0, "y": 0.0}
+    assert properties["point"]["properties"]["y"] == {"type": "number", "default": 0.0}
+    assert router.call("move", {"who": 1}) == (1, Colour.BLUE, Odd.LEFT, (1, "a"))
+    assert router.call("move", {"who": 1, "side": "RIGHT"})[2] is Odd.RIGHT
+    with pytest.raises(ArgumentError, match="`pair`"):
+        router.call("move", {"who": 1, "pair": [1]})
+
+
+def test_a_name_that_is_unknown_costs_its_own_type_alone():
+    def find(one, other):
+        """Finds."""
+
+    find.__annotations__ = {"one": "NoSuchType", "other": "Optional[int]"}
+    properties = definition(find)["inputSchema"]["properties"]
+    assert properties == {"one": {}, "other": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}
 
 
 def test_references_are_read_from_the_root_of_the_schema():

@@ -10,14 +10,15 @@ import decimal
 import enum
 import functools
 import inspect
-import math
 import pathlib
 import re
+import sys
 import typing
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional
 
+from ._constraints import annotate, default_of, is_field, is_json, to_json
 from ._errors import CatalogError
 
 #: The JSON types of Python's own.
@@ -72,14 +73,16 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
     hints = type_hints(function)
-    for parameter in _parameters(function):
-        schema = json_schema(hints.get(parameter.name, Any))
+    for parameter in parameters_of(function):
+        hint = hints.get(parameter.name, Any)
+        schema = _of_parameter(parameter, hint)
         if parameter.name in words:
             schema.setdefault("description", words[parameter.name])
-        if parameter.default is inspect.Parameter.empty:
+        may_be_left_out, default = default_of(parameter, hint)
+        if may_be_left_out:
+            _add_default(schema, default)
+        else:
             required.append(parameter.name)
-        elif _is_json(parameter.default):
-            schema["default"] = parameter.default
         properties[parameter.name] = schema
     schema = {"type": "object", "properties": properties}
     if required:
@@ -89,6 +92,24 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     if shared:
         schema["$defs"] = shared
     return {"name": _name(function), "description": described, "inputSchema": schema}
+
+
+def _of_parameter(parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:
+    try:
+        schema = json_schema(hint)
+        if is_field(parameter.default):
+            annotate(schema, [parameter.default])
+    except CatalogError as error:
+        raise CatalogError(f"`{parameter.name}`: {error}") from None
+    return schema
+
+
+def _add_default(schema: dict[str, Any], default: Any) -> None:
+    try:
+        schema["default"] = to_json(default)
+    except TypeError:
+        # An object of Python alone, such as a mark for "not given".
+        pass
 
 
 def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
@@ -103,17 +124,25 @@ def json_schema(hint: Any, depth: int = 0) -> dict[str, Any]:
         return {"type": _PLAIN[hint]}
     if isinstance(hint, type) and hint in _FORMATS:
         return dict(_FORMATS[hint])
+    inner = aliased(hint)
+    if inner is not None:
+        return json_schema(inner, depth + 1)
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
-        return _annotated(parts, depth)
+        schema = json_schema(parts[0], depth)
+        annotate(schema, parts[1:])
+        return schema
     if origin is typing.Literal:
-        return _one_of(part.value if isinstance(part, enum.Enum) else part for part in parts)
+        return _one_of(parts)
     if origin is typing.Union or type(hint).__name__ == "UnionType":
         return {"anyOf": [json_schema(part, depth + 1) for part in parts]}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
-        return _one_of(member.value for member in hint)
+        return _one_of(hint)
     if callable(getattr(hint, "model_json_schema", None)):
         return typing.cast("dict[str, Any]", hint.model_json_schema())
+    adapter = pydantic_adapter(hint)
+    if adapter is not None:
+        return typing.cast("dict[str, Any]", adapter.json_schema())
     if dataclasses.is_dataclass(hint) or hasattr(hint, "__required_keys__"):
         return _fields(hint, depth)
     return _container(origin or hint, parts, depth)
@@ -158,19 +187,36 @@ def _renamed(part: Any, names: Mapping[str, str]) -> Any:
     return part
 
 
-def _one_of(values: Iterable[Any]) -> dict[str, Any]:
-    listed = list(values)
-    return {"enum": listed} if all(map(_is_json, listed)) else {}
+def aliased(hint: Any) -> Any:
+    """The type that a hint is another name of or says more of: a `NewType`, `type X = …`, `NotRequired`;
+    `None` for any other hint.
+    """
+    if callable(getattr(hint, "__supertype__", None)):
+        return hint.__supertype__
+    if type(hint).__name__ == "TypeAliasType":
+        return hint.__value__
+    if getattr(typing.get_origin(hint), "_name", None) in ("Required", "NotRequired", "ReadOnly"):
+        return typing.get_args(hint)[0]
+    return None
 
 
-def _annotated(parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
-    schema = json_schema(parts[0], depth)
-    for note in parts[1:]:
-        words = note if isinstance(note, str) else getattr(note, "description", None)
-        if isinstance(words, str):
-            schema["description"] = words
-            break
-    return schema
+def pydantic_adapter(hint: Any) -> Any:
+    """pydantic's adapter of a type that only pydantic can describe and read, such as `EmailStr`."""
+    is_own = isinstance(hint, type) and callable(getattr(hint, "__get_pydantic_core_schema__", None))
+    if not (is_own or hasattr(hint, "__pydantic_validator__")):
+        return None
+    adapter: Any = getattr(sys.modules.get("pydantic"), "TypeAdapter", None)
+    return None if adapter is None else adapter(hint)
+
+
+def _one_of(members: Iterable[Any]) -> dict[str, Any]:
+    listed = list(members)
+    values = [one.value if isinstance(one, enum.Enum) else one for one in listed]
+    if all(map(is_json, values)):
+        return {"enum": values}
+    # JSON has no such values: members are meant by their names.
+    are_named = all(isinstance(one, enum.Enum) for one in listed)
+    return {"enum": [one.name for one in listed]} if are_named else {}
 
 
 def _container(kind: Any, parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
@@ -181,6 +227,10 @@ def _container(kind: Any, parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
         schema: dict[str, Any] = {"type": "array"}
         if inner and all(part == inner[0] for part in inner):
             schema["items"] = json_schema(inner[0], depth + 1)
+        elif inner:
+            schema["prefixItems"] = [json_schema(part, depth + 1) for part in inner]
+        if issubclass(kind, tuple) and inner and Ellipsis not in parts:
+            schema.update({"minItems": len(inner), "maxItems": len(inner)})
         return schema
     if issubclass(kind, Mapping):
         schema = {"type": "object"}
@@ -203,6 +253,9 @@ def _fields(kind: Any, depth: int) -> dict[str, Any]:
     else:
         required = [name for name in hints if name in kind.__required_keys__]
     properties = {name: json_schema(hint, depth + 1) for name, hint in hints.items()}
+    for field in dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ():
+        if field.default is not dataclasses.MISSING and field.name in properties:
+            _add_default(properties[field.name], field.default)
     return {"type": "object", "properties": properties, "required": required}
 
 
@@ -215,11 +268,26 @@ def type_hints(subject: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(subject, include_extras=True)
     except Exception:
-        # A name that only a type checker knows: the parameters are then of any type.
-        return {}
+        return _known_hints(subject)
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _known_hints(subject: Any) -> dict[str, Any]:
+    """The types of those parameters whose annotations have no name that only a type checker knows: the
+    others are then of any type.
+    """
+    found: dict[str, Any] = {}
+    names = getattr(subject, "__globals__", None) or vars(sys.modules.get(subject.__module__, typing))
+    for name, hint in getattr(subject, "__annotations__", {}).items():
+        one = type("_One", (), {"__annotations__": {name: hint}})
+        try:
+            found.update(typing.get_type_hints(one, globalns=dict(names), include_extras=True))
+        except Exception:
+            continue
+    return found
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function that have a name for callers."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -260,12 +328,6 @@ def _name(function: Callable[..., Any]) -> str:
             "or a mapping with `name` and `description`"
         )
     return name
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return value is None or isinstance(value, (str, int))
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:

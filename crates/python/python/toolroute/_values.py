@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._errors import ArgumentError
-from ._schema import type_hints
+from ._constraints import default_of, is_field
+from ._schema import aliased, parameters_of, pydantic_adapter, type_hints
 
 #: Types that are written as a text, with what reads one and an example.
 _OF_TEXTS: dict[Any, tuple[Callable[[str], Any], str]] = {
@@ -79,6 +80,10 @@ def converted(id: str, function: Callable[..., Any], arguments: Mapping[str, Any
             found[name] = convert(value, hints.get(name, Any)) if is_plain(value) else value
         except _Misfit as error:
             raise ArgumentError(f"`{id}` cannot be called yet: `{name}`: {error}") from None
+    for parameter in parameters_of(function):
+        # Python itself would pass the `Field` that declares the default.
+        if parameter.name not in found and is_field(parameter.default):
+            found[parameter.name] = default_of(parameter, hints.get(parameter.name, Any))[1]
     return found
 
 
@@ -111,10 +116,9 @@ def convert(value: Any, hint: Any) -> Any:
     [datetime.date(2026, 1, 31)]
     """
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Annotated or getattr(origin, "_name", None) in ("Required", "NotRequired"):
-        return convert(value, parts[0])
-    if callable(getattr(hint, "__supertype__", None)):
-        return convert(value, hint.__supertype__)
+    inner = parts[0] if origin is typing.Annotated else aliased(hint)
+    if inner is not None:
+        return convert(value, inner)
     if origin is typing.Literal:
         return _one_of(value, parts)
     if origin is typing.Union or type(hint).__name__ == "UnionType":
@@ -134,6 +138,12 @@ def _of_class(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
     if callable(getattr(kind, "model_validate", None)):
         try:
             return kind.model_validate(value)  # type: ignore[attr-defined]
+        except ValueError as error:
+            raise _Misfit(f"{kind.__name__} ({_on_one_line(error)})", value) from None
+    adapter = pydantic_adapter(kind)
+    if adapter is not None:
+        try:
+            return adapter.validate_python(value)
         except ValueError as error:
             raise _Misfit(f"{kind.__name__} ({_on_one_line(error)})", value) from None
     if dataclasses.is_dataclass(kind) or hasattr(kind, "__required_keys__"):
