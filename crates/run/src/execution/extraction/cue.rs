@@ -272,14 +272,8 @@ impl PromptContext<'_> {
         {
             keep(NOUN, mention.span.clone());
         }
-        if let Content::Amount(amount) = &mention.content
-            && slot.has_word("year years season")
-            && amount.digits.as_ref().is_some_and(|digits| digits.len() == 4)
-            && before
-                .first()
-                .is_some_and(|word| is_listed(&word.lower, "during from in of since year"))
-        {
-            keep(NOUN - 1, before[0].span.start..mention.span.end);
+        if let Some(start) = year(&before, mention, slot) {
+            keep(NOUN - 1, start..mention.span.end);
         }
         let preposition = self.of_way(slot, &before, mention).or(preposition);
         let counts_other = || after.first().is_some_and(|word| slot.counts_other(&word.lower));
@@ -404,6 +398,15 @@ impl PromptContext<'_> {
         }
         counted.map(|_| (NOUN, mention.span.start..end))
     }
+}
+
+/// Returns where the words of a year begin, "in 1983", for a parameter that takes one.
+fn year(before: &[&Word], mention: &Mention, slot: &Slot) -> Option<usize> {
+    let Content::Amount(amount) = &mention.content else { return None };
+    let lead = before.first()?;
+    let is_year = amount.digits.as_ref().is_some_and(|digits| digits.len() == 4);
+    let is_led = is_listed(&lead.lower, "during from in of since year");
+    (is_year && is_led && slot.has_word("year years season")).then_some(lead.span.start)
 }
 
 /// Whether a preposition sets a bound. "to" and "by" may stand before a value without setting one.

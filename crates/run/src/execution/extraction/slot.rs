@@ -112,11 +112,9 @@ impl Slot {
             about_tool,
         };
         let kind = kind::of(&given, item);
-        let mut choices = choices;
-        if kind == Kind::Text && !given.tells_code() {
-            let examples = examples::of(said.unwrap_or_default()).into_iter();
-            choices.extend(examples.map(|text| (text::name_words(&text), Value::from(text))));
-        }
+        let has_examples = kind == Kind::Text && !given.tells_code();
+        let examples = said.filter(|_| has_examples).map(examples::of);
+        let choices = [choices, examples.unwrap_or_default()].concat();
         let is_number = kind.is_number();
         // The keys of an issue tracker begin with the name of any project.
         let shows_ids = kind == Kind::Id && !words.iter().any(|word| word == "key");
@@ -139,7 +137,7 @@ impl Slot {
             counts_in_parts: is_number && counts_in_parts(said.unwrap_or_default(), schema),
             has_maximum_100: is_number
                 && schema["maximum"] == 100
-                && !words.contains(&"limit".to_owned()),
+                && !words.contains(&"limit".into()),
             words,
             is_list,
             takes_rest: kind == Kind::Message,

@@ -4,8 +4,9 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
-use super::super::text::regex;
+use super::super::text::{name_words, regex};
 
 /// The most words of an example. A longer one is a sentence.
 const MOST_WORDS: usize = 4;
@@ -23,8 +24,13 @@ static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
     regex(r#"'(?P<single>[^']{1,40})'(?:\W|$)|"(?P<double>[^"]{1,40})"|`(?P<tick>[^`]{1,40})`"#)
 });
 
-/// Returns the examples, each once, as they are written.
-pub(super) fn of(description: &str) -> Vec<String> {
+/// Returns the examples with their words, each once, as they are written.
+pub(super) fn of(description: &str) -> Vec<(Vec<String>, Value)> {
+    let texts = texts(description).into_iter();
+    texts.map(|text| (name_words(&text), text.into())).collect()
+}
+
+fn texts(description: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut from = 0;
     while let Some(sign) = INTRODUCED.find_at(description, from) {
@@ -97,7 +103,7 @@ mod tests {
             ("The person's name", &[]),
             ("Should be a sentence that can be read by anybody who wants", &[]),
         ] {
-            assert_eq!(of(description), expected, "{description}");
+            assert_eq!(texts(description), expected, "{description}");
         }
     }
 }
