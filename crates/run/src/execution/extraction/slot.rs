@@ -94,11 +94,9 @@ impl Slot {
         let item = if is_list { params::resolved(&schema["items"], root) } else { schema };
         let item = kind::sole_alternative(item, root);
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
-        let mut words = text::name_words(name);
-        if words.is_empty() {
-            // A name of signs alone, such as `_`.
-            words.push(name.to_owned());
-        }
+        // A name of signs alone, such as `_`, has no words.
+        let words = Some(text::name_words(name)).filter(|words| !words.is_empty());
+        let words = words.unwrap_or_else(|| vec![name.to_owned()]);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_zone = words.iter().any(|word| word == "zone");
