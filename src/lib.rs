@@ -72,9 +72,10 @@
 //! | `conductor` | are the obligations of a request discharged, and by what? (feature `obligations`) |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
 //!
-//! These names are the crate's interface; `docs/public-api.txt` lists them. The crates that they
-//! come from (`toolroute-rank` and others) have more public names, which they use among each other
-//! and which change without notice.
+//! These are the names that a program writes: what it creates, implements, calls, matches or keeps;
+//! `docs/public-api.txt` lists them. What it only reads as a member of an answer or sets as a member
+//! of an option struct is documented in the crates that they come from (`toolroute-rank` and others).
+//! Those have more public names, which they use among each other and which change without notice.
 //!
 //! # Features
 //!
@@ -95,49 +96,74 @@ pub use toolroute_rank::engine::{
 };
 pub use toolroute_vectors::embedding::{BertEmbedder, Embedder, ModelStore, StaticEmbedder};
 
-/// The catalog of tools: their formats, declarations and problems.
+/// The catalog of tools: how they are declared, loaded and changed.
 pub mod catalog {
     pub use toolroute_catalog::{
-        Change, Cost, Effects, Error, Hints, LatencyTier, LoadOptions, LoadedCatalog, Need,
-        Problem, Reliability, Schema, Severity,
+        Change, Cost, Error, Hints, LatencyTier, LoadOptions, Reliability, Schema,
     };
 }
 
-/// Ranks tools for a prompt: the parts of requests, answers and the configuration.
+/// Ranks tools for a prompt: outcomes, learning and the weights of signals.
 pub mod engine {
     pub use toolroute_rank::engine::{
-        CacheSettings, ChangeReport, Degradation, Error, ExcludedTool, Explanation, Fit, FitReason,
-        Fusion, History, IndexKind, IndexReport, LearnReport, Level, NoTools, NoiseKind, Offer,
-        Omission, Part, PastPrompt, SelectedTool, Signal, SignalWeights, SnapshotState, SourceFile,
-        Speaker, Stage, TextScore, Turn, Undeclared,
+        Error, Fit, History, PastPrompt, SelectedTool, SignalWeights, Undeclared,
     };
     pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
 }
 
 /// The vectors of texts, and the models that compute them.
 pub mod embedding {
-    #[cfg(feature = "hub")]
-    pub use toolroute_vectors::embedding::hub;
     pub use toolroute_vectors::embedding::{
         Backend, DEFAULT_MODEL, Device, Embedded, EncoderOptions, Error, ModelFiles, ModelIdentity,
         Precision, Role, load,
     };
+
+    /// Downloads models.
+    #[cfg(feature = "hub")]
+    pub mod hub {
+        pub use toolroute_vectors::embedding::hub::{HubOptions, pull};
+    }
 }
 
 /// One conversation with one client: its prompts, selections, calls and their outcomes.
 pub mod session {
     pub use toolroute_session::Session;
     #[cfg(feature = "execution")]
-    pub use toolroute_session::{Plan, PlanReport, join, nearest, neighbors};
+    pub use toolroute_session::{Plan, join};
 }
 
-/// Calls of tools: invokers, arguments, retries, breakers, fallbacks.
+/// Calls of tools: arguments, retries, breakers, fallbacks.
+///
+/// ```
+/// use std::sync::Arc;
+/// use serde_json::{Value, json};
+/// use toolroute::Tool;
+/// use toolroute::execution::{
+///     Blocking, Candidate, Closures, Executor, ExecutorOptions, Order, Outcome, Servers,
+/// };
+///
+/// let tool = Tool::new(Some("math"), "double", "Doubles a number");
+/// let double = |given: serde_json::Map<String, Value>| match given["n"].as_i64() {
+///     Some(n) => Ok(json!({"result": 2 * n})),
+///     None => Err("`n` must be a whole number".to_owned()),
+/// };
+/// let servers = Servers::new().with("math", Closures::new().with(tool.clone(), double));
+/// let executor = Executor::new(servers, ExecutorOptions::default());
+/// let calls = Blocking::with_threads(Arc::new(executor))?;
+///
+/// let candidates = vec![Candidate::asked(Arc::new(tool))];
+/// let arguments = [("n".to_owned(), json!(21))].into_iter().collect();
+/// let report = calls.call(Order { candidates, arguments, ..Order::default() }).unwrap();
+/// let Outcome::Answered(answer) = report.outcome else { panic!("{:?}", report.outcome) };
+/// assert_eq!(answer.output.data, Some(json!({"result": 42})));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[cfg(feature = "execution")]
 pub mod execution {
     pub use toolroute_run::execution::{
-        Answer, Arguments, Blocking, Call, CallLimits, Closures, Confirm, Error, Executor,
-        ExecutorOptions, Fault, Invoker, LocalTime, Outcome, Output, Permissions, Report, Request,
-        Servers, ServersFile, prepare_arguments,
+        ArgumentSources, Blocking, CallLimits, Candidate, Closures, Confirm, Error, Executor,
+        ExecutorOptions, LocalTime, Order, Outcome, Output, Report, Request, Servers, ServersFile,
+        prepare_arguments,
     };
     #[cfg(feature = "mcp")]
     pub use toolroute_run::pins::{Mode, Pins};
@@ -148,16 +174,24 @@ pub mod execution {
 pub mod conductor {
     #[cfg(feature = "execution")]
     pub use toolroute_conduct::ExecutionRunner;
-    pub use toolroute_conduct::{
-        Answer, Begin, Builtins, Call, Conductor, Error, Ledger, Outcome, Runner, Status,
-    };
+    pub use toolroute_conduct::{Begin, Builtins, Call, Conductor, Error, Ledger, Outcome, Runner};
 }
 
 /// The servers for agents and programs: the MCP gateway, the HTTP API and the proxy.
 #[cfg(feature = "server")]
 pub mod server {
     pub use toolroute_serve::{
-        Assembly, Error, Expose, Gateway, GatewayOptions, Profile, Profiles, Service, Shutdown,
-        Sources, Token, Upstreams, filter, http, proxy, serve_mcp,
+        Assembly, Error, Gateway, GatewayOptions, McpHttpOptions, Service, Shutdown, Sources,
+        Token, Upstreams, serve_mcp,
     };
+
+    /// The HTTP API.
+    pub mod http {
+        pub use toolroute_serve::http::{App, HttpOptions, serve};
+    }
+
+    /// The proxy, which removes tools from requests to a language model.
+    pub mod proxy {
+        pub use toolroute_serve::proxy::{Proxy, ProxyOptions};
+    }
 }
