@@ -1,11 +1,10 @@
 //! `toolroute eval --suite`: many sets, their intervals, and the gate that keeps the ranking from getting
 //! worse.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use toolroute_lab::gate::Gate;
-use toolroute_lab::report::Report;
 
 use crate::support::{Sandbox, repo, shared};
 
@@ -50,16 +49,22 @@ fn is_interval(found: &Value) -> bool {
 fn the_ranking_is_not_below_the_gate() {
     let sandbox = Sandbox::new();
     let suite = sample_suite(&sandbox);
-    let gate = Gate::read(&repo(GATE)).unwrap();
-    let check = |suite: &str, more: &[&str], checked: usize| {
+    let gate = std::fs::read_to_string(repo(GATE)).unwrap();
+    let gate: BTreeMap<String, BTreeMap<String, f64>> = toml::from_str(&gate).unwrap();
+    let check = |suite: &str, more: &[&str], sets: usize| {
         let report = sandbox.json(&[&["eval", "--suite", suite][..], more].concat());
-        let report: Report = serde_json::from_value(report).unwrap();
-        let found = gate.check(&report.sets).unwrap();
-        assert!(found.checked == checked && found.low.is_empty(), "{found:#?}");
+        let measured = report["sets"].as_array().unwrap();
+        assert_eq!(measured.len(), sets);
+        for set in measured {
+            for (strategy, least) in &gate[set["set"].as_str().unwrap()] {
+                let found = set["strategies"][strategy]["ndcg@5"]["mean"].as_f64().unwrap();
+                assert!(found >= *least, "{} {strategy}: {found} is below {least}", set["set"]);
+            }
+        }
     };
-    check(suite.to_str().unwrap(), &[], 3);
+    check(suite.to_str().unwrap(), &[], 1);
     if let Some(suite) = shared("data") {
-        check(suite.to_str().unwrap(), &["--sets", SHARED_SETS], 6);
+        check(suite.to_str().unwrap(), &["--sets", SHARED_SETS], 2);
     }
 }
 

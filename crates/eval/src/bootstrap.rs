@@ -3,7 +3,7 @@
 //! Values that belong to one prompt are drawn together, so that a difference between two columns is
 //! a paired one: a prompt that is hard for one column is hard for both.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The number of resamples for an interval. Each end of a 95 % interval is then based on 25 values.
 pub const RESAMPLES: usize = 1_000;
@@ -12,7 +12,7 @@ pub const RESAMPLES: usize = 1_000;
 const TAIL: f64 = 0.025;
 
 /// A mean with its 95 % interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
     pub mean: f64,
     pub low: f64,

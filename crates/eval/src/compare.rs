@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::adaptive::Sizes;
 use super::bootstrap::{Interval, RESAMPLES, Resampled};
@@ -20,8 +20,7 @@ use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy}
 const CHUNK: usize = 128;
 
 /// One value for each strategy that is compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Strategies<T> {
     pub keyword: T,
     pub semantic: T,
@@ -43,7 +42,7 @@ impl<T> Strategies<T> {
 }
 
 /// Measures of a strategy, with 95 % intervals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Scores {
     #[serde(rename = "ndcg@5")]
     pub ndcg_at_5: Interval,
@@ -78,7 +77,7 @@ fn ndcg(strategy: usize) -> usize {
 }
 
 /// Hybrid against the better one of its parts, which shows whether blending is worth it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AgainstBest {
     /// The part with the higher nDCG@5. It is chosen on the prompts that it is then measured with,
     /// which puts hybrid at a disadvantage.
@@ -89,7 +88,7 @@ pub struct AgainstBest {
 }
 
 /// The position of the interval of a difference relative to 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Above,
@@ -119,13 +118,12 @@ impl Verdict {
 }
 
 /// Strategies side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Scores of the answers as they are. A hybrid answer may have no tools, if none is sure to
     /// fit.
     pub strategies: Strategies<Scores>,
     /// Scores of hybrid with the tools that such answers hold back.
-    #[serde(default)]
     pub without_abstention: Scores,
     pub hybrid_vs_best: AgainstBest,
 }

@@ -5,10 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
-use toolroute_lab::gate::Gate;
-use toolroute_lab::report::Report;
-use toolroute_lab::signals::{Mean, SignalsReport};
-use toolroute_lab::{plot, signals};
+use toolroute_lab::signals::{Mean, SignalsReport, measure_folder};
 use toolroute_rank::engine::{POLICY_BAND, background_file};
 use toolroute_vectors::embedding::BertEmbedder;
 
@@ -26,38 +23,33 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Fail with code 1 where an nDCG@5 of a report of `toolroute eval --suite DIR --json` is below a
-    /// minimum of a file, TOML or JSON: for each set the least of keyword, semantic, hybrid, or some of
-    /// them
-    Gate { report: PathBuf, minima: PathBuf },
     /// Write the vectors of the background prompts that ship with the built-in encoder
     /// (models/toolroute-l6-v1/background.int8); `scripts/calibrate.py --write` does it
     Background { file: PathBuf },
-    /// Draw a report of `toolroute eval --suite DIR --json` as SVG on stdout
-    Plot { report: PathBuf },
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Signals { folder, policy_band, json } => show_signals(&folder, policy_band, json),
-        Command::Gate { report, minima } => check(&report, &minima),
         Command::Background { file } => write_background(&file),
-        Command::Plot { report } => draw(&report),
     };
-    done.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::from(2)
-    })
+    done.map_or_else(
+        |error| {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }
 
-fn show_signals(folder: &Path, policy_band: f32, json: bool) -> anyhow::Result<ExitCode> {
-    let report = signals::measure_folder(folder, policy_band)?;
+fn show_signals(folder: &Path, policy_band: f32, json: bool) -> anyhow::Result<()> {
+    let report = measure_folder(folder, policy_band)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        print_table(&report);
     }
-    print_table(&report);
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Prints the report as the Markdown table of the documentation.
@@ -82,25 +74,7 @@ fn print_table(report: &SignalsReport) {
     );
 }
 
-fn check(report: &Path, minima: &Path) -> anyhow::Result<ExitCode> {
-    let found = Gate::read(minima)?.check(&Report::read(report)?.sets)?;
-    for set in &found.skipped {
-        eprintln!("SKIPPED: the set {set} was not measured");
-    }
-    for low in &found.low {
-        println!("{} {} {:.4}, least {:.4}", low.set, low.strategy, low.found, low.minimum);
-    }
-    eprintln!("{} of {} scores are below their minimum", found.low.len(), found.checked);
-    Ok(if found.low.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn write_background(file: &Path) -> anyhow::Result<ExitCode> {
+fn write_background(file: &Path) -> anyhow::Result<()> {
     let vectors = background_file(&BertEmbedder::built_in()?)?;
-    std::fs::write(file, vectors).with_context(|| format!("cannot write {}", file.display()))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn draw(report: &Path) -> anyhow::Result<ExitCode> {
-    print!("{}", plot::svg(&Report::read(report)?));
-    Ok(ExitCode::SUCCESS)
+    std::fs::write(file, vectors).with_context(|| format!("cannot write {}", file.display()))
 }
