@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{ContextSourceArgs, Global, ModelChoice};
-use super::settings::{Configure, Settings, keys};
+use super::settings::keys;
 use super::words::{joined, word};
 use super::{models, render, route};
 use toolroute_catalog::Catalog;
@@ -32,13 +32,6 @@ pub struct AnalyzeArgs {
     /// Show the time of each stage
     #[arg(long)]
     pub timings: bool,
-}
-
-impl Configure for AnalyzeArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.choice.configure(settings);
-        settings.put(&keys::PRECISION, &mut self.precision);
-    }
 }
 
 #[derive(Serialize)]

@@ -9,7 +9,6 @@ use clap::Args;
 use super::args::{CatalogArgs, EngineArgs, Global, HistoryArgs, SelectArgs};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::settings::configure;
 use super::setup::{self, EngineRequirements};
 use super::{exit, feedback, render};
 use toolroute_batch::{
@@ -128,8 +127,6 @@ impl RowArgs {
 fn is_stream(path: &Path) -> bool {
     path == Path::new(setup::STREAM)
 }
-
-configure!(BatchArgs: catalog, engine, select, limit, history);
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Checked before the catalog is embedded, which may take minutes.

@@ -15,7 +15,6 @@ use super::args::{
 use super::arguments;
 use super::exit::{self, Failure};
 use super::session::KeptSession;
-use super::settings::{Configure, Settings};
 use super::setup::{self, EngineRequirements};
 use super::tools::find;
 use super::{paths, render, servers};
@@ -45,17 +44,6 @@ pub struct CallArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
-}
-
-impl Configure for CallArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.catalog.configure(settings);
-        self.catalog.live.or_imported();
-        let server = self.tool.split_once(':').or_else(|| self.tool.split_once("__"));
-        self.catalog.live.called = server.map(|(server, _)| server.to_owned());
-        self.engine.configure(settings);
-        self.execution.configure(settings);
-    }
 }
 
 #[derive(Args)]

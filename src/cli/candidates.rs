@@ -7,7 +7,6 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{CatalogArgs, Global, HistoryArgs, PolicyArgs};
-use super::settings::configure;
 use super::{feedback, render, setup};
 use toolroute_catalog::covers;
 use toolroute_rank::engine::{Candidacies, Candidacy, Engine, EngineConfig, Strategy};
@@ -26,8 +25,6 @@ pub struct CandidatesArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
 }
-
-configure!(CandidatesArgs: catalog, history, policy);
 
 #[derive(Serialize)]
 struct CandidatesAnswer<'a> {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -37,7 +36,7 @@ use super::pins::{self, PinsArgs};
 use super::route::{self, RouteArgs};
 #[cfg(feature = "mcp")]
 use super::run::{self, RunArgs};
-use super::settings::{Configure, Settings, Typed, Variables};
+use super::settings::{Settings, Typed, Variables};
 use super::tools::{self, ToolsArgs};
 use super::{bench, eval, render};
 #[cfg(feature = "server")]
@@ -134,15 +133,15 @@ impl Cli {
     /// If an argument, a variable or a file is invalid. For an argument, or a request for help, it
     /// is a [`clap::Error`].
     pub fn read(typed: Vec<OsString>, variables: Variables<'_>) -> anyhow::Result<Self> {
-        let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(typed).map_err(on_by_default)?;
-        let mut cli = Self::from_arg_matches(&matches)?;
-        let settings = Settings::resolve(Arc::new(Typed::new(&command, &matches)), variables)?;
-        cli.global.configure(&settings);
-        if let Some(arguments) = cli.command.arguments() {
-            arguments.configure(&settings);
-        }
-        cli.global.settings = settings;
+        let command = Self::command();
+        let mut built = command.clone();
+        let matches = built.try_get_matches_from_mut(&typed).map_err(on_by_default)?;
+        let arguments = Typed::new(&built, &matches);
+        let settings = Settings::resolve(&arguments, variables)?;
+        let command = settings.as_defaults(command, &arguments.subcommands);
+        let mut cli = Self::from_arg_matches(&command.try_get_matches_from(&typed)?)?;
+        cli.command.complete(&settings);
+        cli.global = Global { settings, typed, ..cli.global };
         Ok(cli)
     }
 }
@@ -166,45 +165,27 @@ fn on_by_default(mut error: clap::Error) -> clap::Error {
 }
 
 impl Command {
-    /// The arguments that variables and files may set.
-    fn arguments(&mut self) -> Option<&mut dyn Configure> {
-        Some(match self {
-            Self::Index(args) => args,
-            Self::Route(args) => args,
-            Self::Analyze(args) => args,
-            Self::Tools(args) => args,
-            Self::Model(args) => args,
+    /// Sets what depends on several values.
+    fn complete(&mut self, settings: &Settings) {
+        match self {
+            Self::Learn(args) => args.complete(settings),
             #[cfg(feature = "mcp")]
-            Self::Call(args) => args,
+            Self::Call(args) => {
+                args.catalog.live.or_imported();
+                let server = args.tool.split_once(':').or_else(|| args.tool.split_once("__"));
+                args.catalog.live.called = server.map(|(server, _)| server.to_owned());
+            }
             #[cfg(feature = "mcp")]
-            Self::Run(args) => &mut **args,
+            Self::Run(args) => {
+                args.catalog.note_typed(settings);
+                args.catalog.live.or_imported();
+            }
             #[cfg(feature = "mcp")]
-            Self::Pins(args) => args,
-            #[cfg(feature = "mcp")]
-            Self::Doctor(args) => &mut **args,
+            Self::Doctor(args) => args.catalog.live.or_imported(),
             #[cfg(feature = "server")]
-            Self::Mcp(args) => &mut **args,
-            #[cfg(feature = "server")]
-            Self::Serve(args) => &mut **args,
-            #[cfg(feature = "server")]
-            Self::Proxy(args) => &mut **args,
-            Self::Batch(args) => args,
-            Self::Feedback(args) => args,
-            Self::Eval(args) => args,
-            Self::Learn(args) => args,
-            Self::Bench(args) => args,
-            Self::Candidates(args) => args,
-            #[cfg(feature = "mcp")]
-            Self::Conduct(args) => args,
-            #[cfg(feature = "mcp")]
-            Self::Metrics(args) => args,
-            #[cfg(feature = "mcp")]
-            Self::Ledger(args) => args,
-            // `config show` shows the settings themselves.
-            Self::Config(_) | Self::Completions { .. } => return None,
-            #[cfg(feature = "mcp")]
-            Self::Output(_) | Self::Import(_) => return None,
-        })
+            Self::Mcp(args) => args.catalog.live.or_imported(),
+            _ => {}
+        }
     }
 
     /// Runs the command and returns its exit code.

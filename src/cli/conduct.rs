@@ -14,7 +14,6 @@ use super::args::{CatalogArgs, EngineArgs, Global, LedgerChoice, SelectArgs};
 use super::args::{LimitArgs, LogChoice};
 use super::call;
 use super::limit::Limit;
-use super::settings::configure;
 use super::setup::{self, EngineRequirements, STREAM};
 use super::words::{joined, word};
 use super::{paths, render};
@@ -63,8 +62,6 @@ pub struct ConductArgs {
     #[command(flatten)]
     pub select: SelectArgs,
 }
-
-configure!(ConductArgs: log, ledger, catalog, engine, select);
 
 /// The document that means the latest request of the ledger.
 const LATEST: &str = "{}";

@@ -1,13 +1,12 @@
 //! Arguments of every command.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-#[cfg(feature = "server")]
-use clap::FromArgMatches;
 use clap::builder::TypedValueParser as _;
 
-use super::settings::{Configure, Settings, keys};
+use super::settings::{Settings, keys};
 use super::words::{LogFormat, joined, word};
 
 #[derive(Args, Clone)]
@@ -34,25 +33,7 @@ pub struct Global {
     /// Every option of the command, with the origin of its value.
     #[arg(skip)]
     pub settings: Settings,
-}
-
-impl Configure for Global {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put(&keys::THREADS, &mut self.threads);
-        settings.put(&keys::LOG_FORMAT, &mut self.log_format);
-    }
-}
-
-#[cfg(feature = "server")]
-impl Global {
-    /// The typed arguments, with the present values of variables and files.
-    pub fn read_again<A: FromArgMatches + Configure>(&self) -> anyhow::Result<(A, Self)> {
-        let settings = self.settings.read_again()?;
-        let mut arguments = A::from_arg_matches(settings.typed())?;
-        let mut global = Self::from_arg_matches(settings.typed())?;
-        arguments.configure(&settings);
-        global.configure(&settings);
-        global.settings = settings;
-        Ok((arguments, global))
-    }
+    /// The arguments as typed, with which a reload resolves the options again.
+    #[arg(skip)]
+    pub typed: Vec<OsString>,
 }

@@ -8,7 +8,6 @@ use clap::Args;
 use super::args::{CatalogArgs, EngineArgs, Global};
 use super::exit::{self, Failure};
 use super::render;
-use super::settings::configure;
 use super::setup::{self, EngineRequirements};
 use toolroute_rank::engine::{IndexReport, SnapshotState};
 
@@ -19,8 +18,6 @@ pub struct IndexArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
 }
-
-configure!(IndexArgs: catalog, engine);
 
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();

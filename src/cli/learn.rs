@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::args::{CatalogArgs, EngineArgs, Global};
 use super::exit::{self, Failure};
 use super::progress::Progress;
-use super::settings::{Configure, Settings, keys};
+use super::settings::{Settings, keys};
 use super::setup::{self, EngineRequirements};
 use super::{paths, render};
 use toolroute_eval::BadRow;
@@ -41,11 +41,10 @@ pub struct LearnArgs {
     pub fresh: bool,
 }
 
-impl Configure for LearnArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.catalog.configure(settings);
-        self.engine.configure(settings);
-        // A file's `usage` is the one to rank with, not necessarily the one to change.
+impl LearnArgs {
+    /// Takes the files that variables name, but not those of a configuration: a file's `usage` is
+    /// the one to rank with, not necessarily the one to change.
+    pub fn complete(&mut self, settings: &Settings) {
         self.output = self.output.take().or_else(|| settings.variable_path(&keys::USAGE));
         if let Some(log) = &mut self.log {
             *log = log.take().or_else(|| settings.variable_path(&keys::FEEDBACK));

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::args::{Global, LedgerChoice};
-use super::settings::{Configure, Settings};
 use super::{paths, render};
 use toolroute_conduct::{AssertionRow, EventRow, Ledger, ObligationRow, RunRow};
 
@@ -13,14 +12,6 @@ use toolroute_conduct::{AssertionRow, EventRow, Ledger, ObligationRow, RunRow};
 pub struct LedgerArgs {
     #[command(subcommand)]
     pub command: LedgerCommand,
-}
-
-impl Configure for LedgerArgs {
-    fn configure(&mut self, settings: &Settings) {
-        match &mut self.command {
-            LedgerCommand::Show(args) => args.ledger.configure(settings),
-        }
-    }
 }
 
 #[derive(Subcommand)]

@@ -3,15 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
-use toml::Value;
-
 /// Default maximum of `auto`.
 const AUTO: usize = 10;
 
 /// The maximum number of tools in an answer, and whether the answer is sized to the prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Value")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     pub most: usize,
     pub adaptive: bool,
@@ -36,15 +32,6 @@ impl FromStr for Limit {
         let most =
             most.map_err(|_| "expected a number from 0 up, `auto` or `auto:N`".to_owned())?;
         Ok(Self { most, adaptive })
-    }
-}
-
-/// Parses the value of a file: a number or a text.
-impl TryFrom<Value> for Limit {
-    type Error = String;
-
-    fn try_from(value: Value) -> Result<Self, String> {
-        value.as_str().map_or_else(|| value.to_string(), str::to_owned).parse()
     }
 }
 

@@ -8,7 +8,6 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{Global, LedgerChoice};
-use super::settings::{Configure, Settings, keys};
 use super::{paths, render};
 use toolroute_conduct::{Ledger, PlanSuccess};
 use toolroute_rank::feedback::{ExecutionStore, StoreOptions, SuccessMetrics};
@@ -21,13 +20,6 @@ pub struct MetricsArgs {
     pub feedback: Option<PathBuf>,
     #[command(flatten)]
     pub ledger: LedgerChoice,
-}
-
-impl Configure for MetricsArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
-        self.ledger.configure(settings);
-    }
 }
 
 /// The targets in the report, next to each metric; estimates have none.

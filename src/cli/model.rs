@@ -8,7 +8,6 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::args::Global;
-use super::settings::{Configure, Settings, keys};
 use super::words::{joined, word};
 use super::{paths, render};
 use toolroute_vectors::embedding::{self, ModelFiles, ModelStore, Pooling, Rounding};
@@ -20,16 +19,6 @@ pub struct ModelArgs {
     pub models: Option<PathBuf>,
     #[command(subcommand)]
     pub command: ModelCommand,
-}
-
-impl Configure for ModelArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::MODELS, &mut self.models);
-        if let ModelCommand::Pull(args) = &mut self.command {
-            settings.put(&keys::ENDPOINT, &mut args.endpoint);
-            settings.put(&keys::TOKEN, &mut args.token);
-        }
-    }
 }
 
 #[derive(Subcommand)]

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 pub use super::args::PinArgs;
 use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
-use super::settings::{Configure, Settings, keys};
 use super::{paths, render, servers};
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::HeldTool;
@@ -50,12 +49,6 @@ pub struct PinsArgs {
     pub pins: Option<PathBuf>,
     #[command(subcommand)]
     pub command: PinsCommand,
-}
-
-impl Configure for PinsArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::PINS, &mut self.pins);
-    }
 }
 
 #[derive(Subcommand)]

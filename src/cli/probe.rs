@@ -4,10 +4,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::TypedValueParser as _;
 use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global};
+use super::limit::Limit;
 use super::render;
 use super::setup::{self, EngineRequirements};
 use toolroute_catalog::{Suspicion, ToolId, clones, suspicions};
@@ -20,8 +20,14 @@ pub struct ProbeArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Number of tools per answer
-    #[arg(short, long, default_value_t = 5, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(1..=100).map(usize::from))]
+    #[arg(short, long, default_value_t = 5, value_name = "N", allow_negative_numbers = true, value_parser = per_answer)]
     pub limit: usize,
+}
+
+/// Parses a number of tools; of a configured `auto:N`, the N.
+fn per_answer(text: &str) -> Result<usize, String> {
+    let most = text.parse::<Limit>()?.most;
+    if (1..=100).contains(&most) { Ok(most) } else { Err(format!("{most} is not in 1..=100")) }
 }
 
 #[derive(Serialize)]

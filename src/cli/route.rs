@@ -13,7 +13,6 @@ use super::args::{
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
-use super::settings::configure;
 use super::setup::{self, EngineRequirements};
 use super::{analyze, feedback, render};
 use toolroute_rank::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
@@ -48,8 +47,6 @@ pub struct RouteArgs {
     #[arg(long)]
     pub timings: bool,
 }
-
-configure!(RouteArgs: catalog, engine, select, limit, history);
 
 #[derive(Serialize)]
 struct RouteAnswer<'a> {

@@ -12,7 +12,6 @@ use super::call::{self, PreparedCall};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
-use super::settings::{Configure, Settings};
 use super::setup::{self, EngineRequirements};
 use super::{plan, render};
 use toolroute_catalog::ToolId;
@@ -39,16 +38,6 @@ pub struct RunArgs {
     pub select: SelectArgs,
     #[command(flatten)]
     pub execution: ExecutionArgs,
-}
-
-impl Configure for RunArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.catalog.configure(settings);
-        self.catalog.live.or_imported();
-        self.engine.configure(settings);
-        self.select.configure(settings);
-        self.execution.configure(settings);
-    }
 }
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {

@@ -9,9 +9,7 @@ use serde::Serialize;
 
 use super::args::{CatalogArgs, Global};
 use super::exit::{self, Failure};
-use super::limit::Limit;
 use super::probe::ProbeArgs;
-use super::settings::{Configure, Settings, keys};
 use super::{probe, render, setup};
 use toolroute_catalog::{self, Catalog, Facet, Problem, Severity, Tool, embedding_text};
 use toolroute_rank::engine::Tiers;
@@ -21,23 +19,6 @@ use toolroute_rank::query;
 pub struct ToolsArgs {
     #[command(subcommand)]
     pub command: ToolsCommand,
-}
-
-impl Configure for ToolsArgs {
-    fn configure(&mut self, settings: &Settings) {
-        match &mut self.command {
-            ToolsCommand::List(ListArgs { catalog, .. })
-            | ToolsCommand::Show { catalog, .. }
-            | ToolsCommand::Validate(catalog) => catalog.configure(settings),
-            ToolsCommand::Probe(args) => {
-                args.catalog.configure(settings);
-                args.engine.configure(settings);
-                let mut limit = Limit::of(args.limit);
-                settings.put(&keys::LIMIT, &mut limit);
-                args.limit = limit.most;
-            }
-        }
-    }
 }
 
 #[derive(Subcommand)]

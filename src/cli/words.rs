@@ -37,6 +37,15 @@ pub enum LogFormat {
     Json,
 }
 
+/// Which definitions of a server's tools are accepted without approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinning {
+    FirstUse,
+    Strict,
+    Off,
+}
+
 /// Returns the words of an enum, in the order of its variants.
 pub fn words<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut words: &'static [&'static str] = &[];
@@ -46,10 +55,8 @@ pub fn words<T: DeserializeOwned>() -> &'static [&'static str] {
 }
 
 /// Returns the words of an enum in the form of the help: `low|medium|high`.
-pub fn joined<T: DeserializeOwned>() -> &'static str {
-    // clap requires static strings. The leak is bounded, because a process builds its arguments
-    // once.
-    words::<T>().join("|").leak()
+pub fn joined<T: DeserializeOwned>() -> String {
+    words::<T>().join("|")
 }
 
 /// Parses a word as a value of an enum; clap lists the words in errors and completions.

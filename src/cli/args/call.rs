@@ -6,7 +6,6 @@ use clap::Args;
 
 use super::context::SessionArgs;
 use super::stores::LogChoice;
-use crate::cli::settings::configure;
 use toolroute_run::execution::{CallLimits, LONGEST_REQUEST, LocalTime};
 
 #[derive(Args)]
@@ -133,6 +132,3 @@ impl CallLimitArgs {
         }
     }
 }
-
-// Variables and files only set `log`.
-configure!(ExecutionArgs: log);

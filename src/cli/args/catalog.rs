@@ -6,7 +6,8 @@ use clap::Args;
 
 #[cfg(feature = "mcp")]
 use super::pins::PinArgs;
-use crate::cli::settings::{Configure, Settings, keys};
+#[cfg(feature = "mcp")]
+use crate::cli::settings::{Settings, keys};
 
 #[derive(Args, Clone)]
 pub struct CatalogArgs {
@@ -58,21 +59,14 @@ pub struct LiveArgs {
     pub pinning: PinArgs,
 }
 
-impl Configure for CatalogArgs {
-    fn configure(&mut self, settings: &Settings) {
-        #[cfg(feature = "mcp")]
-        {
+#[cfg(feature = "mcp")]
+impl CatalogArgs {
+    /// Notes which of the values were typed, for commands in messages.
+    pub fn note_typed(&mut self, settings: &Settings) {
+        if settings.is_typed(&keys::TOOLS) {
             self.live.typed_tools = self.tools.clone();
-            self.live.typed = self.live.servers.clone();
         }
-        settings.put_paths(&keys::TOOLS, &mut self.tools);
-        settings.put_paths(&keys::OVERLAY, &mut self.overlay);
-        settings.put(&keys::AUTHOR_SIGNALS, &mut self.author_signals);
-        #[cfg(feature = "mcp")]
-        {
-            settings.put_path(&keys::SERVERS, &mut self.live.servers);
-            self.live.pinning.configure(settings);
-        }
+        self.live.typed = self.live.servers.clone().filter(|_| settings.is_typed(&keys::SERVERS));
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::settings::{Configure, Settings, keys};
+use crate::cli::settings::keys;
 use crate::cli::words::{BackendName, device, joined, word};
 use toolroute_rank::engine::IndexKind;
 use toolroute_vectors::embedding::{Device, Precision};
@@ -45,24 +45,4 @@ pub struct EngineArgs {
     /// How vectors are searched; auto decides by the number of tools
     #[arg(long, default_value = keys::SEARCH.default, value_parser = word::<IndexKind>(), value_name = joined::<IndexKind>())]
     pub search: IndexKind,
-}
-
-impl Configure for ModelChoice {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put(&keys::MODEL, &mut self.model);
-        settings.put_path(&keys::MODELS, &mut self.models);
-        settings.put(&keys::BACKEND, &mut self.backend);
-        if let Some(text) = settings.text(&keys::DEVICE) {
-            self.device = device(text).unwrap_or(self.device);
-        }
-    }
-}
-
-impl Configure for EngineArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.choice.configure(settings);
-        settings.put_path(&keys::INDEX, &mut self.index);
-        settings.put(&keys::PRECISION, &mut self.precision);
-        settings.put(&keys::SEARCH, &mut self.search);
-    }
 }

@@ -9,7 +9,6 @@ use super::catalog::CatalogArgs;
 use super::engine::{EngineArgs, ModelChoice};
 use super::select::SelectArgs;
 use crate::cli::limit::Limit;
-use crate::cli::settings::{Configure, Settings, configure};
 use toolroute_rank::engine::DEFAULT_LIMIT;
 
 #[derive(Args)]
@@ -102,20 +101,4 @@ pub struct EncoderArgs {
     /// Also time the model of candle-transformers, which is slow
     #[arg(long)]
     pub reference: bool,
-}
-
-configure!(EvalArgs: catalog, engine, select);
-
-impl Configure for BenchArgs {
-    fn configure(&mut self, settings: &Settings) {
-        match &mut self.what {
-            Some(BenchCommand::Encoder(args)) => args.choice.configure(settings),
-            None => {
-                self.catalog.configure(settings);
-                self.engine.configure(settings);
-                self.select.configure(settings);
-                self.limit.configure(settings);
-            }
-        }
-    }
 }

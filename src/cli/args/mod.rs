@@ -1,10 +1,8 @@
 //! Arguments that several commands share, and those of the servers.
 //!
-//! Nothing here reads a file or makes a decision: clap validates what was typed, and [`Configure`]
-//! adds the values of variables and files. The arguments of a single command are in the command's
-//! own file.
-//!
-//! [`Configure`]: super::settings::Configure
+//! Nothing here reads a file or makes a decision: clap validates what was typed, and
+//! [`Settings`](super::settings::Settings) adds the values of variables and files. The arguments of
+//! a single command are in the command's own file.
 
 #[cfg(feature = "mcp")]
 mod call;

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Deserialize;
 
 use crate::cli::pins::pins_at;
-use crate::cli::settings::{Configure, Settings, keys};
-use crate::cli::words::{joined, word};
+use crate::cli::words::{Pinning, joined, word};
 use toolroute_run::pins::{Mode, Pins};
 
 /// How changed definitions of a server's tools are handled.
@@ -23,15 +21,6 @@ pub struct PinArgs {
     pub pins: Option<PathBuf>,
 }
 
-/// Which definitions are accepted without approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pinning {
-    FirstUse,
-    Strict,
-    Off,
-}
-
 impl PinArgs {
     /// Opens the pins; `None` if pinning is off.
     pub fn open(&self) -> anyhow::Result<Option<Pins>> {
@@ -41,16 +30,5 @@ impl PinArgs {
             Some(Pinning::FirstUse) | None => Mode::FirstUse,
         };
         pins_at(self.pins.as_deref(), mode).map(Some)
-    }
-}
-
-impl Configure for PinArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::PINS, &mut self.pins);
-        if let Some(word) = settings.text(&keys::PIN_MODE) {
-            let word = toml::Value::from(word.to_lowercase());
-            // An invalid word must not reduce the protection, so it means `strict`.
-            self.pin_mode = Some(word.try_into().unwrap_or(Pinning::Strict));
-        }
     }
 }

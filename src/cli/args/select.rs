@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::TypedValueParser as _;
 
 use crate::cli::exit::{self, Failure};
-use crate::cli::settings::{Configure, Settings, keys};
+use crate::cli::settings::keys;
 use crate::cli::words::{Blend, joined, word};
 use toolroute_catalog::{Cost, LatencyTier, Reliability};
 use toolroute_rank::engine::{
@@ -85,31 +85,6 @@ pub struct UsageArgs {
     /// Ignore what was learned
     #[arg(long, conflicts_with = "usage")]
     pub no_usage: bool,
-}
-
-impl Configure for SelectArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put(&keys::STRATEGY, &mut self.strategy);
-        settings.put(&keys::BLEND, &mut self.blend);
-        settings.put(&keys::SEMANTIC_WEIGHT, &mut self.semantic_weight);
-        settings.put(&keys::WHOLE, &mut self.whole);
-        settings.put(&keys::COMPLETE, &mut self.complete);
-        settings.put(&keys::MIN_CONFIDENCE, &mut self.min_confidence);
-        settings.put_path(&keys::USAGE, &mut self.usage.usage);
-        self.policy.configure(settings);
-        settings.put(&keys::POLICY_BAND, &mut self.policy_band);
-    }
-}
-
-impl Configure for PolicyArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put(&keys::MIN_RELIABILITY, &mut self.min_reliability);
-        settings.put(&keys::MAX_COST, &mut self.max_cost);
-        settings.put(&keys::MAX_LATENCY, &mut self.max_latency);
-        settings.put(&keys::UNDECLARED, &mut self.undeclared);
-        settings.put(&keys::MAX_PER_SERVER, &mut self.max_per_server);
-        settings.put(&keys::NEAR_BEST, &mut self.near_best);
-    }
 }
 
 /// Parses a number from 0 to 1.

@@ -12,7 +12,7 @@ use super::engine::{EngineArgs, ModelChoice};
 use super::select::SelectArgs;
 use super::stores::{LedgerChoice, RecordArgs};
 use crate::cli::limit::Limit;
-use crate::cli::settings::{Configure, Settings, configure, keys};
+use crate::cli::settings::keys;
 use crate::cli::words::{joined, word};
 use toolroute_rank::engine::DEFAULT_LIMIT;
 use toolroute_vectors::embedding::Precision;
@@ -149,26 +149,6 @@ pub struct ProxyArgs {
     /// Precision of the model
     #[arg(long, default_value = keys::PRECISION.default, value_parser = word::<Precision>(), value_name = joined::<Precision>())]
     pub precision: Precision,
-}
-
-impl Configure for McpArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.limit.configure(settings);
-        self.record.configure(settings);
-        self.catalog.configure(settings);
-        self.catalog.live.or_imported();
-        self.engine.configure(settings);
-        self.select.configure(settings);
-    }
-}
-
-configure!(ServeArgs: record, ledger, limit, catalog, engine, select);
-
-impl Configure for ProxyArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.choice.configure(settings);
-        settings.put(&keys::PRECISION, &mut self.precision);
-    }
 }
 
 /// Address, authentication and limits of an HTTP server.

@@ -6,10 +6,6 @@ use std::time::Duration;
 
 use clap::Args;
 
-#[cfg(feature = "server")]
-use crate::cli::settings::configure;
-use crate::cli::settings::{Configure, Settings, keys};
-
 /// A log of executions that is only read.
 #[derive(Args)]
 pub struct HistoryArgs {
@@ -64,26 +60,3 @@ fn duration(text: &str) -> Result<Duration, String> {
         Err(error) => Err(told(format!("`{text}`: {error}"))),
     }
 }
-
-impl Configure for HistoryArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
-    }
-}
-
-#[cfg(feature = "mcp")]
-impl Configure for LedgerChoice {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::LEDGER, &mut self.ledger);
-    }
-}
-
-#[cfg(feature = "mcp")]
-impl Configure for LogChoice {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
-    }
-}
-
-#[cfg(feature = "server")]
-configure!(RecordArgs: log);

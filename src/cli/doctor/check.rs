@@ -7,7 +7,6 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::args::{CatalogArgs, EngineArgs};
-use crate::cli::settings::{Configure, Settings, keys};
 
 #[derive(Args)]
 pub struct DoctorArgs {
@@ -28,16 +27,6 @@ pub struct DoctorArgs {
     /// Do not start servers
     #[arg(long)]
     pub no_start: bool,
-}
-
-impl Configure for DoctorArgs {
-    fn configure(&mut self, settings: &Settings) {
-        self.catalog.configure(settings);
-        self.catalog.live.or_imported();
-        self.engine.configure(settings);
-        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
-        settings.put_path(&keys::LEDGER, &mut self.ledger);
-    }
 }
 
 /// Severity of a finding.

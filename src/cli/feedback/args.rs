@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::args::{CatalogArgs, EngineArgs, ModelChoice, parse_weight};
-use crate::cli::settings::{Configure, Settings, configure, keys};
+use crate::cli::settings::keys;
 use toolroute_rank::engine::Signal;
 
 #[derive(Args)]
@@ -16,22 +16,6 @@ pub struct FeedbackArgs {
     pub feedback: Option<PathBuf>,
     #[command(subcommand)]
     pub command: FeedbackCommand,
-}
-
-impl Configure for FeedbackArgs {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put_path(&keys::FEEDBACK, &mut self.feedback);
-        match &mut self.command {
-            FeedbackCommand::Add(args) => args.choice.configure(settings),
-            FeedbackCommand::Recommend(args) => args.configure(settings),
-            FeedbackCommand::Weights(args) => {
-                settings.put(&keys::SEMANTIC_WEIGHT, &mut args.semantic_weight);
-            }
-            FeedbackCommand::Stats { .. }
-            | FeedbackCommand::Export { .. }
-            | FeedbackCommand::Forget(_) => {}
-        }
-    }
 }
 
 #[derive(Subcommand)]
@@ -142,8 +126,6 @@ pub struct RecommendArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
 }
-
-configure!(RecommendArgs: catalog, engine);
 
 #[derive(Args)]
 pub struct WeightsArgs {

@@ -1,10 +1,12 @@
 //! The files of `serve`, which are read into an assembly at the start and at each reload.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::args::{Global, LimitArgs, ServeArgs};
+use super::super::command::{Cli, Command};
 use super::super::setup::{self, EngineRequirements};
 use super::super::tool_lists::Lists;
 use super::super::{call, file_changes, mcp, models, render, secrets, servers};
@@ -20,7 +22,7 @@ const NO_CATALOG: &str = "no catalog: what comes with a request is ranked (/v1/s
 /// The files, and the state that avoids reading unchanged ones again.
 pub struct SourceFiles {
     /// The options as typed.
-    typed: Global,
+    typed: Vec<OsString>,
     loaded: Mutex<LastRead>,
     /// The files that `--watch` watches.
     watched: Option<file_changes::Sources>,
@@ -43,13 +45,17 @@ impl SourceFiles {
     pub fn open(args: &ServeArgs, global: &Global) -> anyhow::Result<(Self, Assembly)> {
         let (assembly, loaded) = assembly(args, None, global)?;
         let watched = args.watch.then(|| file_changes::Sources::of(&args.catalog, global));
-        let (typed, loaded) = (global.clone(), Mutex::new(loaded));
+        let (typed, loaded) = (global.typed.clone(), Mutex::new(loaded));
         Ok((Self { typed, loaded, watched, global: Mutex::default() }, assembly))
     }
 
     /// Resolves the typed options again with the present environment and files.
     fn read_again(&self) -> anyhow::Result<Assembly> {
-        let (args, global) = self.typed.read_again::<ServeArgs>()?;
+        let Cli { command, global } =
+            Cli::read(self.typed.clone(), &|name| std::env::var_os(name))?;
+        let Command::Serve(args) = command else {
+            anyhow::bail!("expected the typed arguments of `serve`. This is a bug.")
+        };
         let present = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let before = present().clone();
         let (assembly, loaded) = assembly(&args, Some(&before), &global)?;

@@ -8,7 +8,7 @@ use toml::Value;
 
 use super::profiles::{ProfileSettings, ProfileTable, Profiles};
 use crate::cli::limit::Limit;
-use crate::cli::words::{BackendName, Blend, LogFormat, device, words};
+use crate::cli::words::{BackendName, Blend, LogFormat, Pinning, device, words};
 use toolroute_catalog::{Cost, LatencyTier, Reliability, type_fault};
 use toolroute_rank::engine::{
     CacheSettings, CategoryWords, IndexKind, MinShares, SignalWeights, SmallModels, Strategy,
@@ -30,6 +30,8 @@ pub enum Kind {
     /// `cpu`, `cuda`, `cuda:N` or `metal`.
     Device,
     Flag,
+    /// A word of [`Pinning`]; any other means `strict`, because it must not reduce the protection.
+    Pinning,
     Text,
     Path,
     Paths,
@@ -103,6 +105,11 @@ impl Key {
     const fn fixed_by_plain(self) -> Self {
         Self { fixed_by_plain: true, ..self }
     }
+
+    /// The id of the argument that takes the value.
+    pub fn argument(&self) -> Option<String> {
+        self.flag.map(|flag| flag.replace('-', "_"))
+    }
 }
 
 /// Defines the keys. `NAME` has the variable `TOOLROUTE_NAME`, unless it says another one.
@@ -165,8 +172,7 @@ keys! {
     CONFIG = outside_files("config", "config", Kind::Path);
     SERVERS = outside_files("servers", "servers", Kind::Path);
     PINS = outside_files("pins", "pins", Kind::Path);
-    // Any text is accepted here; `PinArgs` handles invalid words.
-    PIN_MODE = outside_files("pin_mode", "pin-mode", Kind::Text).variable("TOOLROUTE_PIN");
+    PIN_MODE = outside_files("pin_mode", "pin-mode", Kind::Pinning).variable("TOOLROUTE_PIN");
     FEEDBACK = outside_files("feedback", "feedback", Kind::Path);
     LEDGER = outside_files("ledger", "ledger", Kind::Path);
     ENDPOINT = outside_files("endpoint", "endpoint", Kind::Text).variable("HF_ENDPOINT");
@@ -235,7 +241,9 @@ impl Key {
             },
             Kind::Device => value.as_str().is_some_and(|text| device(text).is_ok()),
             Kind::Flag => value.is_bool(),
-            Kind::Text | Kind::Path => value.as_str().is_some_and(|text| !text.is_empty()),
+            Kind::Pinning | Kind::Text | Kind::Path => {
+                value.as_str().is_some_and(|text| !text.is_empty())
+            }
             Kind::Paths => {
                 let is_path = |value: &Value| value.as_str().is_some_and(|path| !path.is_empty());
                 is_path(value) || value.as_array().is_some_and(|all| all.iter().all(is_path))
@@ -251,6 +259,10 @@ impl Key {
         match &self.kind {
             Kind::Word(_) | Kind::Device | Kind::Text | Kind::Path => {
                 Value::String(text.to_owned())
+            }
+            Kind::Pinning => {
+                let word = text.to_lowercase();
+                if words::<Pinning>().contains(&&*word) { word.into() } else { "strict".into() }
             }
             Kind::Paths => {
                 let as_text = |path: PathBuf| path.to_string_lossy().into_owned().into();
@@ -294,7 +306,7 @@ impl Kind {
             Self::Limit => "a number, `auto` or `auto:N`".to_owned(),
             Self::Device => "cpu, cuda, cuda:N or metal".to_owned(),
             Self::Flag => "true or false".to_owned(),
-            Self::Text => "a text".to_owned(),
+            Self::Pinning | Self::Text => "a text".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::Paths => "a path or a list of paths".to_owned(),
             Self::Table(_) => "a table of names and values, `name = value, …`".to_owned(),

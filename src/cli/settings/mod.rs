@@ -2,11 +2,11 @@
 //!
 //! clap parses and validates the arguments. [`Settings::resolve`] then looks up each key of the
 //! table ([`keys`]) in this order: flag, variable, `toolroute.toml`, default. Finally,
-//! [`Configure`] writes the values of variables and files into those arguments whose flags were not
-//! typed, so that commands need not know the origin of a value.
+//! [`Settings::as_defaults`] makes the values of variables and files the defaults of the flags, with
+//! which clap parses again, so that commands need not know the origin of a value.
 //!
 //! clap's own support for variables is not used: it treats a variable like a typed flag, so that an
-//! exported variable could conflict with a typed flag.
+//! exported variable could conflict with a typed flag. A default conflicts with nothing.
 //!
 //! ```text
 //! toolroute route --limit 3     with TOOLROUTE_LIMIT=8 and `limit = 7` in toolroute.toml
@@ -22,16 +22,14 @@ mod profiles;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Value;
 
 use super::exit::{self, Failure};
-use super::limit::Limit;
 use super::words::Blend;
 use toolroute_rank::engine::EngineConfig;
 
@@ -42,35 +40,6 @@ pub use profiles::Profiles;
 /// Looks up an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// Arguments that accept values of variables and files if they were not typed.
-pub trait Configure {
-    fn configure(&mut self, settings: &Settings);
-}
-
-/// Implements [`Configure`] for arguments that consist of others.
-macro_rules! configure {
-    ($arguments:ty: $($group:ident),+) => {
-        impl $crate::cli::settings::Configure for $arguments {
-            fn configure(&mut self, settings: &$crate::cli::settings::Settings) {
-                $($crate::cli::settings::Configure::configure(&mut self.$group, settings);)+
-            }
-        }
-    };
-}
-pub(crate) use configure;
-
-impl Configure for Limit {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put(&keys::LIMIT, self);
-    }
-}
-
-impl Configure for Option<Limit> {
-    fn configure(&mut self, settings: &Settings) {
-        settings.put(&keys::LIMIT, self);
-    }
-}
-
 /// The resolved options of one command.
 #[derive(Clone, Default)]
 pub struct Settings {
@@ -80,8 +49,6 @@ pub struct Settings {
     pub warnings: Vec<String>,
     /// Errors in the files. Only `config` and `doctor` continue in spite of them.
     pub errors: Vec<String>,
-    #[cfg(feature = "server")]
-    typed: Arc<Typed>,
 }
 
 /// The value of one key.
@@ -96,7 +63,7 @@ pub struct Setting {
     /// The original text of a variable, because a path need not be UTF-8.
     #[serde(skip)]
     text: Option<OsString>,
-    /// Whether the value is written into the arguments: it was not typed, and no typed argument
+    /// Whether the value becomes the default of the flag: it was not typed, and no typed argument
     /// excludes it.
     #[serde(skip)]
     is_taken: bool,
@@ -136,16 +103,16 @@ impl Setting {
         matches!(self.origin, Origin::File { .. })
     }
 
-    /// The paths of a variable or of a file.
-    fn paths(&self) -> Vec<PathBuf> {
-        let of_value = |value: &Value| match value {
-            Value::Array(all) => all.iter().filter_map(Value::as_str).map(PathBuf::from).collect(),
-            value => value.as_str().map(PathBuf::from).into_iter().collect(),
-        };
-        match (&self.text, &self.key.kind) {
-            (Some(text), Kind::Paths) => keys::paths(text),
-            (Some(text), _) => vec![text.into()],
-            (None, _) => self.value.as_ref().map(of_value).unwrap_or_default(),
+    /// The value as it would be typed.
+    fn texts(&self) -> Vec<OsString> {
+        match (&self.text, &self.key.kind, &self.value) {
+            (Some(text), Kind::Paths, _) => keys::paths(text).into_iter().map(Into::into).collect(),
+            (Some(text), Kind::Path, _) => vec![text.clone()],
+            (_, _, Some(Value::Array(all))) => {
+                all.iter().filter_map(Value::as_str).map(Into::into).collect()
+            }
+            (_, _, Some(Value::String(text))) => vec![text.into()],
+            (_, _, value) => value.iter().map(|value| value.to_string().into()).collect(),
         }
     }
 }
@@ -157,6 +124,8 @@ pub struct Typed {
     /// The ids of the command's arguments. `ArgMatches::try_contains_id` only works with debug
     /// assertions.
     known: HashSet<String>,
+    /// The names of the subcommand and of those inside it.
+    pub subcommands: Vec<String>,
     /// Whether the command reports errors in the files itself, as `config` and `doctor` do.
     allows_errors: bool,
 }
@@ -166,14 +135,15 @@ impl Typed {
     /// arguments.
     pub fn new(command: &clap::Command, matches: &ArgMatches) -> Self {
         let allows_errors = matches!(matches.subcommand_name(), Some("config" | "doctor"));
-        let (mut command, mut matches) = (command, matches);
+        let (mut command, mut matches, mut subcommands) = (command, matches, Vec::new());
         while let Some((name, inner)) = matches.subcommand()
             && let Some(subcommand) = command.find_subcommand(name)
         {
             (command, matches) = (subcommand, inner);
+            subcommands.push(name.to_owned());
         }
         let known = command.get_arguments().map(|argument| argument.get_id().to_string());
-        Self { known: known.collect(), matches: matches.clone(), allows_errors }
+        Self { known: known.collect(), matches: matches.clone(), subcommands, allows_errors }
     }
 
     /// Whether the command has this argument.
@@ -188,7 +158,7 @@ impl Typed {
 
     /// The typed value of a key, if its flag was typed.
     fn value(&self, key: &Key) -> Option<Value> {
-        let id = key.flag?.replace('-', "_");
+        let id = key.argument()?;
         if !self.has(&id) {
             return None;
         }
@@ -205,7 +175,7 @@ impl Typed {
 
 impl Settings {
     /// Looks up every key.
-    pub fn resolve(typed: Arc<Typed>, variables: Variables<'_>) -> Result<Self, Failure> {
+    pub fn resolve(typed: &Typed, variables: Variables<'_>) -> Result<Self, Failure> {
         let named = typed.matches.get_one::<PathBuf>("config").cloned();
         let named = named.or_else(|| set(keys::CONFIG.variable, variables).map(PathBuf::from));
         let files = file::find(named.as_deref())?;
@@ -215,30 +185,15 @@ impl Settings {
             return Err(Failure { code: exit::BAD_DATA, said: format!("{first}{more}") });
         }
         let values: Result<Vec<Setting>, Failure> =
-            KEYS.iter().map(|key| look_up(key, &typed, &files, variables)).collect();
+            KEYS.iter().map(|key| look_up(key, typed, &files, variables)).collect();
         let mut settings = Self {
             values: values?,
             warnings: files.iter().flat_map(|file| file.warnings.clone()).collect(),
             files: files.into_iter().map(|file| file.path).collect(),
             errors,
-            #[cfg(feature = "server")]
-            typed,
         };
         settings.apply_plain_blend();
         Ok(settings)
-    }
-
-    /// Resolves the options again, with the present files and variables and the same typed
-    /// arguments.
-    #[cfg(feature = "server")]
-    pub fn read_again(&self) -> Result<Self, Failure> {
-        Self::resolve(Arc::clone(&self.typed), &|name| std::env::var_os(name))
-    }
-
-    /// The typed arguments of the innermost subcommand.
-    #[cfg(feature = "server")]
-    pub fn typed(&self) -> &ArgMatches {
-        &self.typed.matches
     }
 
     /// The keys that a file may set, in the order of the table.
@@ -251,36 +206,31 @@ impl Settings {
         self.values.iter().find(|setting| setting.key.name == key.name)
     }
 
-    /// The setting of a key, if its value is written into the arguments.
-    fn taken(&self, key: &Key) -> Option<&Setting> {
-        self.get(key).filter(|setting| setting.is_taken)
+    /// Whether the flag of a key was typed.
+    #[cfg(feature = "mcp")]
+    pub fn is_typed(&self, key: &Key) -> bool {
+        self.get(key).is_some_and(|setting| matches!(setting.origin, Origin::Flag { .. }))
     }
 
-    /// Writes the value of a variable or a file into an argument.
-    pub fn put<T: DeserializeOwned>(&self, key: &Key, argument: &mut T) {
-        if let Some(value) = self.taken(key).and_then(|setting| setting.value.clone()) {
-            let read = value.try_into();
-            *argument = read.expect("a key's check admits what its argument takes. This is a bug.");
+    /// Makes the values of variables and files the defaults of a command's flags, down to the last
+    /// of `subcommands`.
+    pub fn as_defaults(&self, command: Command, subcommands: &[String]) -> Command {
+        let is_last = subcommands.is_empty();
+        let command = command.mut_args(|argument| {
+            let id = argument.get_id();
+            let is_of = |setting: &&Setting| setting.key.argument().is_some_and(|key| *id == *key);
+            let setting = self.values.iter().filter(|setting| setting.is_taken).find(is_of);
+            match setting.filter(|_| is_last || argument.is_global_set()) {
+                Some(setting) => argument.default_values(setting.texts()),
+                None => argument,
+            }
+        });
+        match subcommands {
+            [name, rest @ ..] => {
+                command.mut_subcommand(name, |inner| self.as_defaults(inner, rest))
+            }
+            [] => command,
         }
-    }
-
-    /// The same as [`Self::put`] for a path.
-    pub fn put_path(&self, key: &Key, argument: &mut Option<PathBuf>) {
-        if let Some(setting) = self.taken(key) {
-            *argument = setting.paths().pop();
-        }
-    }
-
-    /// The same as [`Self::put`] for several paths.
-    pub fn put_paths(&self, key: &Key, argument: &mut Vec<PathBuf>) {
-        if let Some(setting) = self.taken(key) {
-            *argument = setting.paths();
-        }
-    }
-
-    /// The text of a key that a variable or a file has set.
-    pub fn text(&self, key: &Key) -> Option<&str> {
-        self.taken(key)?.value.as_ref()?.as_str()
     }
 
     /// The path of a key that a variable has set, for an argument with a different flag.
