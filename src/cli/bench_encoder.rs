@@ -22,7 +22,6 @@ const PROMPT: &str = "find an hour that fits both of them and write the review t
 /// Runs before the measurement starts.
 const WARM_UP: usize = 5;
 
-/// One mode in which the model can run.
 struct Mode {
     name: &'static str,
     precision: Precision,

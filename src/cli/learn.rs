@@ -114,7 +114,6 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     Ok(exit::bad_data_if(args.catalog.strict && !report.bad.is_empty()))
 }
 
-/// The output file.
 fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
     let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
     let Some(output) = args.output.as_deref() else {

@@ -201,7 +201,6 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
     }
 }
 
-/// Returns the profiles of the configuration.
 pub fn configured(global: &Global) -> Profiles {
     let configured = global.settings.profiles();
     configured

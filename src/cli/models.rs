@@ -61,7 +61,6 @@ pub fn files(choice: &ModelChoice, precision: Precision) -> Result<ModelFiles, e
     }
 }
 
-/// Loads the chosen model.
 pub fn load(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Box<dyn Embedder>> {
     load_with(choice, options(choice, precision)?)
 }

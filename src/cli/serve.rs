@@ -153,7 +153,6 @@ pub fn shared(
     })
 }
 
-/// The file for the vectors of a catalog.
 pub fn vectors(catalog: &CatalogArgs, args: &EngineArgs) -> VectorFile {
     match (&args.index, setup::snapshot_path(catalog, args)) {
         (_, None) => VectorFile::None,

@@ -138,7 +138,6 @@ const FOR_OTHERS: Duration = Duration::from_secs(5);
 /// time than it had.
 const ASKED_AGAIN: Duration = Duration::from_secs(300);
 
-/// What to do about a server that takes longer.
 const LATE: &str = "; it is asked again after 5 minutes, by a command that waits longer, or with --refresh; \
     `toolroute doctor` gives it more time, for a first download, and says what is wrong; \"disabled\": true in \
     its entry leaves it out";
@@ -195,7 +194,6 @@ pub struct Unanswered {
     because: String,
     /// How long ago it was asked; it is not asked again so soon.
     seconds_ago: u64,
-    /// Whether its last known tools are used.
     last_known_tools: bool,
 }
 
@@ -204,10 +202,8 @@ pub fn unanswered() -> Vec<Unanswered> {
     UNANSWERED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// The tools of all servers of a servers file.
 #[derive(Default)]
 pub struct ServerTools {
-    /// A file of tools per server.
     pub files: Vec<PathBuf>,
     /// Tools of servers whose list could not be stored.
     pub unkept: Vec<Tool>,

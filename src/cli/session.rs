@@ -49,7 +49,6 @@ impl SessionFile {
     }
 }
 
-/// A session and its file.
 pub struct KeptSession {
     pub session: Session,
     path: Option<PathBuf>,

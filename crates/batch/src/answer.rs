@@ -13,14 +13,12 @@ use toolroute_vectors::durable::sha256_hex;
 use crate::row::Row;
 use crate::summary::{BatchCounts, RowOutcome};
 
-/// The outcome of some rows.
 #[derive(Default)]
 pub(crate) struct RowOutcomes {
     pub counts: BatchCounts,
     pub bad: Vec<BadRow>,
 }
 
-/// Ranks the tools for each row.
 pub(crate) struct Ranker<'a> {
     pub engine: &'a Engine,
     /// Whether the output includes the full explanation of each tool.

@@ -24,7 +24,6 @@ pub(crate) const ID_FLAG: &str = "--id-column";
 pub(crate) const CANDIDATES_FLAG: &str = "--candidates-column";
 pub(crate) const TOOLS_FLAG: &str = "--tools-column";
 
-/// The positions of the columns in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnPositions {
     pub prompt: usize,

@@ -7,7 +7,6 @@ use flate2::write::GzEncoder;
 
 use crate::format::Compression;
 
-/// Returns a reader of the decompressed text.
 pub(crate) fn decompress(
     from: Box<dyn Read + Send>,
     compression: Compression,

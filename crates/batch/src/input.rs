@@ -81,7 +81,6 @@ impl Input {
         Ok(Self { kind: Kind::File { hash, total }, ..input })
     }
 
-    /// Creates an input that reads from stdin.
     pub fn stdin(format: FileFormat, columns: Columns) -> Self {
         Self::new(Path::new("stdin"), format, columns, Kind::Stdin)
     }

@@ -47,7 +47,6 @@ pub(crate) struct Journal {
     pub counts: BatchCounts,
 }
 
-/// Returns the path of the journal of an output.
 pub(crate) fn partial_path(output: &Path) -> PathBuf {
     let mut path = output.as_os_str().to_owned();
     path.push(".partial");

@@ -47,7 +47,6 @@ pub(crate) struct OutputRecord<'a> {
 }
 
 impl<'a> OutputRecord<'a> {
-    /// Parses a line of the journal.
     pub fn parse(line: &'a str) -> std::io::Result<Self> {
         serde_json::from_str(line).map_err(|error| {
             std::io::Error::new(

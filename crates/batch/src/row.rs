@@ -106,7 +106,6 @@ pub(crate) fn tools(text: &str) -> Result<Option<String>, String> {
     Ok(Some(json.get().to_owned()))
 }
 
-/// Returns the name of the column of prompts for messages.
 pub(crate) fn prompt_name(columns: &Columns) -> &str {
     columns.prompt.as_deref().unwrap_or("query")
 }

@@ -29,7 +29,6 @@ impl Shard {
     }
 }
 
-/// A text that is not a shard.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is no shard; expected I/N with I from 0 to N-1, such as 0/4, 1/4, 2/4 and 3/4")]
 pub struct ShardError(String);

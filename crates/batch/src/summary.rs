@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde::Serialize;
 use toolroute_eval::BadRow;
 
-/// The result of a batch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct BatchSummary {
     pub rows: usize,
@@ -36,7 +35,6 @@ pub struct BatchCounts {
     pub failed: usize,
 }
 
-/// The outcome of a row.
 #[derive(Clone, Copy)]
 pub(crate) enum RowOutcome {
     Answered { is_unsure: bool },
@@ -46,7 +44,6 @@ pub(crate) enum RowOutcome {
 }
 
 impl BatchCounts {
-    /// Counts one row of the output.
     pub(crate) fn add(&mut self, outcome: RowOutcome) {
         match outcome {
             RowOutcome::Answered { is_unsure } => {

@@ -20,7 +20,6 @@ pub(crate) trait RowWriter {
 /// The target of an output, such as a file or a pipe.
 pub(crate) type Sink = Box<dyn Write + Send>;
 
-/// Creates the writer for a format.
 pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<Box<dyn RowWriter>> {
     Ok(match format.format {
         Format::JsonLines => Box::new(JsonLines(Compressor::new(to, format.compression)?)),

@@ -16,7 +16,6 @@ pub enum Change {
     Remove(String),
 }
 
-/// A catalog after changes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChangedCatalog {

@@ -44,7 +44,6 @@ pub enum EffectKind {
     Writes,
     /// It may destroy something.
     Destructive,
-    /// Its effects are unknown.
     Unknown,
 }
 
@@ -61,7 +60,6 @@ pub enum EffectSource {
     Type,
     /// A verb in the tool's name, or the one with which its description begins, suggests them.
     Text,
-    /// There is no source.
     Nothing,
 }
 

@@ -11,7 +11,6 @@ use crate::tool::display_as;
 pub const PHASES: &[&str] =
     &["specification", "pseudocode", "architecture", "refinement", "completion"];
 
-/// The known task types.
 pub const TASK_TYPES: &[&str] = &[
     "code_generation",
     "code_modification",
@@ -51,7 +50,6 @@ impl Facet {
         matches!(self, Self::Phase | Self::Language | Self::TaskType)
     }
 
-    /// Returns the tool's values of the facet.
     fn of(self, tool: &Tool) -> &[String] {
         match self {
             Self::Phase => &tool.facets.phases,

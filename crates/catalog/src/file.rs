@@ -13,7 +13,6 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The replacement for bytes that are not text.
 const INVALID: char = char::REPLACEMENT_CHARACTER;
 
-/// A file that was read as text.
 #[derive(Debug)]
 pub(super) struct TextFile {
     pub text: String,

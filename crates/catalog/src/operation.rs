@@ -12,7 +12,6 @@ pub enum Place {
     Header,
     /// A member of the JSON object that is the body, or a field of the form.
     Member,
-    /// The body itself.
     Body,
 }
 

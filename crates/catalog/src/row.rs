@@ -211,7 +211,6 @@ impl<'a> Row<'a> {
         Some(children)
     }
 
-    /// Reads a text that its object requires.
     pub fn required_text(&mut self, key: &str, expected: &str) -> Option<String> {
         if self.value(key).is_none() {
             let cure = format!("write {expected}, or leave out what it belongs to");

@@ -35,7 +35,6 @@ impl<T> Sparse<T> {
 }
 
 impl<T: Default + PartialEq> Sparse<T> {
-    /// Whether the value is the default.
     pub fn is_default(&self) -> bool {
         self.stored().is_none_or(|value| *value == T::default())
     }

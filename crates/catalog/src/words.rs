@@ -27,9 +27,7 @@ pub struct KeywordFields {
     pub description: String,
     /// The names of all parameters, including nested ones.
     pub parameters: String,
-    /// The descriptions of all parameters.
     pub parameter_descriptions: String,
-    /// The values of parameters that must be one of a list of words.
     pub parameter_values: String,
     /// Tags, categories, capabilities, obligations and example prompts.
     pub extra: String,

@@ -14,7 +14,6 @@ use super::obligation::{Duty, ObligationType, Status};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub utterance: String,
-    /// The answer as text.
     pub text: String,
     #[serde(rename = "obligations")]
     pub entries: Vec<Entry>,

@@ -99,7 +99,6 @@ fn anew(row: &ObligationRow) -> NewObligation {
     NewObligation { id: String::new(), what, payload, say }
 }
 
-/// Returns the inputs that a question asks for.
 pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
     let asks = question.payload.get("asks").cloned().unwrap_or_default();
     serde_json::from_value(asks).unwrap_or_default()

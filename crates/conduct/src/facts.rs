@@ -23,7 +23,6 @@ pub enum Scope {
     Request,
 }
 
-/// A query for facts.
 #[derive(Clone, Copy, Debug)]
 pub struct FactQuery<'a> {
     pub request: i64,

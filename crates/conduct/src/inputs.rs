@@ -47,7 +47,6 @@ pub struct Lack {
     pub wrong: Vec<String>,
     /// Preconditions that do not hold.
     pub unmet: Vec<String>,
-    /// The values to ask for.
     pub asks: Vec<Ask>,
 }
 

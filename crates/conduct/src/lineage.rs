@@ -47,12 +47,10 @@ impl Lineage {
         self.below.get(&of).into_iter().flatten().map(|place| &self.rows[*place])
     }
 
-    /// Returns the row with this id.
     pub fn row(&self, id: i64) -> Option<&ObligationRow> {
         self.places.get(&id).map(|place| &self.rows[*place])
     }
 
-    /// Returns the row with this name.
     pub fn named(&self, name: &str) -> Option<&ObligationRow> {
         self.rows.iter().find(|row| row.name == name)
     }

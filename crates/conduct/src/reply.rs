@@ -141,7 +141,6 @@ fn changes_from_reply(reply: &Reply, questions: &[&ObligationRow]) -> Result<Vec
     Ok(changes)
 }
 
-/// Answers a question as a whole.
 fn whole(question: &ObligationRow, value: &ReplyValue) -> Result<Vec<Change>, Error> {
     match question.what.kind.as_deref() {
         Some(INPUT) if question.parent.is_some() => inputs(question, value),

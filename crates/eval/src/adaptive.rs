@@ -45,7 +45,6 @@ impl AnswerSize {
 pub struct Sizes {
     /// Answers with as many tools as the prompt needs (`--limit auto`).
     pub auto: AnswerSize,
-    /// Answers with five tools.
     pub five: AnswerSize,
 }
 

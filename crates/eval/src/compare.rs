@@ -19,7 +19,6 @@ use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy}
 /// The number of prompts that are asked together, each with every strategy.
 const CHUNK: usize = 128;
 
-/// One value for each strategy that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Strategies<T> {
     pub keyword: T,
@@ -150,7 +149,6 @@ impl Comparison {
     }
 }
 
-/// The report on one set.
 #[derive(Clone, Debug, Serialize)]
 pub struct SetReport {
     pub set: String,
@@ -261,7 +259,6 @@ fn ask(
 /// Means over sets; every set has the same weight.
 #[derive(Clone, Debug, Serialize)]
 pub struct Means {
-    /// The sets that the means are taken over.
     pub over: &'static str,
     pub sets: usize,
     #[serde(flatten)]
@@ -291,7 +288,6 @@ impl Means {
     }
 }
 
-/// All results of a suite.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuiteReport {
     pub suite: PathBuf,
@@ -299,7 +295,6 @@ pub struct SuiteReport {
     /// The precision with which the model was run.
     pub precision: String,
     pub version: &'static str,
-    /// The number of resamples for each interval.
     pub resamples: usize,
     /// The maximum number of prompts of each kind per set; absent if all prompts were asked.
     #[serde(skip_serializing_if = "Option::is_none")]

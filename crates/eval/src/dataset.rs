@@ -155,7 +155,6 @@ pub struct RowFile {
 type Line<'a> = (usize, &'a [u8]);
 
 impl RowFile {
-    /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         Ok(Self { path: path.to_owned(), bytes })
@@ -229,7 +228,6 @@ impl RowFile {
     }
 }
 
-/// The error of a row that is a list.
 const LIST: &str = "found a list; expected {\"id\": …, \"query\": \"…\"}";
 
 /// Removes the white space around a row, and the byte order mark before it.

@@ -27,7 +27,6 @@ impl Percentiles {
     }
 }
 
-/// The row of one stage in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StageReport {
     pub stage: &'static str,

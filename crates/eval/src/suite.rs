@@ -22,7 +22,6 @@ pub struct SetFiles {
     pub off_topic: Option<PathBuf>,
 }
 
-/// The prompts of a set.
 #[derive(Clone, Debug, Default)]
 pub struct Prompts {
     /// Prompts with known answers.

@@ -52,7 +52,6 @@ pub struct Mean {
 #[derive(Clone, Debug, Serialize)]
 pub struct SignalScores {
     pub signal: String,
-    /// The weight with which the signal was measured.
     pub weight: f32,
     /// Over the rows made for the signal: without any signal, with only this one, and with all
     /// others.
@@ -77,7 +76,6 @@ pub struct SignalsReport {
 }
 
 impl SignalSet {
-    /// Reads a set from its folder.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let (prompts, observed) = (folder.join("prompts.jsonl"), folder.join("observed.json"));
         let text = std::fs::read_to_string(&prompts)

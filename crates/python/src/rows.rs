@@ -31,7 +31,6 @@ pub struct RankedRows {
     error: Vec<Option<String>>,
 }
 
-/// Ranks rows with the same options.
 pub fn rank(
     engine: &Engine,
     rows: &[Row],

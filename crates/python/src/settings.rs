@@ -89,13 +89,11 @@ impl SelectOptions {
     }
 }
 
-/// Checks the options of a router.
 #[pyfunction]
 pub fn check_settings(settings: &str) -> PyResult<()> {
     read::<Settings>(settings).map(drop)
 }
 
-/// Checks the options of a selection.
 #[pyfunction]
 pub fn check_select(options: &str) -> PyResult<()> {
     read::<SelectOptions>(options).map(drop)

@@ -110,7 +110,6 @@ pub struct Assembly {
     /// Holds back tools whose definitions changed. Applies to the tools of `servers`.
     pub pins: Option<Pins>,
     pub profiles: Profiles,
-    /// The limits of each session's calls.
     pub session_limits: CallLimits,
     /// Whether a failed call is never answered by another tool, not even by a declared fallback.
     pub no_fallback: bool,
@@ -181,7 +180,6 @@ pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstLists {
     pub stale: Vec<String>,
-    /// The file for the vectors of the listed tools.
     pub vectors: Option<PathBuf>,
 }
 

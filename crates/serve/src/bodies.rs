@@ -62,12 +62,10 @@ impl From<BodyFailure> for ApiError {
 }
 
 impl BodyBudget {
-    /// A budget of this number of bytes.
     pub fn new(budget: usize) -> Self {
         Self { taken: Arc::default(), budget, still: STILL }
     }
 
-    /// An empty share of the budget.
     pub fn share(&self) -> Share {
         Share { bodies: self.clone(), bytes: AtomicUsize::new(0) }
     }

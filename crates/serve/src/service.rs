@@ -80,17 +80,18 @@ pub(crate) struct ServiceOptions {
 pub enum Notice {
     /// The tools of the catalog changed.
     Tools,
-    /// The prompts of a server changed.
     Prompts,
-    /// The resources of a server changed.
     Resources,
     /// The content of a resource changed.
-    Resource { uri: String },
+    Resource {
+        uri: String,
+    },
     /// The state of a server changed.
-    Server { name: String },
+    Server {
+        name: String,
+    },
 }
 
-/// The neighbors of tools that were called.
 type Near = HashMap<ToolId, Arc<Vec<Neighbor>>>;
 
 /// The number of notices that a slow receiver may lag behind before it misses some.

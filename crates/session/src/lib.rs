@@ -105,7 +105,6 @@ impl Session {
         Self::new(calls::request_id())
     }
 
-    /// Sets the limits on the calls of the session.
     #[cfg(feature = "execution")]
     #[must_use]
     pub fn with_limits(mut self, limits: CallLimits) -> Self {
@@ -144,7 +143,6 @@ impl Session {
         is_news
     }
 
-    /// Returns the tool that answered last.
     pub fn last_tool(&self) -> Option<ToolId> {
         self.memory().last_tool.clone()
     }

@@ -89,7 +89,6 @@ pub enum StepState {
     NotRun,
 }
 
-/// A call that the caller has to make.
 #[derive(Clone, Debug)]
 pub struct PlannedCall {
     pub need: String,
@@ -146,7 +145,6 @@ pub fn doubt(
     reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
 }
 
-/// Whether an argument has the beginning of a text.
 fn takes(arguments: &Arguments, text: &str) -> bool {
     let beginning: Vec<&str> = text.split_whitespace().take(3).collect();
     let beginning = beginning.join(" ");
@@ -223,7 +221,6 @@ impl Step {
     }
 }
 
-/// A need that waits for its step.
 struct Need {
     text: String,
     beside: Beside,

@@ -48,7 +48,6 @@ impl fmt::Display for Severity {
     }
 }
 
-/// The result of one check.
 #[derive(Debug, Serialize)]
 pub struct Finding {
     pub check: &'static str,

@@ -17,7 +17,6 @@ use toolroute_vectors::durable::sha256_hex;
 /// The gateway's name in the program's configuration.
 const NAME: &str = "toolroute";
 
-/// What to install.
 pub struct Request {
     pub client: Client,
     pub servers: PathBuf,

@@ -201,12 +201,10 @@ impl Settings {
         self.values.iter().filter(|setting| setting.key.in_file)
     }
 
-    /// The setting of a key.
     pub fn get(&self, key: &Key) -> Option<&Setting> {
         self.values.iter().find(|setting| setting.key.name == key.name)
     }
 
-    /// Whether the flag of a key was typed.
     #[cfg(feature = "mcp")]
     pub fn is_typed(&self, key: &Key) -> bool {
         self.get(key).is_some_and(|setting| matches!(setting.origin, Origin::Flag { .. }))

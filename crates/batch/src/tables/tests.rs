@@ -37,7 +37,6 @@ fn bytes(format: Format) -> Vec<u8> {
     to.into_inner().unwrap()
 }
 
-/// Counts the prompts of a file.
 fn prompts(path: &Path, format: Format) -> Result<usize, crate::Error> {
     let format = FileFormat { format, ..FileFormat::default() };
     let input = Input::open(path, format, Columns::default())?;

@@ -8,7 +8,6 @@ use crate::row::fields;
 use crate::text::{properties, words_of};
 use crate::{Tool, singular};
 
-/// A required parameter that is an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdParameter {
     pub name: String,
@@ -179,7 +178,6 @@ pub fn required(tool: &Tool) -> Vec<String> {
     names.unwrap_or_default()
 }
 
-/// The parameters of the schema with their descriptions.
 pub fn descriptions(tool: &Tool) -> Vec<(String, String)> {
     let parameters = tool.input_schema.as_ref().and_then(properties).unwrap_or_default();
     let description = |raw: &RawValue| -> Option<String> {

@@ -36,7 +36,6 @@ impl<'a> Names<'a> {
         Self(named.map(|(row, tool)| (tool.name.as_str(), *row)).collect())
     }
 
-    /// Whether a text names another tool of the server.
     fn are_in(&self, text: &str, tool: &Tool) -> bool {
         tokens(text).any(|token| token != tool.name && self.0.contains_key(token))
     }

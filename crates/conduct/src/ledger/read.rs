@@ -9,7 +9,6 @@ use super::{AssertionRow, EventRow, Ledger, ObligationRow, Purpose, RequestRow, 
 use crate::Error;
 use crate::facts::FactQuery;
 
-/// Assertions with their sources.
 const ASSERTIONS: &str = "SELECT assertions.*, sources.kind AS origin, \
     sources.name AS source_name, sources.run AS run \
     FROM assertions JOIN sources ON sources.id = assertions.source";
@@ -33,7 +32,6 @@ impl Ledger {
         self.one(ask, &[])
     }
 
-    /// Returns the request with this id.
     pub(crate) fn request(&self, id: i64) -> Result<RequestRow, Error> {
         let ask = "SELECT * FROM requests WHERE id = ?1";
         let found = self.connection.query_row(ask, [id], read);
@@ -57,7 +55,6 @@ impl Ledger {
         self.one(ask, &[&request, &name])
     }
 
-    /// Returns the obligation with this row id.
     pub(crate) fn obligation_at(&self, id: i64) -> Result<Option<ObligationRow>, Error> {
         self.one("SELECT * FROM obligations WHERE id = ?1", &[&id])
     }

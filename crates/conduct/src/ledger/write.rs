@@ -45,7 +45,6 @@ pub enum Change {
     },
 }
 
-/// The end of a run.
 #[derive(Clone, Debug)]
 pub struct RunEnd {
     pub run: i64,
@@ -156,7 +155,6 @@ impl Ledger {
         })
     }
 
-    /// Reopens an answered request with changes.
     pub(crate) fn reopen(&mut self, request: i64, changes: &[Change]) -> Result<(), Error> {
         self.write("take up the request again", |tx| {
             log(tx, request, None, None, "request_resumed", &json!({}))?;

@@ -22,7 +22,6 @@ pub enum SkipReason {
     Language,
     /// The body is compressed.
     Encoded,
-    /// The body is larger than the largest that is read.
     TooLarge,
     /// All bodies together exceed the budget.
     NoRoom,

@@ -85,7 +85,6 @@ impl Answer<'_> {
     }
 }
 
-/// One tool of an answer.
 struct Entry<'a> {
     selected: &'a SelectedTool,
     about: About,

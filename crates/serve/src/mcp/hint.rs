@@ -9,7 +9,6 @@ use crate::{Error, ServerState, Service};
 /// The most characters of a hint: about 150 tokens, which every request costs.
 const MOST_CHARS: usize = 600;
 
-/// The number of subjects for each server.
 const SUBJECTS: usize = 5;
 
 /// Words in names of tools that are not subjects.

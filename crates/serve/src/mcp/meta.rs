@@ -11,10 +11,8 @@ pub const READ_MORE: &str = "read_more";
 /// An alias of [`FIND`] that agents know from other gateways.
 pub const FIND_ALIAS: &str = "search_tools";
 
-/// The most tools in an answer.
 pub const MOST_TOOLS: usize = 50;
 
-/// The most characters of a page.
 pub const MOST_CHARS: usize = 1_000_000;
 
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \

@@ -138,7 +138,6 @@ impl<R> Checked<R> {
     }
 }
 
-/// Whether a line is JSON or empty.
 fn is_json(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
     line.is_empty() || serde_json::from_slice::<IgnoredAny>(line).is_ok()

@@ -63,7 +63,6 @@ impl Changes {
         self.by_id.insert(id.to_owned(), None);
     }
 
-    /// The list of a server with these changes applied.
     pub fn over(&self, server: &str, listed: Vec<Tool>) -> Vec<Tool> {
         let is_as_listed = |tool: &Tool| !self.by_id.contains_key(tool.id.as_str());
         let mut tools: Vec<Tool> = listed.into_iter().filter(is_as_listed).collect();
@@ -73,7 +72,6 @@ impl Changes {
         tools
     }
 
-    /// The catalog with these changes applied.
     pub fn applied(&self, catalog: Catalog) -> Result<Catalog, Error> {
         let there = |id: &str| catalog.get(id).is_some_and(|tool| tool.id.as_str() == id);
         let change = |(id, tool): (&String, &Option<Tool>)| match tool {

@@ -152,7 +152,6 @@ impl Service {
         Ok(request)
     }
 
-    /// The unavailable servers that the result must name.
     fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
@@ -212,7 +211,6 @@ fn leave_out(selection: &mut Selection, min_score: Option<f32>) {
     }
 }
 
-/// The same request for each prompt.
 fn with_prompts(request: &SelectRequest, prompts: &[String]) -> Vec<SelectRequest> {
     let with = |prompt: &String| SelectRequest { prompt: prompt.clone(), ..request.clone() };
     prompts.iter().map(with).collect()

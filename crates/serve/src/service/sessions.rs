@@ -26,12 +26,10 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Sessions with limits for the calls of each.
     pub fn new(limits: CallLimits) -> Self {
         Self { limits, by_name: Mutex::new(LruCache::new(MOST)) }
     }
 
-    /// The limits for the calls of each session.
     pub fn limits(&self) -> &CallLimits {
         &self.limits
     }
@@ -49,7 +47,6 @@ impl Sessions {
         Ok(Arc::clone(by_name.get_or_insert(key, fresh)))
     }
 
-    /// Checks the name of a session.
     pub(crate) fn check_name(name: &str) -> Result<(), Error> {
         let chars = name.chars().count();
         if name.trim().is_empty() || chars > NAME_CHARS || name.chars().any(char::is_control) {
@@ -58,7 +55,6 @@ impl Sessions {
         Ok(())
     }
 
-    /// A new session for one request.
     pub fn of_request(&self) -> Arc<Session> {
         Arc::new(Session::default().with_limits(self.limits.clone()))
     }

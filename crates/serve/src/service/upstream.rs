@@ -14,7 +14,6 @@ use super::visibility::Admission;
 use super::{Error, Notice, Service, ServiceOptions, off_thread};
 use crate::assembly::FirstLists;
 
-/// The state of an upstream server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {

@@ -145,7 +145,6 @@ impl Service {
             && !self.options.permissions.deny.matches(&any_id(server))
     }
 
-    /// Whether any tool of the server is hidden.
     fn has_hidden_tools(&self, server: &str) -> bool {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         hidden.get(server).is_some_and(|hidden| !hidden.is_empty())

@@ -29,7 +29,6 @@ pub struct ModelFiles {
     pub(super) int8: Int8File,
 }
 
-/// Where the files of a model are stored.
 #[derive(Clone, Debug)]
 enum Place {
     Folder(PathBuf),
@@ -76,7 +75,6 @@ const ENCODER: &[&[&str]] = &[
 ];
 /// The required files of a static model.
 const STATIC: &[&[&str]] = &[&[CONFIG_FILE], &[VOCABULARY_FILE], &[STATIC_FILE]];
-/// Optional files of an encoder.
 pub(super) const OPTIONAL: [&str; 2] = [LENGTH_FILE, PROMPTS_FILE];
 
 /// Returns the files that influence the vectors, or the name of a missing one; `has` tells whether

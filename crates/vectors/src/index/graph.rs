@@ -74,7 +74,6 @@ impl Graph {
         if sound { Ok(Self { rows, entry, layers }) } else { Err(GraphError::Unsound) }
     }
 
-    /// Number of rows of the graph.
     pub fn len(&self) -> usize {
         self.rows as usize
     }

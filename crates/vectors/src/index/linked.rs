@@ -97,7 +97,6 @@ impl PartialGraph {
         stays.then(|| Self { graph: self.graph.clone(), points: self.points.clone(), change })
     }
 
-    /// Returns the point of each present row.
     fn points_by_row(&self) -> Vec<Option<u32>> {
         let Some(Change { rows, beside }) = &self.change else {
             return (0..self.points.len() as u32).map(Some).collect();

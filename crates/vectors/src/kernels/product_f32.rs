@@ -40,7 +40,6 @@ impl PackedF32 {
         Self { isa, inputs, panels, numbers, bias: Aligned::from(bias) }
     }
 
-    /// Number of output panels.
     pub fn panels(&self) -> usize {
         self.panels
     }

@@ -83,7 +83,6 @@ impl PackedI8 {
         }
     }
 
-    /// Number of output panels.
     pub fn panels(&self) -> usize {
         self.panels
     }

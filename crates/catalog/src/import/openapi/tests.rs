@@ -6,7 +6,6 @@ use crate::import::Import;
 use crate::import::tests::read_text;
 use crate::{Operation, Place};
 
-/// Imports an API with these paths.
 fn api(paths: Value) -> Import {
     read_text(&json!({"openapi": "3.0.3", "paths": paths}).to_string())
 }

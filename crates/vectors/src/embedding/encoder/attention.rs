@@ -4,7 +4,6 @@ use super::Span;
 use super::linear::{Input, Linear};
 use crate::kernels::{Aligned, Isa, Left, Math, PANEL, multiply_panel};
 
-/// One attention head of one layer.
 pub(super) struct Head<'a> {
     pub qkv: &'a Linear,
     pub number: usize,

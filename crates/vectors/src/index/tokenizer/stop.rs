@@ -19,7 +19,6 @@ const STOP_WORDS: [&str; 139] = [
     "would", "wouldnt", "you", "youd", "youll", "your", "youre", "yours", "youve",
 ];
 
-/// Whether a folded word is a stop word.
 pub(super) fn is_stop_word(folded: &str) -> bool {
     STOP_WORDS.binary_search(&folded).is_ok()
 }
