@@ -141,7 +141,11 @@ impl Cli {
         let command = settings.as_defaults(command, &arguments.subcommands);
         let mut cli = Self::from_arg_matches(&command.try_get_matches_from(&typed)?)?;
         cli.command.complete(&settings);
-        cli.global = Global { settings, typed, ..cli.global };
+        cli.global.settings = settings;
+        #[cfg(feature = "server")]
+        {
+            cli.global.typed = typed;
+        }
         Ok(cli)
     }
 }

@@ -1,5 +1,6 @@
 //! Arguments of every command.
 
+#[cfg(feature = "server")]
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -34,6 +35,7 @@ pub struct Global {
     #[arg(skip)]
     pub settings: Settings,
     /// The arguments as typed, with which a reload resolves the options again.
+    #[cfg(feature = "server")]
     #[arg(skip)]
     pub typed: Vec<OsString>,
 }
