@@ -178,9 +178,6 @@ pub fn perform(
 }
 
 /// Returns the servers file for calls.
-///
-/// # Errors
-/// If none is named.
 pub fn servers_file(catalog: &CatalogArgs) -> anyhow::Result<&Path> {
     catalog.live.servers().map(AsRef::as_ref).ok_or_else(|| servers::none_named().into())
 }

@@ -72,8 +72,6 @@ pub fn names_sources(args: &CatalogArgs) -> bool {
     !args.tools.is_empty() || args.live.servers().is_some()
 }
 
-/// # Errors
-/// If no source is named.
 pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     if !names_sources(args) {
         let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";

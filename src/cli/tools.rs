@@ -137,9 +137,6 @@ fn asked(facets: &FacetArgs) -> [(Facet, &[String]); 6] {
 }
 
 /// Returns the tool that an id, `server:tool` or a name means.
-///
-/// # Errors
-/// If there is none, or several of that name.
 pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
     if let Some(row) = catalog.row(id) {
         return Ok(Arc::clone(&catalog.tools()[row as usize]));

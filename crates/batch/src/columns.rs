@@ -45,10 +45,6 @@ impl Columns {
     }
 
     /// Finds the columns in the header of a table.
-    ///
-    /// # Errors
-    /// Returns [`Error::MissingColumn`] if the prompts' column or one with a chosen name is
-    /// missing, [`Error::TwoPrompts`], or [`Error::SameColumn`].
     pub(crate) fn find(&self, path: &Path, header: &[String]) -> Result<ColumnPositions, Error> {
         let at = |name: &str| header.iter().position(|column| column == name);
         let unique = |place: usize, flag| {

@@ -24,10 +24,6 @@ pub(crate) type Opened<R> = Option<CsvRows<R>>;
 
 impl<R: Read> CsvRows<R> {
     /// Reads the header.
-    ///
-    /// # Errors
-    /// Returns an error if the text cannot be read, lacks a column or has another separator.
-    /// `failed` converts I/O errors.
     pub fn open(
         from: R,
         delimiter: u8,

@@ -85,10 +85,6 @@ impl FileFormat {
     /// Returns the format of an output by its extensions. Unlike [`FileFormat::of_path`], it does
     /// not fall back to JSON lines for an unknown extension, because the user would notice the
     /// wrong format only after the work.
-    ///
-    /// # Errors
-    /// Returns [`Error::UnknownExtension`] if the extensions belong to no format, or to compressed
-    /// Parquet or Arrow.
     pub fn of_output(path: &Path) -> Result<Self, Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (inner, last) = extension(&name);

@@ -63,10 +63,6 @@ enum Kind {
 impl Input {
     /// Opens a file and checks that at least one of its rows is a prompt, before the catalog is
     /// loaded, which takes longer. A pipe is not read yet.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, is damaged, lacks a column, has no rows, or has
-    /// no row that is a prompt.
     pub fn open(path: &Path, format: FileFormat, columns: Columns) -> Result<Self, Error> {
         let about = std::fs::metadata(path).map_err(Error::io("read", path))?;
         if about.is_dir() {

@@ -20,10 +20,6 @@ pub enum Output {
 
 impl Output {
     /// Checks the place before any work is done. `input` must not be overwritten.
-    ///
-    /// # Errors
-    /// Returns [`Error::OutputIsFolder`], [`Error::SameFile`] if the input would be overwritten
-    /// under any of its names, or [`Error::NoFolder`].
     pub fn at(path: &Path, input: Option<&Path>) -> Result<Self, Error> {
         let target = target(path)?;
         let output = match std::fs::metadata(&target) {

@@ -134,9 +134,6 @@ impl Expansion {
     }
 
     /// Checks that the schema is not too large to be compiled.
-    ///
-    /// # Errors
-    /// Returns [`TooLarge::Parts`] or [`TooLarge::Patterns`].
     pub fn fits(&self) -> Result<(), TooLarge> {
         match self {
             _ if self.parts > MOST_PARTS => Err(TooLarge::Parts),
@@ -146,10 +143,6 @@ impl Expansion {
     }
 
     /// Checks that a value can be validated with the schema in bounded time.
-    ///
-    /// # Errors
-    /// Returns [`TooLarge`] because of the schema, or because of the value if the schema refers to
-    /// itself.
     pub fn fits_with(&self, root: &Value, value: &Value) -> Result<(), TooLarge> {
         self.fits()?;
         let values = nodes(value);

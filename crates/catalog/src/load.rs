@@ -113,10 +113,6 @@ impl Catalog {
     /// assert!(Catalog::read_tools("[]").is_err());
     /// # Ok::<(), toolroute_catalog::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// Returns [`Error::Unrecognised`], [`Error::Refused`] for a tool that is not usable, and
-    /// [`Error::NoTools`] if there is none.
     #[doc(hidden)] // For our own crates.
     pub fn read_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
         let (tools, problems) = Self::read_usable_tools(text)?;
@@ -127,10 +123,6 @@ impl Catalog {
     }
 
     /// Reads tools like [`Catalog::read_tools`], but leaves out those that are not usable.
-    ///
-    /// # Errors
-    /// Returns [`Error::Unrecognised`], and [`Error::Refused`] or [`Error::NoTools`] if no tool is
-    /// left.
     #[doc(hidden)] // For our own crates.
     pub fn read_usable_tools(text: &str) -> Result<(Vec<Tool>, Vec<Problem>), Error> {
         let LoadedCatalog { catalog, problems } = Self::read(text)?;

@@ -84,9 +84,6 @@ impl Routing {
 
 impl IntentSignal {
     /// Compiles the pattern.
-    ///
-    /// # Errors
-    /// Returns an error if the pattern is invalid.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         RegexBuilder::new(&self.pattern)
             .case_insensitive(true)

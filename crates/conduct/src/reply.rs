@@ -68,10 +68,6 @@ impl ReplyValue {
 impl Conductor<'_> {
     /// Returns the changes that replies cause. A repeated reply changes nothing, so that a killed
     /// command can be repeated.
-    ///
-    /// # Errors
-    /// Returns [`Error::NoSuchQuestion`] if a reply matches no open question, and
-    /// [`Error::SeveralInputs`] if a single value answers a question for several inputs.
     pub(super) fn take(&self, request: i64, replies: &[Reply]) -> Result<Vec<Change>, Error> {
         let mut changes = Vec::new();
         if replies.is_empty() {

@@ -172,10 +172,6 @@ impl RowFile {
     }
 
     /// Returns the prompts, and the rows that are invalid.
-    ///
-    /// # Errors
-    /// Returns [`Error::NoRows`] if all lines are blank, and [`Error::NothingRead`] if no row is a
-    /// prompt.
     pub fn queries(&self) -> Result<(Vec<Query>, Vec<BadRow>), Error> {
         self.each(|_, query| Ok(query))
     }
@@ -237,9 +233,6 @@ fn trim(row: &[u8]) -> &[u8] {
 }
 
 /// Parses the row at line number `line`.
-///
-/// # Errors
-/// Returns an error if the line is not an object with a `query`, or if the query contains no words.
 pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
     let row = trim(row);
     let bad = |id, error| BadRow { id, line, error };

@@ -19,10 +19,6 @@ impl RowFile {
     /// Returns the past prompts, and the rows that are invalid. A row is
     /// `{"query", "tools": [ids]}`. It may have `gold` instead of `tools`, so that files of prompts
     /// with known answers are accepted.
-    ///
-    /// # Errors
-    /// Returns [`Error::NoRows`] if all lines are blank, and [`Error::NothingRead`] if no row is a
-    /// prompt.
     pub fn past(&self) -> Result<(Vec<PastPrompt>, Vec<BadRow>), Error> {
         self.each(past_of)
     }

@@ -33,10 +33,6 @@ pub struct Prompts {
 
 /// Returns the sets of a folder by name, or those with the given names. A folder without prompts is
 /// not a set.
-///
-/// # Errors
-/// Returns [`Error::NoSets`], [`Error::UnknownSet`], [`Error::NoTools`], and [`Error::Io`] if the
-/// folder cannot be read.
 pub fn find_sets(folder: &Path, only: &[String]) -> Result<Vec<SetFiles>, Error> {
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(Error::io("read", folder))? {

@@ -67,9 +67,6 @@ pub struct SelectOptions {
 
 impl SelectOptions {
     /// Creates a request.
-    ///
-    /// # Errors
-    /// Returns an error if the context contradicts the prompt or is too large.
     pub fn request(self, prompt: &str) -> PyResult<SelectRequest> {
         if let Some(context) = &self.context {
             let checked = context.agrees_with(prompt).and_then(|()| context.check());

@@ -136,9 +136,6 @@ pub struct Share {
 
 impl Share {
     /// Takes bytes from the budget.
-    ///
-    /// # Errors
-    /// [`BodyFailure::Budget`]; then nothing is taken.
     pub fn take(&self, bytes: usize) -> Result<(), BodyFailure> {
         let more = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= self.bodies.budget);
         let taken = self.bodies.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, more);

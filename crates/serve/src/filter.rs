@@ -95,9 +95,6 @@ pub enum FilterError {
 }
 
 /// Filters a body. At most `keep` tools stay, in addition to those that must stay.
-///
-/// # Errors
-/// The body is not a JSON object or has two prompts, or the selection fails.
 pub fn filter<'a>(
     engine: &Engine,
     body: &'a [u8],
@@ -107,9 +104,6 @@ pub fn filter<'a>(
 }
 
 /// [`filter`], with the score of each function in the report.
-///
-/// # Errors
-/// Those of [`filter`].
 pub fn filter_with_scores<'a>(
     engine: &Engine,
     body: &'a [u8],

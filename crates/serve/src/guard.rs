@@ -79,9 +79,6 @@ fn is_open(path: &str) -> bool {
 
 impl Guard {
     /// Checks the host, the origin and the token of a request.
-    ///
-    /// # Errors
-    /// 403 for an unknown host or another origin, 401 without the token.
     pub fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = host_of(uri, headers)?;
         if !self.knows(&host) {

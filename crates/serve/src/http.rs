@@ -86,9 +86,6 @@ pub async fn serve(
 }
 
 /// All routes, including those of the MCP gateway, inside the layers that each request passes.
-///
-/// # Errors
-/// Those of [`crate::mcp_router`].
 pub fn router(
     app: Arc<App>,
     address: Option<std::net::IpAddr>,

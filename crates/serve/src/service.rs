@@ -156,9 +156,6 @@ impl Service {
     }
 
     /// Checks that there is a catalog.
-    ///
-    /// # Errors
-    /// [`Error::NoCatalog`] if no source of tools is configured and no client has added a tool.
     pub(crate) fn expect_catalog(&self) -> Result<(), Error> {
         match self.options.without_sources && self.engine.catalog().is_empty() {
             true => Err(Error::NoCatalog),
@@ -257,9 +254,6 @@ impl Service {
 }
 
 /// Runs CPU-bound work on the runtime's blocking pool, so that connections are served meanwhile.
-///
-/// # Errors
-/// [`Error::Unfinished`] if the work panics.
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Error> {

@@ -109,9 +109,6 @@ impl PolicyArgs {
 
 impl SelectArgs {
     /// Returns the selected fusion.
-    ///
-    /// # Errors
-    /// If `--blend plain` is combined with an option that it fixes.
     pub fn fusion(&self) -> anyhow::Result<Fusion> {
         if self.blend == Blend::Plain {
             return match self.changed() {

@@ -40,9 +40,6 @@ pub(super) struct ImportedTool {
 }
 
 /// Reads every tool of a source.
-///
-/// # Errors
-/// Returns a problem if the source as a whole is invalid.
 pub(super) fn read(source: &Source<'_>) -> Result<Import, Box<Problem>> {
     let documents = documents(source).map_err(|problem| Box::new(source.locate(*problem, None)))?;
     walk::walk(source, &documents)

@@ -38,9 +38,6 @@ pub(crate) enum RebuildResult {
 
 /// Applies an assembly: changes the catalog of the current service if nothing else differs, or
 /// builds a new service. Blocks, and must be called on a thread of a runtime's blocking pool.
-///
-/// # Errors
-/// What is wrong with the assembly. The current service is then unchanged.
 pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<RebuildResult, String> {
     let screened = assembly.screened().map_err(|error| with_causes(&error))?;
     let parts = assembly.parts();

@@ -27,9 +27,6 @@ pub struct Conversation {
 
 impl Conversation {
     /// Reads the messages of a body, a JSON object.
-    ///
-    /// # Errors
-    /// [`FilterError::NotARequest`].
     pub fn parse(body: &str) -> Result<Self, FilterError> {
         let outline = Outline::parse(body);
         let outline = outline.map_err(|error| FilterError::NotARequest(place_of(&error)))?;

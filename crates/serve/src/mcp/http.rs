@@ -51,9 +51,6 @@ pub type CurrentService = Arc<dyn Fn() -> Arc<Service> + Send + Sync>;
 ///
 /// Unless they are guarded, the routes answer only to loopback hosts and `hosts`, and to no web
 /// page. They do not check the token, which is the guard's task.
-///
-/// # Errors
-/// Those of [`Gateway::new`].
 pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<Router, Error> {
     let config = StreamableHttpServerConfig::default();
     let config = if options.guarded {

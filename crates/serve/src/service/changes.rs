@@ -28,9 +28,6 @@ struct LoadedChanges<'a> {
 
 impl Changes {
     /// Parses the output of [`Changes::to_json`].
-    ///
-    /// # Errors
-    /// What is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |said: String| format!("expected changes of tools, as they were kept: {said}");
         let read: LoadedChanges<'_> =

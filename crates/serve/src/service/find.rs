@@ -91,9 +91,6 @@ impl Service {
     }
 
     /// Like [`Service::find`], on the calling thread and without an entry in [`Service::recent`].
-    ///
-    /// # Errors
-    /// Those of [`Service::find`].
     pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
         let mut selection = self.engine.select(&self.narrowed(find)?)?;
         leave_out(&mut selection, find.min_score);

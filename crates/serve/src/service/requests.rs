@@ -34,9 +34,6 @@ impl Service {
 
     /// Sends a request to all servers of a profile at the same time. The results are sorted by
     /// name. Servers that do not support the method or do not answer in time are left out.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
     pub async fn ask_all(
         self: &Arc<Self>,
         method: &str,
@@ -63,9 +60,6 @@ impl Service {
 
     /// Reads all pages of a list from all servers of a profile. Each result has the server's name
     /// and the elements of `member`.
-    ///
-    /// # Errors
-    /// [`Error::UnknownProfile`].
     pub async fn list_all(
         self: &Arc<Self>,
         method: &str,

@@ -254,10 +254,6 @@ impl Service {
     }
 
     /// Asks a server for its tools and replaces its tools in the catalog. Returns their number.
-    ///
-    /// # Errors
-    /// [`Error::UnknownServer`]; [`Error::Unavailable`] if the server does not answer or its entry
-    /// in the servers file is unusable. Its tools then stay as they are.
     async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         if let Some(because) = self.options.left_out.get(name) {

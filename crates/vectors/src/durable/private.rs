@@ -6,9 +6,6 @@ use std::path::Path;
 
 /// Creates a folder and its missing parents, readable by the owner only. An existing folder is not
 /// changed.
-///
-/// # Errors
-/// Any I/O error of the operating system.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -20,18 +20,12 @@ pub enum Readers {
 }
 
 /// Atomically replaces the file at `path`, or creates it. The folder must exist.
-///
-/// # Errors
-/// Any I/O error of the operating system. The old file is unchanged then.
 pub fn replace(path: &Path, readers: Readers, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, readers, |file| file.write_all(bytes))
 }
 
 /// The same as [`replace`], with the bytes that `fill` writes. If `fill` fails, the old file is
 /// unchanged.
-///
-/// # Errors
-/// Any I/O error of the operating system, and any error of `fill`.
 pub fn replace_with<T, E: From<io::Error>>(
     path: &Path,
     readers: Readers,

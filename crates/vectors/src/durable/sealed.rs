@@ -84,9 +84,6 @@ impl Sealed {
 
     /// Checks a file and returns its header and body. `size` computes the length of the body from
     /// the header; it returns `None` if that length overflows.
-    ///
-    /// # Errors
-    /// The first [`Flaw`] found from the start of the file.
     pub fn open<'b, H: DeserializeOwned>(
         &self,
         bytes: &'b [u8],

@@ -32,10 +32,6 @@ pub enum Device {
 #[cfg(feature = "candle")]
 impl Device {
     /// Opens the device in candle.
-    ///
-    /// # Errors
-    /// [`Error::NoDevice`] if the program was built without support for the device, or if the
-    /// machine has no such device.
     pub(super) fn place(self) -> Result<Place, Error> {
         let (found, feature) = match self {
             Self::Cpu => return Ok(Place::Cpu),

@@ -158,9 +158,6 @@ impl BertEmbedder {
 
     /// Returns the token ids of one text, including special tokens, truncated to the model's
     /// maximum input length.
-    ///
-    /// # Errors
-    /// If the tokenizer fails.
     pub fn tokenize(&self, text: &str, role: Role) -> Result<Vec<u32>, Error> {
         let prompt = match role {
             Role::Query => &self.config.query_prompt,
@@ -175,9 +172,6 @@ impl BertEmbedder {
 
     /// Returns unit vectors `[ids.len(), dimension]` for token ids; [`Embedder::embed`] does this
     /// after tokenising. Intended for benchmarks and for callers that tokenise themselves.
-    ///
-    /// # Errors
-    /// If an id is not in the vocabulary, or if inference fails.
     pub fn embed_ids(&self, ids: &[Vec<u32>]) -> Result<Array2<f32>, Error> {
         if let Some(row) = ids.iter().position(Vec::is_empty) {
             return Err(Error::NoTokens { row });

@@ -125,9 +125,6 @@ impl Manifest {
     }
 
     /// Verifies every file of `dir`.
-    ///
-    /// # Errors
-    /// Names the first file that is missing or differs.
     pub fn verify(&self, dir: &Path) -> Result<(), Error> {
         self.verify_but(dir, None)
     }

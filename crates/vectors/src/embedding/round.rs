@@ -33,10 +33,6 @@ pub struct Rounding {
 /// Rounds the encoder in folder `from` to int8 and writes weights, settings, tokenizer and a
 /// manifest with hashes to folder `to`. `from` is in the sentence-transformers layout, or contains
 /// config.json, tokenizer.json and model.safetensors of a `transformers` checkpoint.
-///
-/// # Errors
-/// If a file is missing or describes a model that our encoder does not support, or if `to` cannot
-/// be written or contains a model that is not rounded.
 pub fn round(from: &Path, to: &Path, about: &Rounding) -> Result<Manifest, Error> {
     let expected = "config.json, tokenizer.json and model.safetensors of a BERT model";
     for file in [CONFIG_FILE, TOKENIZER_FILE, WEIGHTS_FILE] {

@@ -31,9 +31,6 @@ const LEAST: f64 = 1e-4;
 
 /// Rounds weights, optimised for the inputs that `encoder`, which has the same weights, gets from
 /// the examples.
-///
-/// # Errors
-/// If an example contains a token id that is not in the vocabulary.
 pub(in crate::embedding) fn rounded(
     weights: BertWeights,
     encoder: &Encoder,

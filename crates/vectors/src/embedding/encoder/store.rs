@@ -124,9 +124,6 @@ pub(in crate::embedding) fn to_bytes(
 pub(in crate::embedding) type Keep<'a> = fn(&'a [i8]) -> Cow<'static, [i8]>;
 
 /// Reads what [`to_bytes`] wrote. `source` is `None` if the file itself is pinned by a hash.
-///
-/// # Errors
-/// If the bytes are not such a file, or belong to other weights.
 pub(in crate::embedding) fn from_bytes<'a>(
     bytes: &'a [u8],
     keep: Keep<'a>,

@@ -148,9 +148,6 @@ impl BertWeights {
     }
 
     /// Reads the tensors of a safetensors file; f16, bf16 and f64 are converted to f32.
-    ///
-    /// # Errors
-    /// A description of what is wrong with the file.
     pub fn read(file: &[u8], config: &Architecture) -> Result<Self, String> {
         let tensors = &SafeTensors::deserialize(file).map_err(|error| error.to_string())?;
         let prefixed = tensors.tensor("bert.embeddings.word_embeddings.weight").is_ok();
