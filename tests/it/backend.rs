@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, ids, model_dir, repo};
+use crate::support::{CommandExt as _, Sandbox, ids, model_dir, repo};
 
 const PROMPT: &str = "do I need an umbrella in Haifa tomorrow";
 

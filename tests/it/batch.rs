@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, ids, rows, samples};
+use crate::support::{CommandExt as _, Sandbox, ids, rows, samples};
 
 #[test]
 fn rows_come_back_in_order_and_a_bad_one_is_told_by_its_line() {

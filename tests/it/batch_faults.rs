@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
 use crate::batch_formats::{arrow, arrow_stream, parquet};
-use crate::support::{Sandbox, samples};
+use crate::support::{CommandExt as _, Sandbox, samples};
 
 /// Runs a batch that must fail so, and gives what it says.
 fn fails(sandbox: &Sandbox, code: i32, input: &Path, more: &[&str]) -> String {

@@ -16,7 +16,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, ids, rows};
+use crate::support::{CommandExt as _, Sandbox, ids, rows};
 
 /// Prompts that are answered, one of them among candidates, one by tools of its own.
 fn table() -> RecordBatch {

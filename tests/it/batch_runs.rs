@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, kill_after, samples};
+use crate::support::{CommandExt as _, Sandbox, kill_after, samples};
 
 fn prompts(count: usize) -> String {
     let row =
@@ -30,7 +30,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     sandbox.toolroute().args(args(&input, &whole)).assert().success();
     // An output of another time is there: the first run may replace it, and so may the one that goes on.
     fs::write(&cut, "old").unwrap();
-    let mut child = sandbox.command();
+    let mut child = sandbox.toolroute();
     child.args(args(&input, &cut)).arg("--overwrite").stdout(Stdio::null()).stderr(Stdio::null());
     let partial = sandbox.path("cut.parquet.partial");
     kill_after(child.spawn().unwrap(), &partial, 300);
@@ -79,7 +79,7 @@ fn all_shards_together_are_the_whole() {
 #[test]
 fn a_shard_of_a_pipe_has_its_rows_though_its_first_prompt_comes_in_another() {
     let sandbox = Sandbox::new();
-    let mut command = sandbox.command();
+    let mut command = sandbox.toolroute();
     command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", "-", "-o", "-", "-q"]);
     command.args(["--shard", "1/2"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -107,7 +107,7 @@ fn a_pipe_is_answered_row_by_row() {
         ),
         ("csv", "id,query\n", ["1,weather\n", "2,mail\n"]),
     ] {
-        let mut command = sandbox.command();
+        let mut command = sandbox.toolroute();
         command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", "-", "-o", "-"]);
         command.args(["--input-format", format, "--output-format", format, "--quiet"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -134,7 +134,7 @@ fn a_pipe_is_answered_row_by_row() {
 fn a_reader_that_leaves_ends_a_batch_whose_input_stays_open() {
     let sandbox = Sandbox::new();
     for format in ["jsonl", "csv", "jsonl.gz", "arrow", "parquet"] {
-        let mut command = sandbox.command();
+        let mut command = sandbox.toolroute();
         command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i", "-", "-o", "-", "-q"]);
         command.args(["--output-format", format]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::drill::python;
 use crate::http::{Server, post};
-use crate::support::{Sandbox, ids, repo, rows, samples};
+use crate::support::{CommandExt as _, Sandbox, ids, repo, rows, samples};
 
 /// Prompts of which the tuned blend reads or ranks each in a way of its own.
 const PROMPTS: [&str; 7] = [

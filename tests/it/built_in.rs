@@ -8,7 +8,7 @@ use toolroute_vectors::embedding::{
     Precision, Role, StaticEmbedder,
 };
 
-use crate::support::{Sandbox, ids, model_dir, repo, samples};
+use crate::support::{CommandExt as _, Sandbox, ids, model_dir, repo, samples};
 
 const TEXTS: [&str; 4] =
     ["What is the weather in Haifa?", "", "天気 and crème brûlée", "rename a file"];

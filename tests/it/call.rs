@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::drill::{left_over, processes, python};
-use crate::support::{Sandbox, repo};
+use crate::support::{CommandExt as _, Sandbox, repo};
 
 /// A sandbox with a servers file; no process of the sandbox outlives a test.
 struct Site {
@@ -23,7 +23,7 @@ impl Site {
         Self { sandbox, servers }
     }
 
-    fn toolroute(&self, args: &[&str]) -> crate::support::Command {
+    fn toolroute(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.sandbox.toolroute();
         command.args(args).arg("--servers").arg(&self.servers);
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use toolroute_conduct::{Ledger, RunStatus, Status};
 
 use crate::drill::{left_over, python};
-use crate::support::{Sandbox, repo};
+use crate::support::{CommandExt as _, Sandbox, repo};
 
 mod choice;
 mod facts;

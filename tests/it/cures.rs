@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::drill::python;
 use crate::http::{Server, get, post};
-use crate::support::{Sandbox, repo, samples};
+use crate::support::{CommandExt as _, Sandbox, repo, samples};
 
 #[test]
 fn a_wrong_argument_is_told_with_what_helps() {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
 use toolroute_rank::feedback::{RecordOutcome, StoreOptions};
 
-use crate::support::{Sandbox, rows};
+use crate::support::{CommandExt as _, Sandbox, rows};
 
 /// Runs `feedback` on the sandbox's log.
 fn feedback(sandbox: &Sandbox, args: &[&str]) -> Value {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
 use crate::stand_ins::{journal, scripted};
-use crate::support::{Sandbox, samples};
+use crate::support::{CommandExt as _, Sandbox, samples};
 
 /// Tools that read and write files; none deletes one.
 const FILES: &str = r#"[
@@ -111,7 +111,7 @@ fn an_agent_is_told() {
             "inputSchema": {"type": "object"}, "does": {"answer": "done"}});
     }
     let sandbox = scripted(&[("fs", json!(tools))]);
-    let mut command = sandbox.command();
+    let mut command = sandbox.toolroute();
     command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
     command.args(["mcp", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start(command);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::drill::python;
 use crate::gateway::client::{Client, text};
 use crate::http::{Sent, Server, get, post};
-use crate::support::{Sandbox, ids, repo};
+use crate::support::{CommandExt as _, Sandbox, ids, repo};
 
 mod damage;
 mod versions;
@@ -60,7 +60,7 @@ impl Site {
     }
 
     fn gateway(&self, more: &[&str]) -> Client {
-        let mut command = self.sandbox.command();
+        let mut command = self.sandbox.toolroute();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.current_dir(self.sandbox.dir.path());
         command.args(self.args(&["mcp", "--refresh", "--model", "static"], more));
@@ -350,7 +350,7 @@ fn a_cache_folder_that_cannot_be_made_costs_a_warning() {
     let (answer, said) =
         run(&["run", "search my notes for words", "--args", r#"{"query": "rye"}"#], &static_model);
     assert!(answer.contains("found: rye"), "{answer} {said}");
-    let mut command = site.sandbox.command();
+    let mut command = site.sandbox.toolroute();
     command.env("XDG_CACHE_HOME", &cache).args(site.args(&["mcp"], &static_model));
     let mut client = Client::start(command);
     client.begin();

@@ -1,14 +1,12 @@
 //! Servers that mean ill, behind the real program: what they send costs nobody else anything.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::drill::{left_over, python};
-use crate::http::{Server, get, post, post_text, server_row as state, until};
+use crate::http::{Server, answer, get, listen, post, post_text, server_row as state, until};
 use crate::support::{Sandbox, repo};
 
 /// A servers file with a hostile server in a mode, and one that behaves well.
@@ -134,18 +132,11 @@ fn a_server_that_floods_is_dropped_and_its_state_says_so() {
 
 /// An API that is not ours: the paths that it is asked for.
 fn upstream() -> (u16, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (port, paths) = (listener.local_addr().unwrap().port(), Arc::default());
-    let asked: Arc<Mutex<Vec<String>>> = Arc::clone(&paths);
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut line = String::new();
-            BufReader::new(&stream).read_line(&mut line).ok();
-            asked.lock().unwrap().push(line.split(' ').nth(1).unwrap_or_default().to_owned());
-            let answer =
-                "HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n{\"a\": 12}";
-            stream.write_all(answer.as_bytes()).ok();
-        }
+    let paths: Arc<Mutex<Vec<String>>> = Arc::default();
+    let asked = Arc::clone(&paths);
+    let port = listen(move |arrived, stream| {
+        asked.lock().unwrap().push(arrived.path().to_owned());
+        answer(stream, "200 OK", "", "{\"a\": 12}");
     });
     (port, paths)
 }
@@ -206,9 +197,8 @@ fn an_answer_that_is_too_long_or_unreadable_and_an_error_are_told_at_once() {
         let mut command = sandbox.toolroute();
         // The timeout is longer than this test may take.
         command.args(["call", "hostile__greet_person", "--servers", &servers]);
-        command.args(["--timeout", "3600", "--longest-request", "3600"]);
-        let command = command.env("XDG_STATE_HOME", sandbox.path("state"));
-        let output = command.timeout(Duration::from_secs(120)).output().unwrap();
+        command.args(["--timeout", "120", "--longest-request", "120"]);
+        let output = command.env("XDG_STATE_HOME", sandbox.path("state")).output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         (output.status.success(), said)
     };

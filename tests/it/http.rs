@@ -1,8 +1,9 @@
-//! A client that sends exactly what it is told to, and `toolroute` as a server.
+//! A client that sends exactly what it is told to, servers of ours, and `toolroute` as a server.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -144,7 +145,7 @@ pub struct Server {
 impl Server {
     /// `args` are the command and its flags.
     pub fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
-        let mut command = sandbox.command();
+        let mut command = sandbox.toolroute();
         command.args(args).args(["--addr", "127.0.0.1:0"]);
         command.env("XDG_DATA_HOME", sandbox.path("data"));
         command.env("XDG_STATE_HOME", sandbox.path("state"));
@@ -196,6 +197,80 @@ impl Drop for Server {
         self.child.kill().ok();
         self.child.wait().ok();
     }
+}
+
+/// A request as a server of ours got it.
+pub struct Arrived {
+    /// Method, path and version.
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Arrived {
+    fn read(stream: &TcpStream) -> Option<Self> {
+        let mut reader = BufReader::new(stream.try_clone().ok()?);
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            match line.trim_end() {
+                "" => break,
+                line => lines.push(line.to_owned()),
+            }
+        }
+        let headers = lines.iter().skip(1).filter_map(|line| line.split_once(": "));
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let mut arrived = Self { line: lines.first()?.clone(), headers, body: Vec::new() };
+        if let Some(length) = arrived.header("content-length").and_then(|text| text.parse().ok()) {
+            arrived.body = vec![0; length];
+            reader.read_exact(&mut arrived.body).ok()?;
+        } else if arrived.header("transfer-encoding") == Some("chunked") {
+            let mut sent = Sent { reader };
+            while let Some(chunk) = sent.chunk() {
+                arrived.body.extend(chunk);
+            }
+        }
+        Some(arrived)
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub fn path(&self) -> &str {
+        self.line.split(' ').nth(1).unwrap_or_default()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// A server of ours, which answers each request in a thread of its own; the port.
+pub fn listen(answer: impl Fn(Arrived, &mut TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let answer = Arc::clone(&answer);
+            std::thread::spawn(move || {
+                if let Some(arrived) = Arrived::read(&stream) {
+                    answer(arrived, &mut stream);
+                }
+            });
+        }
+    });
+    port
+}
+
+/// A whole answer, with `more` lines in its head.
+pub fn answer(stream: &mut TcpStream, status: &str, more: &str, body: &str) {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{more}content-length: {length}\r\n");
+    stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes()).ok();
 }
 
 /// What `/v1/servers` says of a server.

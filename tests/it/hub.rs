@@ -1,69 +1,41 @@
 //! `toolroute model pull` against a hub of ours on the loopback address.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 
+use crate::http::{answer, listen};
 use crate::support::Sandbox;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// The files of a repository, served as the hub serves them.
-struct Hub {
-    address: String,
-}
-
-impl Hub {
-    fn serve(files: HashMap<&'static str, &'static str>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let files = Arc::new(files);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let files = files.clone();
-                std::thread::spawn(move || answer(stream, &files));
+/// Serves the files of a repository as the hub serves them; the address.
+fn serve(files: HashMap<&'static str, &'static str>) -> String {
+    let port = listen(move |asked, stream| {
+        let (status, body) = if asked.path().starts_with("/api/models/me/tiny") {
+            let names = files.keys().map(|name| format!("{{\"rfilename\":\"{name}\"}}"));
+            let names = names.collect::<Vec<_>>().join(",");
+            ("200 OK", format!("{{\"sha\":\"{COMMIT}\",\"siblings\":[{names}]}}"))
+        } else {
+            let name =
+                asked.path().split("/resolve/main/").nth(1).unwrap_or("").replace("%2F", "/");
+            match files.get(name.as_str()) {
+                Some(body) => ("206 Partial Content", (*body).to_owned()),
+                None => ("404 Not Found", String::new()),
             }
+        };
+        let total = body.len();
+        let range =
+            asked.header("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+        let (from, to) = range.map_or((0, total), |(from, to)| {
+            (from.parse().unwrap(), to.parse().map_or(total, |to: usize| (to + 1).min(total)))
         });
-        Self { address }
-    }
-}
-
-fn answer(mut stream: TcpStream, files: &HashMap<&str, &str>) {
-    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    let request = lines.next().and_then(Result::ok).unwrap_or_default();
-    let mut range = None;
-    for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
-        let line = line.to_lowercase();
-        if let Some(bytes) = line.strip_prefix("range: bytes=") {
-            let (from, to) = bytes.split_once('-').unwrap();
-            range = Some((from.parse::<usize>().unwrap(), to.parse::<usize>().ok()));
-        }
-    }
-    let path = request.split(' ').nth(1).unwrap_or("/").to_owned();
-    let (status, body) = if path.starts_with("/api/models/me/tiny") {
-        let names: Vec<String> =
-            files.keys().map(|name| format!("{{\"rfilename\":\"{name}\"}}")).collect();
-        ("200 OK", format!("{{\"sha\":\"{COMMIT}\",\"siblings\":[{}]}}", names.join(",")))
-    } else {
-        let name = path.split("/resolve/main/").nth(1).unwrap_or("").replace("%2F", "/");
-        match files.get(name.as_str()) {
-            Some(body) => ("206 Partial Content", (*body).to_owned()),
-            None => ("404 Not Found", String::new()),
-        }
-    };
-    let total = body.len();
-    let (from, to) =
-        range.map_or((0, total), |(from, to)| (from, to.map_or(total, |to| (to + 1).min(total))));
-    let body = &body[from.min(total)..to];
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Length: {}\r\nContent-Range: bytes {from}-{}/{total}\r\n\
-         ETag: \"{total}-{}\"\r\nX-Repo-Commit: {COMMIT}\r\nConnection: close\r\n\r\n",
-        body.len(),
-        to.max(1) - 1,
-        path.len()
-    );
-    stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).ok();
+        let more = format!(
+            "Content-Range: bytes {from}-{}/{total}\r\nETag: \"{total}-{}\"\r\nX-Repo-Commit: {COMMIT}\r\n",
+            to.max(1) - 1,
+            asked.path().len()
+        );
+        answer(stream, status, &more, &body[from.min(total)..to]);
+    });
+    format!("http://127.0.0.1:{port}")
 }
 
 fn files() -> HashMap<&'static str, &'static str> {
@@ -80,10 +52,10 @@ fn files() -> HashMap<&'static str, &'static str> {
 #[test]
 fn a_model_of_the_hub_is_pinned_by_what_came() {
     let sandbox = Sandbox::new();
-    let hub = Hub::serve(files());
+    let hub = serve(files());
     let store = sandbox.path("store");
     let store_arg = store.to_str().unwrap();
-    let args = ["model", "pull", "me/tiny", "--endpoint", &hub.address, "--models", store_arg];
+    let args = ["model", "pull", "me/tiny", "--endpoint", &hub, "--models", store_arg];
     let pulled = sandbox.json(&args);
     assert_eq!((&pulled["name"], &pulled["state"]), (&"tiny".into(), &"installed".into()));
     let list = sandbox.json(&["model", "list", "--models", store_arg]);
@@ -101,10 +73,10 @@ fn a_hub_that_lacks_a_file_or_does_not_answer_is_told_with_the_way_around() {
     let sandbox = Sandbox::new();
     let mut files = files();
     files.remove("tokenizer.json");
-    let hub = Hub::serve(files);
+    let hub = serve(files);
     let store = sandbox.path("store");
     let store = store.to_str().unwrap();
-    for endpoint in [hub.address.as_str(), "http://127.0.0.1:9"] {
+    for endpoint in [hub.as_str(), "http://127.0.0.1:9"] {
         let args = ["model", "pull", "me/tiny", "--endpoint", endpoint, "--models", store];
         let said = sandbox.fails(4, &args);
         assert!(said.contains("me/tiny") && said.contains("--from DIR"), "{said}");

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::http::{answer, listen};
+use crate::support::{CommandExt as _, Sandbox};
 
 /// A user with five programs, each with servers.
 fn user(sandbox: &Sandbox) {
@@ -128,25 +129,8 @@ fn a_server_that_is_not_behind_the_gateway_stays_where_it_was() {
 
 /// A server over HTTP that wants a login, as those with OAuth do, at a port of this machine.
 fn wants_login() -> u16 {
-    use std::io::{Read as _, Write as _};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            if stream.read(&mut [0; 4_096]).unwrap_or_default() == 0 {
-                continue;
-            }
-            let head =
-                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"x\"\r\n";
-            stream
-                .write_all(
-                    format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n").as_bytes(),
-                )
-                .ok();
-        }
-    });
-    port
+    let more = "WWW-Authenticate: Bearer resource_metadata=\"x\"\r\n";
+    listen(move |_, stream| answer(stream, "401 Unauthorized", more, ""))
 }
 
 #[cfg(target_os = "linux")]
@@ -274,7 +258,7 @@ fn what_import_wrote_is_what_doctor_and_the_gateway_read() {
     let run = |args: &[&str]| {
         let mut command = sandbox.toolroute();
         command.env("HOME", sandbox.path("home")).env("XDG_DATA_HOME", sandbox.path("data"));
-        command.args(args).write_stdin("").output().unwrap()
+        command.args(args).output().unwrap()
     };
     let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let told = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
@@ -311,7 +295,7 @@ fn addresses_agreement_and_what_is_listed_are_told_as_they_are_typed() {
     let file = sandbox.write("servers.json", servers.to_string());
     let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
     let told = |args: &[&str]| {
-        let output = sandbox.toolroute().args(args).args(servers).write_stdin("").output().unwrap();
+        let output = sandbox.toolroute().args(args).args(servers).output().unwrap();
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let asked = told(&["call", "notes__delete_note", "--args", "{\"title\": \"x\"}"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, ids, repo, samples, shared};
+use crate::support::{CommandExt as _, Sandbox, ids, repo, samples, shared};
 
 /// Tools that say little of themselves, and how they were asked for.
 const TOOLS: &str = "{\"name\": \"alpha\", \"description\": \"Alpha service\"}\n\

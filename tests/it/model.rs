@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Sandbox, model_dir};
+use crate::support::{CommandExt as _, Sandbox, model_dir};
 
 const MINILM: &str = "all-MiniLM-L6-v2";
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::gateway::client::{Client, text};
 use crate::http::{Sent, Server, get, post, post_text, post_with};
 use crate::stand_ins::{gateway, scripted};
-use crate::support::{Sandbox, rows, samples};
+use crate::support::{CommandExt as _, Sandbox, rows, samples};
 
 const TOKEN: &str = "0123456789abcdef0123";
 const BEARER: (&str, &str) = ("authorization", "Bearer 0123456789abcdef0123");

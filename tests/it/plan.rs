@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Server, post};
 use crate::stand_ins::{journal, scripted};
-use crate::support::Sandbox;
+use crate::support::{CommandExt as _, Sandbox};
 
 /// A weather station, a mailbox and a store.
 fn house() -> Sandbox {

@@ -1,32 +1,15 @@
 //! `toolroute proxy` in front of an upstream of ours, which keeps what it is sent.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::http::{Sent, Server, get, post_text};
+use crate::http::{Arrived, Sent, Server, answer, get, listen, post_text};
 use crate::support::Sandbox;
-
-/// A request as it arrived.
-struct Arrived {
-    line: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Arrived {
-    fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap()
-    }
-}
 
 /// An upstream that answers by the path; `next` lets it go on in the midst of an answer.
 struct Upstream {
@@ -37,15 +20,13 @@ struct Upstream {
 
 impl Upstream {
     fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
         let ((tell, arrived), (next, wait)) = (channel(), channel());
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                // The test has ended.
-                if answer(stream, &tell, &wait).is_none() {
-                    return;
-                }
+        let wait = Mutex::new(wait);
+        let port = listen(move |arrived, stream| {
+            let path = arrived.path().to_owned();
+            // Otherwise the test has ended.
+            if tell.send(arrived).is_ok() {
+                respond(stream, &path, &wait);
             }
         });
         Self { port, arrived, next }
@@ -56,68 +37,34 @@ impl Upstream {
     }
 }
 
-fn answer(stream: TcpStream, tell: &Sender<Arrived>, wait: &Receiver<()>) -> Option<()> {
-    let mut reader = BufReader::new(stream.try_clone().ok()?);
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        match line.trim_end() {
-            "" => break,
-            line => lines.push(line.to_owned()),
-        }
-    }
-    let headers = lines.iter().skip(1).filter_map(|line| line.split_once(": "));
-    let headers: Vec<(String, String)> =
-        headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let mut arrived = Arrived { line: lines.first()?.clone(), headers, body: Vec::new() };
-    if let Some(length) = arrived.header("content-length").and_then(|text| text.parse().ok()) {
-        arrived.body = vec![0; length];
-        reader.read_exact(&mut arrived.body).ok()?;
-    } else if arrived.header("transfer-encoding") == Some("chunked") {
-        let mut sent = Sent { reader };
-        while let Some(chunk) = sent.chunk() {
-            arrived.body.extend(chunk);
-        }
-    }
-    let line = arrived.line.clone();
-    tell.send(arrived).ok()?;
-    respond(stream, &line, wait)
-}
-
 const EVENTS: [&str; 3] =
     ["event: a\ndata: {\"x\": \"\u{e9}\"}\n\n", ": ping\n\ndata: 2\r\n\r\n", "data: [DONE]\n\n"];
 
-fn respond(mut stream: TcpStream, line: &str, wait: &Receiver<()>) -> Option<()> {
-    let path = line.split(' ').nth(1)?;
-    let plain = |status: &str, more: &str, body: &str| {
-        let length = body.len();
-        format!(
-            "HTTP/1.1 {status}\r\n{more}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        )
-    };
-    if path.starts_with("/v1/messages") {
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nx-up: 1\r\nkeep-alive: timeout=5\r\n\r\n";
-        stream.write_all(head.as_bytes()).ok()?;
-        for event in EVENTS {
-            stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).ok()?;
-            stream.flush().ok()?;
-            wait.recv_timeout(Duration::from_secs(60)).ok()?;
+fn respond(stream: &mut TcpStream, path: &str, wait: &Mutex<Receiver<()>>) -> Option<()> {
+    match path {
+        "/v1/limited" => {
+            let more = "retry-after: 7\r\nx-request-id: abc\r\n";
+            answer(stream, "429 Too Many Requests", more, "{\"error\":{}}");
         }
-        stream.write_all(b"0\r\n\r\n").ok()?;
-        return Some(());
+        "/v1/moved" => {
+            answer(stream, "307 Temporary Redirect", "location: http://evil.example/\r\n", "");
+        }
+        "/v1/broken" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf").ok()?;
+        }
+        path if path.starts_with("/v1/messages") => {
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nx-up: 1\r\nkeep-alive: timeout=5\r\n\r\n";
+            stream.write_all(head.as_bytes()).ok()?;
+            for event in EVENTS {
+                stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).ok()?;
+                stream.flush().ok()?;
+                wait.lock().unwrap().recv_timeout(Duration::from_secs(60)).ok()?;
+            }
+            stream.write_all(b"0\r\n\r\n").ok()?;
+        }
+        _ => answer(stream, "200 OK", "content-type: application/json\r\n", "{ \"ok\" :true}"),
     }
-    let text = match path {
-        "/v1/limited" => plain(
-            "429 Too Many Requests",
-            "retry-after: 7\r\nx-request-id: abc\r\n",
-            "{\"error\":{}}",
-        ),
-        "/v1/moved" => plain("307 Temporary Redirect", "location: http://evil.example/\r\n", ""),
-        "/v1/broken" => "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf".to_owned(),
-        _ => plain("200 OK", "content-type: application/json\r\n", "{ \"ok\" :true}"),
-    };
-    stream.write_all(text.as_bytes()).ok()
+    Some(())
 }
 
 fn proxy(sandbox: &Sandbox, upstream: &str, more: &[&str]) -> Server {

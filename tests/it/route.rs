@@ -1,6 +1,6 @@
 //! `toolroute route` on the sample catalog and on captured servers.
 
-use crate::support::{Sandbox, ids, repo, samples};
+use crate::support::{CommandExt as _, Sandbox, ids, repo, samples};
 
 #[test]
 fn a_prompt_finds_its_tool_and_says_why() {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
 use crate::drill::python;
@@ -176,7 +177,7 @@ fn other_apis_clients_get_answers_in_their_forms() {
     assert!(floats["usage"]["total_tokens"].as_u64().unwrap() >= 4, "{floats}");
     let one = json!({"input": "a cat", "encoding_format": "base64", "dimensions": first.len()});
     let one = post(port, "/v1/embeddings", &one).ok();
-    let bytes = base64(one["data"][0]["embedding"].as_str().unwrap());
+    let bytes = BASE64_STANDARD.decode(one["data"][0]["embedding"].as_str().unwrap()).unwrap();
     let numbers: Vec<f32> =
         bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     let wanted: Vec<f32> = first.iter().map(|n| n.as_f64().unwrap() as f32).collect();
@@ -210,23 +211,6 @@ fn other_apis_clients_get_answers_in_their_forms() {
     ] {
         assert_eq!(post(port, "/rerank", &wrong).error().0, 400, "{wrong}");
     }
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let value = |sign: u8| match sign {
-        b'A'..=b'Z' => sign - b'A',
-        b'a'..=b'z' => sign - b'a' + 26,
-        b'0'..=b'9' => sign - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let signs: Vec<u8> = text.bytes().filter(|sign| *sign != b'=').map(value).collect();
-    let three = |four: &[u8]| {
-        let bits = four.iter().fold(0u32, |bits, six| bits << 6 | u32::from(*six));
-        let bits = bits << (6 * (4 - four.len()));
-        bits.to_be_bytes()[1..four.len()].to_vec()
-    };
-    signs.chunks(4).flat_map(three).collect()
 }
 
 #[test]

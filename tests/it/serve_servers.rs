@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::drill::python;
 use crate::http::{Server, get, post, server_row, until};
-use crate::support::{Sandbox, ids, repo};
+use crate::support::{CommandExt as _, Sandbox, ids, repo};
 
 /// A servers file with the notes, one that never answers, and one that ends at once.
 fn servers(sandbox: &Sandbox, python: &Path) -> String {

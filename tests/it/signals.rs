@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolroute_lab::signals::{SignalScores, SignalsReport, measure_folder};
 use toolroute_rank::engine::{Signal, SignalWeights};
 
-use crate::support::{Sandbox, ids, repo};
+use crate::support::{CommandExt as _, Sandbox, ids, repo};
 
 fn tools() -> String {
     repo("tests/data/signals/tools.jsonl").to_string_lossy().into_owned()

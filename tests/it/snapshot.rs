@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, ids, model_dir};
+use crate::support::{CommandExt as _, Sandbox, ids, model_dir};
 
 const TOOLS: &str = "{\"name\": \"send_email\", \"description\": \"Sends an email to a person\"}\n\
                      {\"name\": \"get_weather\", \"description\": \"Tells the weather of a city\"}\n\

@@ -31,7 +31,7 @@ pub fn journal(sandbox: &Sandbox, name: &str) -> Vec<String> {
 
 /// A gateway over the sandbox's servers that has listed all of them.
 pub fn gateway(sandbox: &Sandbox, args: &[&str], tools: usize) -> Client {
-    let mut command = sandbox.command();
+    let mut command = sandbox.toolroute();
     command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
     command.args(["mcp", "--model", "static", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start({
@@ -242,7 +242,7 @@ fn who_has_to_give_an_id_is_told_where_it_comes_from() {
     let run = ["run", "send a notice saying: hi"];
     let plan = ["run", "--plan", "send a notice saying: hi"];
     for typed in [&given[..], &run, &plan] {
-        let output = sandbox.command().args(typed).args(common).output().unwrap();
+        let output = sandbox.toolroute().args(typed).args(common).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8(said).unwrap();
         assert!(said.contains(told), "{typed:?}: {said}");

@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::support::{Sandbox, samples};
+use crate::support::{CommandExt as _, Sandbox, samples};
 
 /// The command with nothing to read.
 fn command(sandbox: &Sandbox, args: &[&str]) -> std::process::Command {
-    let mut command = sandbox.command();
+    let mut command = sandbox.toolroute();
     command.args(args).stdin(Stdio::null());
     command
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, repo, shared};
+use crate::support::{CommandExt as _, Sandbox, repo, shared};
 
 /// The least nDCG@5 that the gate lets through.
 const GATE: &str = "tests/data/gate.toml";

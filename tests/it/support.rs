@@ -5,12 +5,12 @@ mod command;
 use std::ffi::OsStr;
 use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub use self::command::Command;
+pub use self::command::CommandExt;
 
 /// The binary under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_toolroute");
@@ -87,11 +87,6 @@ impl Sandbox {
         command.args(["batch", "-s", "keyword", "--tools", &samples(), "-i"]).arg(input);
         command.arg("-o").arg(output);
         command
-    }
-
-    /// The same as [`Self::toolroute`] to be started, written to and killed.
-    pub fn command(&self) -> std::process::Command {
-        self.toolroute().into_inner()
     }
 
     /// Runs to success and gives the output.

@@ -1,6 +1,6 @@
 //! `toolroute tools`, and what the other commands print for programs.
 
-use crate::support::{Sandbox, repo, samples};
+use crate::support::{CommandExt as _, Sandbox, repo, samples};
 
 #[test]
 fn the_sample_catalog_is_whole() {

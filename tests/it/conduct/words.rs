@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Desk, told};
-use crate::support::Sandbox;
+use crate::support::{CommandExt as _, Sandbox};
 
 #[test]
 fn arithmetic_needs_nothing_but_the_program() {

@@ -27,7 +27,7 @@ fn a_request_before_the_handshake_is_told_of_it() {
 fn a_request_that_does_not_fit_is_told_what_is_wrong() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("servers.json", r#"{"mcpServers": {}}"#);
-    let mut command = sandbox.command();
+    let mut command = sandbox.toolroute();
     command.env("XDG_STATE_HOME", sandbox.path("state")).arg("mcp").arg("--servers").arg(file);
     command.stderr(Stdio::piped());
     let mut client = Client::start(command);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::Sandbox;
+use crate::support::{CommandExt as _, Sandbox};
 
 /// Changes one byte at each of so many places of a file, and gives the copies.
 fn damaged(path: &Path, places: usize) -> impl Iterator<Item = (usize, Vec<u8>)> {

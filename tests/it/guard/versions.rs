@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{PROMPT, Site, search};
+use crate::support::CommandExt as _;
 
 /// Makes all pins 30 days older.
 fn age(pins: &Path) {
