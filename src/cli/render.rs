@@ -15,6 +15,7 @@ use super::exit::StdoutError;
 use super::global::Global;
 use super::logging;
 use super::words::LogFormat;
+pub use toolroute_catalog::shortened as cut;
 use toolroute_catalog::{Need, ToolId, visible};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
@@ -139,14 +140,6 @@ fn uncontrolled(text: &str) -> String {
         c => Some(c),
     };
     text.chars().filter_map(shown).collect()
-}
-
-/// Truncates to `most` characters, with an ellipsis.
-pub fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Prints an indented JSON document.

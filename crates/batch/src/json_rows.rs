@@ -1,10 +1,9 @@
 //! Reads rows from JSON lines.
 
-use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use toolroute_eval::{BadRow, RowId};
 use toolroute_rank::engine::Context;
@@ -143,36 +142,13 @@ impl<R: Read> Iterator for JsonRows<R> {
     }
 }
 
-/// The members of a JSON object in their order.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Object;
-
-        impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        from.deserialize_map(Object)
-    }
-}
+/// The members of a row.
+#[derive(Deserialize)]
+struct Members<'a>(#[serde(borrow)] toolroute_catalog::Members<'a>);
 
 impl<'a> Members<'a> {
     fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|(found, _)| found == name)
+        self.0.0.iter().any(|(found, _)| found == name)
     }
 
     /// Returns a member, or `None` for null.
@@ -180,7 +156,7 @@ impl<'a> Members<'a> {
     /// # Errors
     /// Returns an error for a duplicate member, because it is unknown which one was meant.
     fn get(&self, name: &str) -> Result<Option<&'a RawValue>, String> {
-        let mut found = self.0.iter().filter(|(found, _)| found == name);
+        let mut found = self.0.0.iter().filter(|(found, _)| found == name);
         match (found.next(), found.next()) {
             (_, Some(_)) => Err(format!("duplicate field `{name}`")),
             (first, None) => {
@@ -199,7 +175,7 @@ impl<'a> Members<'a> {
 
     /// Returns the names in quotes and in alphabetical order, for a message.
     fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let mut names: Vec<String> = self.0.0.iter().map(|(name, _)| format!("`{name}`")).collect();
         names.sort_unstable();
         names
     }

@@ -35,6 +35,7 @@ mod file;
 mod import;
 mod list;
 mod load;
+mod members;
 mod needs;
 mod obligation;
 mod operation;
@@ -65,6 +66,7 @@ pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
 pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
+pub use members::Members;
 pub use needs::{Need, RequiredId, Supplier};
 pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
@@ -76,7 +78,7 @@ pub use row::near_word;
 pub use sanitize::visible;
 pub use sparse::Sparse;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
-pub use text::{embedding_text, split_identifier, words_of};
+pub use text::{embedding_text, shortened, split_identifier, words_of};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
     ToolId,

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use toolroute_translation::in_english;
@@ -12,7 +11,7 @@ use toolroute_translation::in_english;
 use crate::row::fields;
 use crate::sanitize::{clean, without_stuffing};
 use crate::validate::NAME_CHARS;
-use crate::{Schema, Tool};
+use crate::{Members, Schema, Tool};
 
 /// The maximum number of characters of an embedded text. Small embedding models cut off longer
 /// texts anyway: 256 tokens of English are about 1,000 characters.
@@ -198,39 +197,19 @@ pub(super) fn parameter_names(tool: &Tool) -> Vec<String> {
     parameters.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Returns the top-level parameters of a schema, in its order.
+/// Returns the top-level parameters of a schema, in the order of their first appearance.
 pub(super) fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
     let top = fields(schema.raw())?;
-    let Members(members) = serde_json::from_str(top.get("properties")?.get()).ok()?;
+    let Members(mut members) = serde_json::from_str(top.get("properties")?.get()).ok()?;
+    let mut seen = HashSet::new();
+    members.retain(|(name, _)| seen.insert(name.clone()));
     Some(members)
 }
 
-/// An object's members in the order of their first appearance, with their values as written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor)
-    }
-}
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-        let mut members = Vec::new();
-        let mut seen = HashSet::new();
-        while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-            if seen.insert(name.clone()) {
-                members.push((name, value));
-            }
-        }
-        Ok(Members(members))
+/// Truncates a text to `most` characters, with an ellipsis.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }

@@ -13,6 +13,11 @@ use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, LiteralValue};
 use cel::objects::Key;
 use cel::{Context, IdedExpr, Program};
 use serde_json::{Map, Value};
+use toolroute_catalog::shortened;
+
+/// Maximum number of characters in a message of a condition or of an error, which may quote a whole
+/// value.
+const SHOWN: usize = 160;
 
 /// The maximum length of an expression, in characters.
 const LONGEST: usize = 2_000;
@@ -64,7 +69,7 @@ impl Scene<'_> {
 /// # Errors
 /// Returns the reason in one line if the condition does not hold.
 pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
-    let said = |why: String| format!("`{}`: {why}", shortened(condition));
+    let said = |why: String| format!("`{}`: {why}", shortened(condition, SHOWN));
     if let Some(name) = bare_name(condition) {
         let bare = || said("neither the outputs nor a fact say that it is true".to_owned());
         return scene.says(name).then_some(()).ok_or_else(bare);
@@ -85,16 +90,7 @@ pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
         Ok(cel::Value::Bool(true)) => Ok(()),
         Ok(cel::Value::Bool(false)) => Err(said("it does not hold".to_owned())),
         Ok(other) => Err(said(format!("it is a {}, not true or false", other.type_of()))),
-        Err(error) => Err(said(shortened(&error.to_string()))),
-    }
-}
-
-/// Truncates a text for display, because an error may quote a whole value.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 160;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Err(error) => Err(said(shortened(&error.to_string(), SHOWN))),
     }
 }
 
@@ -144,7 +140,10 @@ fn compile(condition: &str) -> Result<Program, String> {
     })?;
     program.map_err(|errors| {
         let first = errors.errors.first().map_or_else(String::new, |error| error.msg.clone());
-        format!("it is no CEL expression: {}", shortened(first.lines().next().unwrap_or_default()))
+        format!(
+            "it is no CEL expression: {}",
+            shortened(first.lines().next().unwrap_or_default(), SHOWN)
+        )
     })
 }
 

@@ -1,6 +1,7 @@
 //! Canonical JSON, and comparison of values in the ledger.
 
 use serde_json::Value;
+use toolroute_catalog::shortened;
 
 /// Returns the canonical JSON of a value: members sorted by name, no white space.
 pub fn canonical(value: &Value) -> String {
@@ -31,10 +32,7 @@ pub fn shown(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shortened(&text, MOST)
 }
 
 #[cfg(test)]

@@ -1,58 +1,30 @@
 //! The positions of a body's members, so that some can be removed without changing any other byte.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use toolroute_catalog::Members;
 
 /// The members of an object, as slices of its text.
-pub struct Outline<'a> {
-    members: Vec<(String, &'a RawValue)>,
-}
+pub struct Outline<'a>(Members<'a>);
 
 impl<'a> Outline<'a> {
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+        serde_json::from_str(text).map(Self)
     }
 
     /// The member with this name, if there is exactly one: parsers differ in which of two they use.
     pub fn get(&self, name: &str) -> Option<&'a RawValue> {
-        let mut found = self.members.iter().filter(|(key, _)| key == name);
+        let mut found = self.0.0.iter().filter(|(key, _)| key == name);
         let (_, first) = found.next()?;
         found.next().is_none().then_some(*first)
     }
 
     /// The elements of each member with one of these names that is a list.
     pub fn lists(&self, names: &[&str]) -> Vec<Vec<&'a RawValue>> {
-        let named = self.members.iter().filter(|(key, _)| names.contains(&key.as_str()));
+        let named = self.0.0.iter().filter(|(key, _)| names.contains(&key.as_str()));
         named.filter_map(|(_, raw)| serde_json::from_str(raw.get()).ok()).collect()
-    }
-}
-
-impl<'de> Deserialize<'de> for Outline<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Members)
-    }
-}
-
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Outline<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Outline<'de>, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = map.next_entry::<String, &'de RawValue>()? {
-            members.push(member);
-        }
-        Ok(Outline { members })
     }
 }
 

@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolroute_catalog::{json_fault, member_fault, type_fault};
+use toolroute_catalog::{json_fault, member_fault, shortened, type_fault};
 
 use super::ApiError;
 
@@ -117,12 +117,7 @@ fn unparsed(bytes: &[u8], error: &serde_json::Error) -> ApiError {
 
 /// A message about an invalid body. It is short, because the body may contain secrets.
 pub fn message_of(fault: &str) -> String {
-    const MOST: usize = 300;
-    let said = format!("the body is not as expected: {fault}");
-    match said.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &said[..end]),
-        None => said,
-    }
+    shortened(&format!("the body is not as expected: {fault}"), 300)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
