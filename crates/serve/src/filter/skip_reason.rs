@@ -2,36 +2,23 @@
 
 use serde::{Serialize, Serializer};
 
-/// Why no tool of a request was removed.
+/// Why no tool of a request was removed, as its text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// The request has no list of tools.
     NoTools,
-    /// The request has more than one list of tools.
     TwoLists,
-    /// No tool is in a format that is read.
     Format,
-    /// There are no more tools than may stay.
     FewTools,
-    /// The list is longer than the longest that is ranked.
     ManyTools,
-    /// No message of the user states what is wanted.
     NoPrompt,
-    /// The prompt is in a language that the model does not read.
     Language,
-    /// The body is compressed.
     Encoded,
     TooLarge,
-    /// All bodies together exceed the budget.
     NoRoom,
-    /// The content type of the body is not JSON.
     Unlabelled,
-    /// The body is not a JSON object.
     NotJson,
-    /// The queue is full.
     Busy,
-    /// Ranking the tools failed.
     Failed,
 }
 
