@@ -26,7 +26,6 @@ impl Site {
     fn toolroute(&self, args: &[&str]) -> std::process::Command {
         let mut command = self.sandbox.toolroute();
         command.args(args).arg("--servers").arg(&self.servers);
-        command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command
     }
 

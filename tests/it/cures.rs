@@ -124,9 +124,8 @@ fn a_member_of_a_wrong_type_is_named_wherever_it_is_read() {
     let session = sandbox.path("state/toolroute/sessions/mine.json");
     std::fs::create_dir_all(session.parent().unwrap()).unwrap();
     std::fs::write(session, "{\"offers\": 3}").unwrap();
-    let mut route = sandbox.toolroute();
-    route.env("XDG_STATE_HOME", sandbox.path("state"));
-    let route = route.args(["route", "x", "--tools", &tools, "--session", "mine"]).assert().code(3);
+    let route = ["route", "x", "--tools", &tools, "--session", "mine"];
+    let route = sandbox.toolroute().args(route).assert().code(3);
     let told = String::from_utf8(route.get_output().stderr.clone()).unwrap();
     assert!(told.contains("(expected a list, found 3"), "{told}");
 }

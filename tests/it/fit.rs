@@ -112,7 +112,7 @@ fn an_agent_is_told() {
     }
     let sandbox = scripted(&[("fs", json!(tools))]);
     let mut command = sandbox.toolroute();
-    command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
+    command.current_dir(sandbox.dir.path());
     command.args(["mcp", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start(command);
     client.begin();

@@ -44,7 +44,6 @@ impl Site {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = self.sandbox.toolroute();
-        command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.current_dir(self.sandbox.dir.path());
         command.args(["mcp", "--servers"]).arg(self.sandbox.path("servers.json")).args(args);
         command

@@ -61,7 +61,6 @@ impl Site {
 
     fn gateway(&self, more: &[&str]) -> Client {
         let mut command = self.sandbox.toolroute();
-        command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.current_dir(self.sandbox.dir.path());
         command.args(self.args(&["mcp", "--refresh", "--model", "static"], more));
         let mut client = Client::start(command);
@@ -277,7 +276,7 @@ fn no_secret_of_a_servers_file_is_told() {
     ];
     for args in runs {
         let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state")).env("MY_SECRET_KEY", secrets[6]);
+        command.env("MY_SECRET_KEY", secrets[6]);
         let output =
             command.env("XDG_DATA_HOME", sandbox.path("data")).args(&args).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
@@ -307,10 +306,8 @@ fn an_id_is_told_whole_though_a_variable_has_its_words() {
         sandbox.write("sho-shop-9.json", json!({"mcpServers": {"sho-shop-9": shop}}).to_string());
     let file = file.to_str().unwrap();
     let call = |id: &str, args: &str| {
-        let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state"));
         let call = ["call", id, "--servers", file, "--args", args, "-v"];
-        let output = command.args(call).output().unwrap();
+        let output = sandbox.toolroute().args(call).output().unwrap();
         String::from_utf8(output.stderr).unwrap()
     };
     let asked = call("sho-shop-9:check_stock", "{}");

@@ -198,7 +198,7 @@ fn an_answer_that_is_too_long_or_unreadable_and_an_error_are_told_at_once() {
         // The timeout is longer than this test may take.
         command.args(["call", "hostile__greet_person", "--servers", &servers]);
         command.args(["--timeout", "120", "--longest-request", "120"]);
-        let output = command.env("XDG_STATE_HOME", sandbox.path("state")).output().unwrap();
+        let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         (output.status.success(), said)
     };
@@ -252,7 +252,6 @@ fn a_kill_during_a_start_leaves_no_server() {
             .args(["tools", "list", "--refresh", "--servers"])
             .arg(&servers)
             .env("XDG_CACHE_HOME", sandbox.path("cache"))
-            .env("XDG_STATE_HOME", sandbox.path("state"))
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .status()
@@ -265,10 +264,7 @@ fn a_kill_during_a_start_leaves_no_server() {
 #[test]
 fn a_kept_file_whose_bytes_have_changed_is_told() {
     let sandbox = Sandbox::new();
-    let run = |args: &[&str]| {
-        let mut command = sandbox.toolroute();
-        command.args(args).env("XDG_STATE_HOME", sandbox.path("state")).output().unwrap()
-    };
+    let run = |args: &[&str]| sandbox.toolroute().args(args).output().unwrap();
     let change = |path: &std::path::Path, from: &str, to: &str| {
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(from), "{text}");

@@ -148,7 +148,6 @@ impl Server {
         let mut command = sandbox.toolroute();
         command.args(args).args(["--addr", "127.0.0.1:0"]);
         command.env("XDG_DATA_HOME", sandbox.path("data"));
-        command.env("XDG_STATE_HOME", sandbox.path("state"));
         Self::spawn(sandbox, command)
     }
 

@@ -192,7 +192,7 @@ fn a_profile_of_the_gateway_names_no_supplier_outside_of_it() {
     let config = sandbox.write("own.toml", "[profiles]\norders = [\"*_order\"]\n");
     let ask = |more: &[&str]| {
         let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state")).arg("mcp");
+        command.arg("mcp");
         command.arg("--servers").arg(&servers).arg("--config").arg(&config).args(more);
         let mut client = Client::start(command);
         client.begin();

@@ -38,10 +38,8 @@ fn hospital() -> Sandbox {
 
 fn said(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let mut command = sandbox.toolroute();
-    command.args(args).args(["--servers", &servers]);
-    let Output { status, stdout, stderr } =
-        command.env("XDG_STATE_HOME", sandbox.path("state")).output().unwrap();
+    let output = sandbox.toolroute().args(args).args(["--servers", &servers]).output().unwrap();
+    let Output { status, stdout, stderr } = output;
     (status.code(), String::from_utf8([stdout, stderr].concat()).unwrap())
 }
 

@@ -150,9 +150,7 @@ fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guar
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
     let plan = |prompt: &str, more: &[&str], code: i32| {
         let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
-        let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state")).args(typed).args(more);
-        let output = command.output().unwrap();
+        let output = sandbox.toolroute().args(typed).args(more).output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
@@ -304,9 +302,7 @@ fn a_plan_that_is_only_shown_is_not_remembered() {
             "--session",
             "trip",
         ];
-        let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state")).args(typed).args(more);
-        command.assert().success();
+        sandbox.toolroute().args(typed).args(more).assert().success();
     };
     let remembers = || {
         let kept = walk(&sandbox.path("state"));

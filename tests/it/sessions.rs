@@ -184,12 +184,9 @@ fn a_session_over_http_is_that_of_its_body_or_of_its_header() {
 fn a_session_of_the_command_line_goes_on_from_one_command_to_the_next() {
     let sandbox = office();
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let state = sandbox.path("state");
     let run = |typed: &[&str]| {
-        let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", &state).args(typed);
-        command.args(["--servers", &servers, "--json"]);
-        let output = command.output().unwrap();
+        let more = ["--servers", &servers, "--json"];
+        let output = sandbox.toolroute().args(typed).args(more).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         serde_json::from_slice::<Value>(&output.stdout).map_err(|_| said)
     };
@@ -205,7 +202,7 @@ fn a_session_of_the_command_line_goes_on_from_one_command_to_the_next() {
     assert!(route("and the same for Oslo")["read_as"].as_str().unwrap().contains("Haifa"));
     let bad = run(&["route", "--session", "../x", "hello"]).unwrap_err();
     assert!(bad.contains("expected --session with 1 to 64 letters"), "{bad}");
-    let file = state.join("toolroute/sessions/mine.json");
+    let file = sandbox.path("state/toolroute/sessions/mine.json");
     assert!(std::fs::read_to_string(&file).unwrap().contains("clock__get_time"));
     #[cfg(unix)]
     {
@@ -235,19 +232,8 @@ fn it_is_the_object_of_the_last_write() {
     let sandbox = scripted(&[("store", tools)]);
     let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
     for prompt in ["create a pick list from order ORD-88125", "confirm it"] {
-        let mut command = sandbox.toolroute();
-        command.env("XDG_STATE_HOME", sandbox.path("state"));
-        command.args([
-            "run",
-            prompt,
-            "--servers",
-            &servers,
-            "--session",
-            "mine",
-            "--model",
-            "static",
-        ]);
-        let output = command.output().unwrap();
+        let run = ["run", prompt, "--servers", &servers, "--session", "mine", "--model", "static"];
+        let output = sandbox.toolroute().args(run).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     let wanted = [

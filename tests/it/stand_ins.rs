@@ -32,7 +32,7 @@ pub fn journal(sandbox: &Sandbox, name: &str) -> Vec<String> {
 /// A gateway over the sandbox's servers that has listed all of them.
 pub fn gateway(sandbox: &Sandbox, args: &[&str], tools: usize) -> Client {
     let mut command = sandbox.toolroute();
-    command.env("XDG_STATE_HOME", sandbox.path("state")).current_dir(sandbox.dir.path());
+    command.current_dir(sandbox.dir.path());
     command.args(["mcp", "--model", "static", "--servers"]).arg(sandbox.path("servers.json"));
     let mut client = Client::start({
         command.args(args);

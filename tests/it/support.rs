@@ -75,6 +75,7 @@ impl Sandbox {
             .env("TOOLROUTE_MODELS", store.parent().expect("a store around the model"))
             .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
             .env("XDG_CACHE_HOME", self.dir.path().join("cache"))
+            .env("XDG_STATE_HOME", self.dir.path().join("state"))
             .env("TOOLROUTE_PINS", self.dir.path().join("pins.json"))
             .env("NO_COLOR", "1")
             .env_remove("COLUMNS");

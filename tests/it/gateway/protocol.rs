@@ -28,7 +28,7 @@ fn a_request_that_does_not_fit_is_told_what_is_wrong() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("servers.json", r#"{"mcpServers": {}}"#);
     let mut command = sandbox.toolroute();
-    command.env("XDG_STATE_HOME", sandbox.path("state")).arg("mcp").arg("--servers").arg(file);
+    command.arg("mcp").arg("--servers").arg(file);
     command.stderr(Stdio::piped());
     let mut client = Client::start(command);
     let refused = |client: &mut Client, method: &str, params: Value| {
