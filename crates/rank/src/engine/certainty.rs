@@ -9,7 +9,7 @@ use super::state::State;
 use crate::index::Rows;
 use crate::selection::{
     Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Retriever, SURE, Strategy,
-    confidence, evidence, judge_fit, missing_action, performs,
+    confidence, evidence, judge_fit, missing_action,
 };
 
 /// The minimum match of a pattern or category declared by a tool's author that makes the tool fit
@@ -82,19 +82,10 @@ impl State {
         (found, assessed): (Certainty, &Assessment<'_>),
         (ranking, may_abstain): (&Ranking, bool),
     ) -> Result<Verdict, Error> {
-        // The rules of wording may have raised a tool with the prompt's verb to the first place.
-        let first = ranking.chosen.first().map(|first| first.row);
-        let is_true = |objection: &FitReason| {
-            let is_performed =
-                || first.is_some_and(|row| performs(prompt.text(), self.tool_actions(), row));
-            !matches!(objection, FitReason::MissingAction { .. }) || !is_performed()
-        };
-        let checked =
-            |sure: Certainty| Certainty { objection: sure.objection.filter(is_true), ..sure };
         // Without evidence there is nothing to judge.
         let admitted = found.evidence.and_then(|_| scorer.admitted(&ranking.all));
         let Some(admitted) = admitted else {
-            return Ok(self.verdict(checked(found), assessed, may_abstain));
+            return Ok(self.verdict(found, assessed, may_abstain));
         };
         let prompt = Prompt { rows: Rows::Only(&admitted), ..*prompt };
         let mut left = retriever.retrieve(&prompt)?;
@@ -105,7 +96,7 @@ impl State {
             let best = by_filters.map(|(candidate, _)| candidate.score).fold(0.0, f32::max);
             sure.objection = (!fits(ranking.best(), best)).then_some(FitReason::BetterExcluded);
         }
-        Ok(self.verdict(checked(sure), &assessed, may_abstain))
+        Ok(self.verdict(sure, &assessed, may_abstain))
     }
 
     /// Combines the confidence with what the tools' authors declare, and returns the verdict.

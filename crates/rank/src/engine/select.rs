@@ -1,6 +1,5 @@
 //! Answers a prompt: reads, embeds, retrieves, ranks and explains.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use super::request::{
 use super::state::State;
 use crate::embedding::{Embedder, Role};
 use crate::index::{Rows, text_hash};
-use crate::query::{self, Reading, ReadingWords, rewrite, says_nothing};
+use crate::query::{Reading, ReadingWords, says_nothing};
 use crate::selection::{
     Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
     PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
@@ -116,8 +115,7 @@ impl State {
             return self.answer((request, reading), PromptVectors::default());
         }
         let start = Instant::now();
-        let texts: Vec<Cow<'_, str>> = self.texts(reading, strategy).collect();
-        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        let texts: Vec<&str> = self.texts(reading, strategy).collect();
         let embedded = self.model(strategy)?.embed(&texts, Role::Query)?;
         let vectors = PromptVectors {
             vectors: embedded.vectors.as_slice().unwrap_or_default(),
@@ -319,22 +317,14 @@ impl State {
         is_unread && !self.reads_all_languages()
     }
 
-    /// Returns the texts to embed for a prompt: the prompt, then its clauses. Identifiers are split
-    /// into words, as in the texts of tools, and parts that the model cannot read are omitted.
+    /// Returns the texts to embed for a prompt: the prompt, then its clauses.
     pub(super) fn texts<'a>(
         &self,
         reading: &'a Reading,
         strategy: Strategy,
-    ) -> impl Iterator<Item = Cow<'a, str>> {
-        let whole = std::iter::once((reading.text.as_str(), reading.latin_share));
+    ) -> impl Iterator<Item = &'a str> {
         let clauses = self.clauses(reading, strategy).iter();
-        let clauses = clauses.map(|clause| (clause.as_str(), query::latin_share(clause)));
-        let is_plain = self.config.fusion.is_plain();
-        whole.chain(clauses).map(move |(text, share)| match self.readable_share(share) {
-            _ if is_plain => Cow::Borrowed(text),
-            share if share < 1.0 => rewrite(query::latin_part(text), query::split_camel_case),
-            _ => query::split_camel_case(text),
-        })
+        std::iter::once(reading.text.as_str()).chain(clauses.map(String::as_str))
     }
 
     /// Retrieves and ranks. If the policy admits few of the tools that an approximate index returns,

@@ -1,7 +1,6 @@
 //! Answers many prompts at once: they are embedded together and compared with the catalog in
 //! groups.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -43,8 +42,8 @@ impl State {
             }
             _ => Vec::new(),
         });
-        let texts: Vec<Vec<Cow<'_, str>>> = texts.collect();
-        let (all, places) = distinct(texts.iter().flatten().map(AsRef::as_ref));
+        let texts: Vec<Vec<&str>> = texts.collect();
+        let (all, places) = distinct(texts.iter().flatten().copied());
         let start = Instant::now();
         let embedded = match &self.embedder {
             Some(embedder) if !all.is_empty() => embedder.embed(&all, Role::Query),

@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell};
 
 use super::Pattern;
-use super::requests::{content_words, is_polite_filler, is_relative, is_request, without_opener};
+use super::requests::{content_words, is_relative, is_request, without_opener};
 
 /// Maximum number of clauses of a prompt, because each costs an embedding.
 pub const MAX_CLAUSES: usize = 8;
@@ -102,9 +102,7 @@ pub(super) fn sentences(prompt: &str) -> Vec<&str> {
 }
 
 fn stands_alone(piece: &str) -> bool {
-    (is_request(piece) || piece.ends_with('?'))
-        && content_words(piece) >= MIN_CONTENT_WORDS
-        && !is_polite_filler(piece)
+    (is_request(piece) || piece.ends_with('?')) && content_words(piece) >= MIN_CONTENT_WORDS
 }
 
 fn parts_of(seam: &Seam<'_>) -> bool {

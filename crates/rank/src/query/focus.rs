@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Pattern;
 use super::clauses::sentences;
 use super::noise::{NoiseKind, Part, is_plain, parts};
-use super::requests::{content_words, is_request};
+use super::requests::is_request;
 
 /// A part of a prompt that is ignored in ranking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,77 +43,31 @@ const LEAST_WORDS: usize = 40;
 /// people and benchmarks write have about as many, and each of their lines may be a request.
 const LONG_PARAGRAPH: usize = 120;
 
-/// Number of words that are kept of the text to which a short order refers.
-const HEAD_WORDS: usize = 20;
-
-/// Minimum number of content words in an order. One with fewer, such as "handle this", does not say
-/// what it wants.
-const ENOUGH_WORDS: usize = 2;
-
-/// A label before the question in a prompt that was generated from a template.
-static QUESTION: Pattern =
-    Pattern::new(r"(?i)(?:^|\s)(?:user )?(?:query|question|task|request|instructions?)\s*:\s*");
-/// A label before the text that the question is about.
-static CONTEXT: Pattern = Pattern::new(
-    r"(?i)(?:^|\n)\W*(?:message|context|background|history|document|e-?mail|text|input|log|passage|conversation|data)\s*:",
-);
-/// Words that refer to pasted material.
-static REFERS: Pattern =
-    Pattern::new(r"(?i)\b(?:this|that|these|those|it|above|below|following)\b");
 /// A step of a numbered list.
 pub(super) static STEP: Pattern =
     Pattern::new(r"(?im)^\s*(?:\d{1,2}(?:\.\d+)*[.)]|step \d+[.:)]?)\s+\S");
-static ASKS: Pattern = Pattern::new(
-    r"(?i)\bplease\b|\b(?:can|could|would|will) you\b|\bi (?:need|want) (?:you )?to\b",
-);
 
 /// Finds the request in a prompt. A short prompt of one line is returned unchanged.
 pub(super) fn focus(prompt: &str) -> Focus<'_> {
     let whole = || Focus { text: Cow::Borrowed(prompt), left_out: Vec::new() };
-    if is_plain(prompt, LONG_PARAGRAPH) && !(prompt.contains(':') && CONTEXT.is_match(prompt)) {
+    if is_plain(prompt, LONG_PARAGRAPH) {
         return whole();
     }
-    let mut left_out: Vec<Part> = Vec::new();
-    let asked = after_label(prompt, &mut left_out);
-    let (prose, noise): (Vec<Part>, Vec<Part>) =
-        parts(asked).into_iter().partition(|part| part.kind.is_none());
-    let has_noise = !noise.is_empty();
-    left_out.extend(noise);
+    let (prose, mut left_out): (Vec<Part>, Vec<Part>) =
+        parts(prompt).into_iter().partition(|part| part.kind.is_none());
+    let has_noise = !left_out.is_empty();
     // Single lines may be separate requests; text between blank lines is prose.
-    let is_pasted = has_noise || asked.contains("\n\n");
+    let is_pasted = has_noise || prompt.contains("\n\n");
     let least = if is_pasted { LEAST_WORDS } else { LONG_PARAGRAPH };
     let kept = choose(prose, (has_noise, least), &mut left_out);
     if left_out.is_empty() {
         return whole();
     }
-    let mut text = kept.join("\n");
+    let text = kept.join("\n");
     if text.trim().is_empty() {
         return whole();
     }
-    if content_words(&text) < ENOUGH_WORDS && REFERS.is_match(&text) {
-        text = with_head(text, &left_out);
-    }
     Focus { text: Cow::Owned(text), left_out: count(&left_out) }
-}
-
-/// Returns the text after a label such as `query:` in a prompt that also labels its context, as in
-/// "message: … query: …". The rest is left out.
-fn after_label<'a>(prompt: &'a str, left_out: &mut Vec<Part>) -> &'a str {
-    let context = CONTEXT.find(prompt);
-    let Some(label) = QUESTION.find_iter(prompt).last() else { return prompt };
-    let Some(context) = context else { return prompt };
-    let (from, to) = if context.start() < label.start() {
-        (label.end(), prompt.len())
-    } else {
-        (label.end(), context.start())
-    };
-    let asked = prompt.get(from..to).unwrap_or_default().trim();
-    let rest = if to == prompt.len() { &prompt[..label.start()] } else { &prompt[to..] };
-    if content_words(asked) == 0 {
-        return prompt;
-    }
-    left_out.push(Part { text: rest.trim().to_owned(), kind: Some(NoiseKind::Context) });
-    asked
 }
 
 /// Selects the paragraphs of prose that ask, and moves the others to what is left out. Without
@@ -142,64 +96,25 @@ fn choose(
             left_out.push(Part { kind: Some(NoiseKind::Context), ..part });
         }
     }
-    if let [one] = kept.as_slice()
-        && one.words() > LONG_PARAGRAPH
-        && !STEP.is_match(&one.text)
-    {
-        return vec![requests(one, left_out)];
-    }
     kept.into_iter().map(|part| part.text).collect()
 }
 
 /// The score from which a paragraph is considered to ask. If none reaches it, nothing is left out.
 const SURE: i32 = 4;
 
-/// Scores how likely a paragraph contains the question: it asks, it is short, and it is first or
-/// last.
+/// Scores how likely a paragraph contains the question: it asks, it is short, and it is first or last.
 fn weigh(part: &Part, at: usize, last: usize) -> i32 {
-    let text = part.text.trim_end();
-    let sentences = sentences(text);
+    let sentences = sentences(part.text.trim_end());
     let ends = [sentences.first(), sentences.last()].into_iter().flatten();
     let asks = ends.into_iter().any(|end| is_request(end) || end.ends_with('?'));
     let words = part.words();
-    let introduces = text.ends_with(':') && at < last;
-    let is_polite = ASKS.is_match(text);
     let length = i32::from(words <= 30) + 2 * i32::from(words <= 12) - 2 * i32::from(words > 80);
     let place = match at {
         _ if at == last => 2,
         0 => 1,
         _ => -1,
     };
-    2 * i32::from(asks) + i32::from(is_polite) + 2 * i32::from(introduces) + length + place
-}
-
-/// Returns the sentences of a long paragraph that are requests, and the first one, which may state
-/// the subject; the whole paragraph if there is no request. The end of a quote is part of a list,
-/// not a request.
-fn requests(paragraph: &Part, left_out: &mut Vec<Part>) -> String {
-    let is_asked = |sentence: &&str| {
-        (is_request(sentence) || sentence.ends_with('?'))
-            && !sentence.ends_with(['\'', '"', '’', '”'])
-    };
-    let sentences = sentences(&paragraph.text);
-    if !sentences.iter().any(is_asked) {
-        return paragraph.text.clone();
-    }
-    let (first, others) = (sentences[0], &sentences[1..]);
-    let (mut asked, told): (Vec<&str>, Vec<&str>) = others.iter().copied().partition(is_asked);
-    asked.insert(0, first);
-    if !told.is_empty() {
-        left_out.push(Part { text: told.join(" "), kind: Some(NoiseKind::Context) });
-    }
-    asked.join(" ")
-}
-
-/// A short order, followed by the first words of the text to which it refers.
-fn with_head(order: String, left_out: &[Part]) -> String {
-    let is_language = |part: &&Part| part.kind.is_some_and(NoiseKind::is_language);
-    let Some(part) = left_out.iter().find(is_language) else { return order };
-    let head: Vec<&str> = part.text.split_whitespace().take(HEAD_WORDS).collect();
-    format!("{order}\n{}", head.join(" "))
+    2 * i32::from(asks) + length + place
 }
 
 /// The number of words that were left out, by kind.
@@ -252,18 +167,6 @@ mod tests {
                 }
             }
         }
-        let prompt =
-            "message: the lift is broken again and nobody calls query: how is the traffic?";
-        assert_eq!(focus(prompt).text, "how is the traffic?");
-    }
-
-    #[test]
-    fn an_order_that_only_points_keeps_the_head_of_what_it_points_to() {
-        let chat = "Noa: dinner at eight\nEli: ok\nNoa: bring wine";
-        let read = focus(&format!("{chat}\n\nhandle that")).text.into_owned();
-        assert_eq!(read, "handle that\nNoa: dinner at eight Eli: ok Noa: bring wine");
-        let read = focus(&format!("{chat}\n\nremind me of the wine")).text.into_owned();
-        assert_eq!(read, "remind me of the wine");
     }
 
     #[test]
@@ -277,7 +180,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_panic_or_come_back_empty(
-            text in "(> |\n|\n\n|```|\\{\"|\": |\"\\}|\\[|query: |message: |[a-z]{1,6} |Dear |2026-11-23 10:00:00 |\\PC){0,40}"
+            text in "(> |\n|\n\n|```|\\{\"|\": |\"\\}|\\[|[a-z]{1,6} |Dear |2026-11-23 10:00:00 |\\PC){0,40}"
         ) {
             let read = focus(&text);
             prop_assert!(text.trim().is_empty() || !read.text.trim().is_empty());

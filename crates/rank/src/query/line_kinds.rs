@@ -1,14 +1,12 @@
 //! Classifies the lines of pasted text: logs, stack traces, tables, code, mails or chats.
 
-use std::collections::{HashMap, HashSet};
-
 use super::Pattern;
 use super::noise::NoiseKind;
 
 /// Maximum average number of words in a table's cells. Text between commas has more.
 const CELL_WORDS: usize = 4;
 
-/// Minimum number of lines of the same shape that form a table or a chat.
+/// Minimum number of lines of the same shape that form a table.
 const RUN: usize = 3;
 
 /// Lines with a time stamp or a level before the message: ISO, syslog, klog, web servers, `[ERROR]`, and
@@ -55,17 +53,11 @@ static MAIL: Pattern = Pattern::new(concat!(
     r"|on .{8,80} wrote:$|-{3,} ?(?:original|forwarded|weitergeleitete).*|begin forwarded message:?$|am .{8,60} schrieb .{1,60}:$|le .{8,60} a écrit\s?:$)",
 ));
 
-/// A chat message with its time, and the header of a message whose text is on the next line.
+/// A chat message with its time.
 static CHAT: Pattern = Pattern::new(concat!(
     r"^(?:\[?\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: ",
     r"|\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?[ -]+[^:]{1,30}: |<[\w-]{1,20}> \S)",
 ));
-static CHAT_HEAD: Pattern = Pattern::new(
-    r"^[\w.-]{1,20}(?: [\w.-]{1,20})?(?: APP)?\s+\[?\d{1,2}:\d\d(?: ?[AaPp][Mm])?\]?$",
-);
-/// `Dana: hello`.
-static SPEAKER: Pattern =
-    Pattern::new(r"^\W*([\p{L}][\p{L}\d_.-]{0,19}(?: [\p{L}][\p{L}\d_.-]{0,19})?)\W{0,3}: \S");
 
 /// Bytes in hexadecimal, and sums of files.
 static BYTES: Pattern = Pattern::new(
@@ -76,7 +68,6 @@ static BYTES: Pattern = Pattern::new(
 pub(super) fn line_kinds(lines: &[&str]) -> Vec<Option<NoiseKind>> {
     let mut kinds: Vec<Option<NoiseKind>> = lines.iter().map(|line| kind_of(line)).collect();
     mark_columns(lines, &mut kinds);
-    mark_speakers(lines, &mut kinds);
     for at in 0..lines.len() {
         let before = at.checked_sub(1).and_then(|before| kinds[before]);
         let after = kinds.get(at + 1).copied().flatten();
@@ -87,21 +78,16 @@ pub(super) fn line_kinds(lines: &[&str]) -> Vec<Option<NoiseKind>> {
             (Some(NoiseKind::Encoded), _) if !is_blank && !line.trim().contains(' ') => before,
             // The source line below its position, and the indented lines of a compiler's message.
             (Some(NoiseKind::Trace), _) if line.starts_with([' ', '\t']) && !is_blank => before,
-            (Some(NoiseKind::Trace), None | Some(NoiseKind::Code))
-                if ERROR.is_match(line.trim_start()) =>
-            {
-                before
-            }
             (_, None | Some(NoiseKind::Code))
-                if after == Some(NoiseKind::Trace) && !is_blank && is_error_head(line, before) =>
+                if [before, after].contains(&Some(NoiseKind::Trace))
+                    && ERROR.is_match(line.trim_start()) =>
             {
-                after
+                Some(NoiseKind::Trace)
             }
             // The header of a table, and a row with fewer cells.
             (_, None) if after == Some(NoiseKind::Table) && cells(line) >= RUN => after,
             (Some(NoiseKind::Table), None) if cells(line) >= RUN => before,
             (Some(NoiseKind::Code), None) if line.starts_with([' ', '\t', '+', '-']) => before,
-            (Some(NoiseKind::Chat), None) if !is_blank && is_under_head(lines, at) => before,
             (_, kind) => kind,
         };
     }
@@ -121,23 +107,11 @@ fn kind_of(line: &str) -> Option<NoiseKind> {
         (&TRACE, NoiseKind::Trace),
         (&LOG, NoiseKind::Log),
         (&CHAT, NoiseKind::Chat),
-        (&CHAT_HEAD, NoiseKind::Chat),
         (&ROW, NoiseKind::Table),
         (&MAIL, NoiseKind::Mail),
     ];
     let found = kinds.into_iter().find(|(pattern, _)| pattern.is_match(text));
     found.map(|(_, kind)| kind).or_else(|| CODE.is_match(line).then_some(NoiseKind::Code))
-}
-
-/// Whether a line above a stack trace names the error: by its text, or because it is between two
-/// lines of a trace.
-fn is_error_head(line: &str, before: Option<NoiseKind>) -> bool {
-    before == Some(NoiseKind::Trace) || ERROR.is_match(line.trim_start())
-}
-
-/// Whether a line is the text of a message whose header is the line above.
-fn is_under_head(lines: &[&str], at: usize) -> bool {
-    at > 0 && CHAT_HEAD.is_match(lines[at - 1].trim())
 }
 
 /// The number of cells between bars or wide gaps.
@@ -171,23 +145,6 @@ fn mark_columns(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
                 }
             }
             start += same;
-        }
-    }
-}
-
-/// Marks the lines of a chat with at least two speakers, one of whom speaks more than once.
-fn mark_speakers(lines: &[&str], kinds: &mut [Option<NoiseKind>]) {
-    let speaker = |line: &str| SPEAKER.captures(line).map(|found| found[1].to_owned());
-    let found: HashMap<usize, String> = lines
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| kinds[*at].is_none_or(|kind| kind == NoiseKind::Mail))
-        .filter_map(|(at, line)| Some((at, speaker(line)?)))
-        .collect();
-    let people: HashSet<&String> = found.values().collect();
-    if found.len() >= RUN && people.len() >= 2 && people.len() < found.len() {
-        for at in found.keys() {
-            kinds[*at] = Some(NoiseKind::Chat);
         }
     }
 }

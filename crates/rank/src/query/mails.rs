@@ -1,4 +1,4 @@
-//! Finds mails, letters, signatures and legal text among the paragraphs of a prompt.
+//! Finds mails, letters and legal text among the paragraphs of a prompt.
 
 use super::Pattern;
 use super::noise::{NoiseKind, Part};
@@ -17,33 +17,17 @@ static CLOSING: Pattern = Pattern::new(
     r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*\W{0,2})$",
 );
 
-/// Marks mails, letters, signatures and legal text.
+/// Marks mails, letters and legal text.
 pub(super) fn mark_letters(parts: &mut [Part]) {
-    mark_signatures(parts);
     mark_mails(parts);
     for part in parts.iter_mut().filter(|part| part.kind.is_none() && is_legal(part)) {
         part.kind = Some(NoiseKind::Legal);
     }
 }
 
-/// Whether a line is the separator above a signature.
-pub(super) fn is_dashes(line: &str) -> bool {
-    matches!(line.trim(), "--" | "—" | "__")
-}
-
 /// Whether a line is a closing phrase, such as before the name under a letter.
-pub(super) fn is_closing(line: &str) -> bool {
+fn is_closing(line: &str) -> bool {
     CLOSING.is_match(line.trim())
-}
-
-/// Marks the text below a line of two hyphens.
-fn mark_signatures(parts: &mut [Part]) {
-    for part in parts.iter_mut() {
-        let mut lines = part.text.lines();
-        if lines.next().is_some_and(is_dashes) && lines.next().is_some() {
-            part.kind = Some(NoiseKind::Signature);
-        }
-    }
 }
 
 /// Marks the paragraphs of a mail or a letter, from its header or greeting to its closing phrase,

@@ -19,15 +19,12 @@
 
 mod actions;
 mod analysis;
-mod camel_case;
 mod categories;
 mod caveat;
 mod classifier;
 mod clauses;
 mod complexity;
-mod compounds;
 mod context;
-mod contrast;
 mod depth;
 mod error;
 mod features;
@@ -37,7 +34,6 @@ mod ids;
 mod keywords;
 mod line_kinds;
 mod mails;
-mod mentions;
 mod message;
 mod mood;
 mod natural_language;
@@ -88,15 +84,13 @@ pub use task::{task_by_keywords, task_examples};
 pub use wishes::doubtful_parts;
 
 pub(crate) use actions::{Actions, actions_in, order, third_person};
-pub(crate) use camel_case::split_camel_case;
 pub(crate) use categories::Categories;
 pub(crate) use features::words;
 pub(crate) use ids::has_id_of;
-pub(crate) use mentions::without_mentions;
-pub(crate) use natural_language::{latin_part, latin_share};
+pub(crate) use natural_language::latin_share;
 pub(crate) use plural::asks_for_several;
-pub(crate) use reading::{ReadingWords, rewrite};
-pub(crate) use requests::{first_word, is_verb};
+pub(crate) use reading::ReadingWords;
+pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
 pub(crate) use wishes::wishes;
 

@@ -1,5 +1,5 @@
 //! Finds the parts of a prompt that are not natural language or were not written by its author:
-//! encoded data, logs, stack traces, tables, code, quoted mails, chats, signatures and legal text.
+//! encoded data, logs, stack traces, tables, code, quoted mails, chats and legal text.
 //!
 //! An encoder would treat such text as the question, and tools that it happens to name would rank
 //! higher.
@@ -11,10 +11,8 @@ use regex::Regex;
 use serde::Serialize;
 
 use super::Pattern;
-use super::focus::STEP;
 use super::line_kinds::line_kinds;
-use super::mails::{is_closing, is_dashes, mark_letters};
-use super::requests::is_request;
+use super::mails::mark_letters;
 
 /// A kind of text that is ignored in ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -32,7 +30,6 @@ pub enum NoiseKind {
     /// A mail or a letter, and its quotes.
     Mail,
     Chat,
-    Signature,
     Legal,
     /// Prose around the question.
     Context,
@@ -48,7 +45,6 @@ impl fmt::Display for NoiseKind {
             Self::Code => "code",
             Self::Mail => "mail",
             Self::Chat => "chat",
-            Self::Signature => "signature",
             Self::Legal => "legal text",
             Self::Context => "context",
         })
@@ -56,17 +52,12 @@ impl fmt::Display for NoiseKind {
 }
 
 impl NoiseKind {
-    /// Whether it consists of sentences, whose first words say what it is about.
-    pub(super) fn is_language(self) -> bool {
-        matches!(self, Self::Mail | Self::Chat | Self::Legal | Self::Context)
-    }
-
     /// Minimum number of lines to leave out. Fewer lines are considered part of the request.
     fn least_lines(self) -> usize {
         match self {
             Self::Table | Self::Code | Self::Chat => 3,
             Self::Log | Self::Trace | Self::Mail => 2,
-            Self::Encoded | Self::Signature | Self::Legal | Self::Context => 1,
+            Self::Encoded | Self::Legal | Self::Context => 1,
         }
     }
 }
@@ -98,13 +89,8 @@ const PASSES: usize = 8;
 /// Minimum number of words in quoted text to leave out.
 const QUOTED_WORDS: usize = 25;
 
-/// Minimum number of words in a long paragraph, and maximum number in a one-line order.
-const LONG: usize = 30;
-const ORDER: usize = 20;
-
 static DATA_URI: Pattern =
     Pattern::new(r#"!?(?:\[[^\]\n]*\]\()?data:[a-z]+/[\w.+-]+(?:;[\w=.-]+)*,[^\s)"'<>]*\)?"#);
-static RUN: Pattern = Pattern::new(r"[A-Za-z0-9+/=_.-]{60,}");
 static FENCE: Pattern = Pattern::new(r"(?s)```.*?(?:```|$)");
 static QUOTED: Pattern = Pattern::new(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#);
 
@@ -116,14 +102,6 @@ pub(super) fn parts(prompt: &str) -> Vec<Part> {
     let lines: Vec<&str> = text.lines().collect();
     let kinds = line_kinds(&lines);
     let mut blocks = blocks(&lines, &kinds);
-    // Lines of encoded data alone are a block already.
-    for block in blocks.iter_mut().filter(|block| block.kind.is_none()) {
-        let text = Cow::Borrowed(block.text.as_str());
-        if let Cow::Owned(text) = cut(text, &RUN, NoiseKind::Encoded, is_encoded, &mut parts) {
-            block.text = text;
-        }
-    }
-    blocks.retain(|block| !block.text.trim().is_empty());
     mark_letters(&mut blocks);
     parts.extend(blocks);
     parts
@@ -174,16 +152,6 @@ fn cut<'a>(
 /// block.
 fn gap(found: &str) -> &'static str {
     if found.contains('\n') { "\n\n" } else { " " }
-}
-
-/// Whether a long run of characters is encoded data, and not a path, an address or a name.
-fn is_encoded(run: &str) -> bool {
-    let count = |is: fn(&u8) -> bool| run.bytes().filter(is).count();
-    let digits = count(u8::is_ascii_digit);
-    let separators = run.bytes().filter(|byte| b"/._-".contains(byte)).count();
-    let is_hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_mixed = count(u8::is_ascii_uppercase) >= 4 && count(u8::is_ascii_lowercase) >= 4;
-    is_hex || (digits >= 3 && is_mixed && separators * 12 < run.len())
 }
 
 /// Cuts out long JSON objects and arrays.
@@ -247,11 +215,7 @@ fn blocks(lines: &[&str], kinds: &[Option<NoiseKind>]) -> Vec<Part> {
         }
         match runs.last_mut() {
             // Noise continues after a blank line, a paragraph does not.
-            Some((last, run))
-                if last == kind && !is_dashes(line) && (is_open || goes_on(*kind, line)) =>
-            {
-                run.push(line)
-            }
+            Some((last, run)) if last == kind && (is_open || kind.is_some()) => run.push(line),
             _ => runs.push((*kind, vec![line])),
         }
         is_open = true;
@@ -259,39 +223,9 @@ fn blocks(lines: &[&str], kinds: &[Option<NoiseKind>]) -> Vec<Part> {
     let mut blocks: Vec<Part> = Vec::new();
     for (kind, run) in runs {
         let kind = kind.filter(|kind| run.len() >= kind.least_lines());
-        let pieces = if kind.is_none() { split_ends(&run) } else { vec![run.as_slice()] };
-        blocks.extend(pieces.iter().map(|piece| Part { text: piece.join("\n"), kind }));
+        blocks.push(Part { text: run.join("\n"), kind });
     }
     blocks
-}
-
-/// Splits off the first and the last line of a long paragraph if they are requests: an order may be
-/// directly above or below pasted text.
-fn split_ends<'a, 'b>(lines: &'b [&'a str]) -> Vec<&'b [&'a str]> {
-    let words = |line: &str| line.split_whitespace().count();
-    let ([first, second, ..], [.., before, last]) = (lines, lines) else { return vec![lines] };
-    let asks =
-        |line: &str| words(line) <= ORDER && (is_request(line) || line.trim_end().ends_with('?'));
-    if lines.iter().any(|line| STEP.is_match(line)) {
-        return vec![lines];
-    }
-    let has_closing = lines.iter().any(|line| is_closing(line));
-    if !has_closing && lines.iter().map(|line| words(line)).sum::<usize>() < LONG {
-        return vec![lines];
-    }
-    // Within wrapped text, a line starts in the middle of a sentence.
-    let begins = second.trim_start().starts_with(|c: char| !c.is_lowercase());
-    let ends = before.trim_end().ends_with(['.', '!', '?', ':', ')', '"']) || has_closing;
-    let to = lines.len() - usize::from(ends && asks(last));
-    let from = usize::from(begins && asks(first)).min(to);
-    let pieces = [&lines[..from], &lines[from..to], &lines[to..]];
-    pieces.into_iter().filter(|piece| !piece.is_empty()).collect()
-}
-
-/// Whether a line after a blank one belongs to the block above. An order may look like a line of
-/// code: "let the plumber in (the back door)".
-fn goes_on(kind: Option<NoiseKind>, line: &str) -> bool {
-    kind.is_some_and(|kind| kind != NoiseKind::Code || !is_request(line))
 }
 
 #[cfg(test)]
@@ -323,9 +257,6 @@ mod tests {
             (format!("[{}]", ["{\"id\": 1, \"note\": \"leave it\"}"; 6].join(", ")), "code"),
             ("<ul>\n  <li>Front door</li>\n</ul>".into(), "code"),
             ("> Hi all,\n> please book by Friday".into(), "mail"),
-            ("From: Tom\nSubject: invoice\n\nHello Dana,\n\nit is wrong.\n\nRegards,\nTom".into(), "mail"),
-            ("Alice: is it at four\nBob: half past\nAlice: thanks".into(), "chat"),
-            ("--\nDr. Ruth Adler\nNorthwind Ltd.".into(), "signature"),
         ] {
             for prompt in [format!("{noise}\n\nlock the door"), format!("lock the door\n\n{noise}")] {
                 let mut found = kinds(&prompt);

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use super::Turn;
 use super::clauses::clauses;
-use super::compounds::with_compounds;
-use super::contrast::without_contrasts;
 use super::focus::{Omission, focus};
 use super::follow_up::routing_text;
 use super::message::{needs_web, urgency};
@@ -81,10 +79,8 @@ impl Reading {
         // Before words of another language are corrected into English ones.
         let is_foreign = is_foreign(&text, is_tool_word);
         if let Some(lexicon) = lexicon.filter(|_| !is_foreign) {
-            text = rewrite(text, |text| with_compounds(text, lexicon));
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
-        let text = rewrite(text, without_contrasts);
         let read = without_negations(&text);
         let only_forbids = only_forbids(&text, &read, false);
         Self { left_out: asked.left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }
@@ -117,7 +113,7 @@ impl Reading {
 }
 
 /// Applies another step to a text, without copying if the step changes nothing.
-pub(crate) fn rewrite<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
+fn rewrite<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, str> {
     match step(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(changed) => Cow::Owned(changed),

@@ -40,9 +40,6 @@ static ASKING: Pattern = Pattern::new(
 );
 static RELATIVE: Pattern =
     Pattern::new(r"(?i)^(?:which|who|whose|when|where|how|what|is|are|does|has|have)\b");
-static POLITE: Pattern = Pattern::new(
-    r"(?i)^(?:(?:can|could|would|will) you (?:please |also |kindly )*(?:assist|help)(?: me)?(?: with (?:that|this|it))?|(?:let me know|provide (?:me with )?(?:this|that|the) (?:information|details)))\W*$",
-);
 
 /// Whether a lower-case word is a verb that starts a request.
 pub fn is_verb(word: &str) -> bool {
@@ -60,12 +57,6 @@ pub(super) fn without_opener(text: &str) -> &str {
     OPENER.find(text).map_or(text, |opener| &text[opener.end()..])
 }
 
-/// Returns the first word of a request in lower case, after its opener; `None` if there is none.
-pub fn first_word(text: &str) -> Option<String> {
-    let word = without_opener(text).split(|c: char| !c.is_alphanumeric()).next()?;
-    (!word.is_empty()).then(|| word.to_lowercase())
-}
-
 /// Whether a text starts like a request, after its opener.
 pub(super) fn is_request(text: &str) -> bool {
     let text = without_opener(text);
@@ -77,11 +68,6 @@ pub(super) fn is_request(text: &str) -> bool {
 /// comma.
 pub(super) fn is_relative(text: &str) -> bool {
     RELATIVE.is_match(without_opener(text))
-}
-
-/// Whether a text only asks for help in general: "Can you help me with that?"
-pub(super) fn is_polite_filler(text: &str) -> bool {
-    POLITE.is_match(text)
 }
 
 /// Whether a lower-case word is neither a request verb nor a word without content.
@@ -141,11 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn openers_and_fillers_are_seen() {
+    fn openers_are_seen() {
         assert_eq!(without_opener("After that, please also call him"), "call him");
         assert_eq!(without_opener("Android phones"), "Android phones");
-        assert!(is_polite_filler("Can you help me with that?"));
-        assert!(!is_polite_filler("Can you help me find a dentist?"));
         assert_eq!(content_words("can you book a table for 4"), 3);
     }
 

@@ -10,7 +10,7 @@ use super::actions::{action_of, begins_object};
 use super::clauses::{JOINT, Rules, Seam, beginning, has_content, sentences, split};
 use super::mood::may_order;
 use super::requests::{
-    content_words, is_content, is_polite_filler, is_relative, is_request, is_verb, without_opener,
+    content_words, is_content, is_relative, is_request, is_verb, without_opener,
 };
 use super::{Pattern, Places, caveat, is_listed};
 
@@ -34,7 +34,7 @@ const OBJECTS: &str =
     "a an the my our your his her their its it them him me us this these those all every each";
 
 /// Words between a verb and its object: "throw away the buns".
-pub(super) const PARTICLES: &str = "away back down in off on out over up";
+const PARTICLES: &str = "away back down in off on out over up";
 
 /// Words before an article that are no verbs.
 const NO_VERBS: &str = "about above across after against all along although among another any around because before \
@@ -93,7 +93,7 @@ fn stands_alone(piece: &str) -> bool {
     let is_whole = asks && content_words(piece) >= 2;
     let is_question =
         QUESTION.is_match(without_opener(piece)) && content_words(piece) >= 1 && !refers(piece);
-    (is_whole || is_question || is_order(piece)) && !is_polite_filler(piece)
+    is_whole || is_question || is_order(piece)
 }
 
 fn parts(seam: &Seam<'_>) -> bool {
@@ -271,7 +271,6 @@ mod tests {
             "who works this week and when",
             "Move my alarm, which was set for 6, to 7",
             "stop the mixer and throw away the buns unless it is hot",
-            "I want a QR code for my friend. Can you help me with that?",
         ] {
             assert_eq!(wishes(prompt).len(), 1, "{prompt}: {:?}", wishes(prompt));
         }

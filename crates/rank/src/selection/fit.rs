@@ -143,11 +143,6 @@ pub fn missing_action<'a>(
     (able < best - NEAR).then_some(order.verb)
 }
 
-/// Whether the tool in a row performs an action that the prompt requests.
-pub fn performs(prompt: &str, actions: &ToolActions, row: u32) -> bool {
-    order(prompt).is_some_and(|order| actions.0[row as usize].overlaps(order.actions))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,6 @@ use super::fusion::Fusion;
 use super::retriever::{
     Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
 };
-use crate::query::without_mentions;
 
 /// Tools whose texts are in memory at a time while they are indexed.
 const CHUNK: usize = 1_024;
@@ -71,16 +70,9 @@ impl KeywordRetriever {
         rows
     }
 
-    /// Returns the rows that the prompt names, ascending. Names that it only mentions do not count.
+    /// Returns the rows that the prompt names, ascending.
     pub(super) fn named(&self, text: &str) -> Vec<u32> {
-        let found = self.exact.find(text);
-        if found.is_empty() {
-            return found;
-        }
-        match without_mentions(text) {
-            Cow::Borrowed(_) => found,
-            Cow::Owned(called) => self.exact.find(&called),
-        }
+        self.exact.find(text)
     }
 
     /// Returns the words of the tools as written, in alphabetical order, each with the number of
@@ -206,22 +198,6 @@ mod tests {
             let (row, score, bonus) = ranked[0];
             assert_eq!(row, 1, "{prompt}: {ranked:?}");
             assert!(bonus > 0.0 && ranked[1..].iter().all(|other| other.1 < score), "{ranked:?}");
-        }
-    }
-
-    #[test]
-    fn a_name_that_is_talked_about_lifts_no_tool() {
-        for (prompt, is_called) in [
-            ("call read_it", true),
-            ("read_it", true),
-            ("read_it(path) please", true),
-            ("rename the function read_it", false),
-            ("what does `read_it` do", false),
-            ("rename the function read_it, then use read_it", true),
-        ] {
-            let ranked = ranked(&["reader", "read_it"], prompt);
-            let bonus = ranked.iter().find(|(row, ..)| *row == 1).map_or(0.0, |(.., bonus)| *bonus);
-            assert_eq!(bonus > 0.0, is_called, "{prompt}: {ranked:?}");
         }
     }
 }

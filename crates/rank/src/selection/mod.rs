@@ -45,7 +45,7 @@ pub use confidence::{confidence, evidence};
 pub use explanation::{
     Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
 };
-pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action, performs};
+pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
 pub use fusion::Fusion;
 pub use hybrid::{HybridRetriever, retrievers};
 pub use keyword::KeywordRetriever;

@@ -13,7 +13,7 @@ use toolroute_catalog::{Tool, singular};
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{Reading, asks_for_several, first_word, is_verb};
+use crate::query::{Reading, asks_for_several, is_verb};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -62,8 +62,8 @@ const OPPOSITES: [[&str; 2]; 24] = [
     ["visible", "hidden"],
 ];
 
-/// The minimum score, as a share of the best score, of a tool of the same server that lists things
-/// or is named by the verb. Below it, the tool is for something else.
+/// The minimum score, as a share of the best score, of a tool of the same server that lists things.
+/// Below it, the tool is for something else.
 pub(super) const NEIGHBOUR: f32 = 2.0 / 3.0;
 
 /// The same for a tool with the requested verb.
@@ -101,8 +101,7 @@ pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools:
         return;
     };
     let better = listing_neighbour(&reading.text, best, candidates, tools)
-        .or_else(|| tool_with_verb(reading, best, candidates, tools))
-        .or_else(|| tool_named_by_verb(reading, best, candidates, tools));
+        .or_else(|| tool_with_verb(reading, best, candidates, tools));
     if let Some(better) = better.map(|at| &mut candidates[at]) {
         let score = best.score.next_up();
         better.wording = score - better.score;
@@ -193,33 +192,6 @@ fn asks_for_opposite(prompt: &str, before: Option<&str>, [own, word]: [&str; 2])
     said.contains(&word) && !follows(own) && (!said.contains(&own) || follows(word))
 }
 
-/// Returns the index of the tool whose name, without that of its server, is the verb of the
-/// request: `git_commit` for "commit the staged changes", although `git_diff_staged` shares more of
-/// its words. Applies only to a single request that starts with the verb.
-fn tool_named_by_verb(
-    reading: &Reading,
-    best: Candidate,
-    candidates: &[Candidate],
-    tools: &[Arc<Tool>],
-) -> Option<usize> {
-    let [order] = reading.clauses.as_slice() else { return None };
-    let verb = first_word(order)?;
-    let one = &tools[best.row as usize];
-    let server = name_words(one.server.as_deref()?);
-    if GENERAL.contains(&verb.as_str()) || name_words(&one.name).contains(&verb) {
-        return None;
-    }
-    let is_named = |at: &usize| {
-        let candidate = &candidates[*at];
-        let tool = &tools[candidate.row as usize];
-        candidate.score >= NEIGHBOUR * best.score
-            && tool.server == one.server
-            && name_words(&tool.name).iter().filter(|word| !server.contains(word)).eq([&verb])
-    };
-    let named = (0..candidates.len()).filter(is_named);
-    named.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,26 +270,6 @@ mod tests {
             ("show the users of my groups", ["show_teams", "show_groups"]),
         ] {
             assert_eq!(listed(prompt, names, 0.9), 0.9, "{prompt}");
-        }
-    }
-
-    #[test]
-    fn a_tool_named_by_the_verb_of_the_order_goes_first() {
-        for (prompt, names) in [
-            ("commit the staged changes", ["diff_staged", "commit"]),
-            ("please commit the staged changes", ["vault_diff_staged", "vault_commit"]),
-        ] {
-            assert!(listed(prompt, names, 0.7) > 1.0, "{prompt}");
-            assert_eq!(listed(prompt, names, 0.6), 0.6, "it is far");
-        }
-        for (prompt, names) in [
-            ("show what is staged for the commit", ["diff_staged", "commit"]),
-            ("find the staged changes", ["diff_staged", "find"]),
-            ("commit the staged changes", ["commit_staged", "commit"]),
-            ("commit the staged changes", ["diff_staged", "commit_list"]),
-            ("cancel the build, and then push the branch", ["push", "cancel"]),
-        ] {
-            assert_eq!(listed(prompt, names, 0.7), 0.7, "{prompt}");
         }
     }
 }
