@@ -243,13 +243,12 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
     for prompt in [
         "stop the mixer at once",
         "would you please stop the mixer",
-        "stop the mixer, I don't need it any more",
         "the mixer is too loud, stop it if you can",
         "don't forget to stop the mixer",
     ] {
         sandbox.json(&[&["run", prompt][..], &common].concat());
     }
-    assert_eq!(journal(&sandbox, "bakery").len(), 6);
+    assert_eq!(journal(&sandbox, "bakery").len(), 5);
 }
 
 #[test]

@@ -1,16 +1,14 @@
 //! Finds words with which a prompt forbids, postpones or restricts an action.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::mood::begins_clause;
-use super::negation::{CLAUSE_WORDS, reports_never};
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
-use super::requests::{command_verbs, is_verb};
+use super::requests::is_verb;
 use super::{is_listed, pattern};
 use toolroute_translation::restriction;
 
@@ -26,24 +24,12 @@ const JOINING: &str = "because as since though and so but";
 /// Verbs after which such a subject at the beginning forbids: "nobody wants it" is a reason.
 const MODALS: &str = "should must shall may ought is are";
 
-/// Verbs of a state, whose negation is a reason: "I don't need it any more".
-const STATES: &str = "need know have care remember understand see hear get";
-
 /// Words that make an order doubtful.
 const DOUBTING: &str = "maybe perhaps possibly might presumably imagine suppose";
 
 /// Phrases that forbid, restrict or doubt, wherever they are.
-const PHRASES: &[&str] = &[
-    "no one",
-    "no need",
-    "no reason",
-    "no more",
-    "no circumstances",
-    "hold off",
-    "but keep",
-    "i guess",
-    "i suppose",
-];
+const PHRASES: &str =
+    "no one, no need, no reason, no more, no circumstances, hold off, but keep, i guess, i suppose";
 
 /// Words after which a "not" tells how things are: "it does not work". The last three are those of
 /// "can't", "won't" and "ain't".
@@ -54,19 +40,7 @@ const CONDITIONS: &str =
     "if whether unless once when whenever while until till upon providing assuming supposing";
 
 /// Phrases that begin a condition.
-const CONDITION_PHRASES: &[&str] = &[
-    "in case",
-    "as soon as",
-    "as long as",
-    "on condition",
-    "in the event",
-    "depending on",
-    "subject to",
-    "by the time",
-    "every time",
-    "each time",
-    "any time",
-];
+const CONDITION_PHRASES: &str = "in case, as soon as, as long as, on condition, in the event, depending on, subject to, by the time, every time, each time, any time";
 
 /// Words after an "only" that restricts an order to a time or a case.
 const RESTRICTED: &str = "with on at in during between within after before";
@@ -84,18 +58,7 @@ const LATER: &str =
     "later tonight tomorrow noon midnight soon eventually afterwards someday sometime shortly";
 
 /// Phrases of a later time.
-const LATER_PHRASES: &[&str] = &[
-    "in a bit",
-    "in a while",
-    "in a moment",
-    "in a sec",
-    "first thing",
-    "next time",
-    "another time",
-    "at some point",
-    "one day",
-    "some day",
-];
+const LATER_PHRASES: &str = "in a bit, in a while, in a moment, in a sec, first thing, next time, another time, at some point, one day, some day";
 
 /// Parts of the day or the week, which are a later time after "this", "in the" and the like.
 const PARTS: &str = "morning afternoon evening night weekend";
@@ -106,15 +69,6 @@ const UNITS: &str =
 
 /// Words between "in" and such a unit.
 const COUNTS: &str = "a an the next one two three four five six seven eight nine ten couple of few some several half another";
-
-/// Verbs after which "if" and "when" begin an indirect question: "check if", "tell me when".
-const ASKING: &str = "check see tell show explain find determine verify";
-
-/// Words between such a verb and its question.
-const BETWEEN: &str = "me us out";
-
-/// Verbs of a request that only looks; "before" and "after" filter what it shows.
-const LOOKING: &str = "list show find search count display view";
 
 /// Words that seem to forbid, to restrict or to postpone, and only make an order polite or urgent.
 static ASIDES: LazyLock<Regex> = LazyLock::new(|| {
@@ -134,17 +88,15 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     let plain = without_asides(&plain);
     let words = words(&plain);
     let words = words.as_slice();
-    let commands = Commands::of(&plain);
     let moment = || {
-        let is_late = |at: &Range<usize>| !is_past_or_attribute(prompt, at);
-        let moment = places.moments.iter().find(|at| is_late(at))?;
-        (!commands.only_look()).then(|| prompt[moment.clone()].to_owned())
+        let is_late = |at: &&Range<usize>| !is_past_or_attribute(prompt, at);
+        places.moments.iter().find(is_late).map(|moment| prompt[moment.clone()].to_owned())
     };
     (0..words.len())
         .find_map(|at| forbids(words, at))
-        .or_else(|| condition_in(words, &commands))
+        .or_else(|| condition_in(words))
         .or_else(|| (0..words.len()).find_map(|at| restricts(words, at)))
-        .or_else(|| (0..words.len()).find_map(|at| postpones(words, at, &commands)))
+        .or_else(|| (0..words.len()).find_map(|at| postpones(words, at)))
         .or_else(moment)
         .or_else(|| restriction(&plain))
 }
@@ -155,9 +107,7 @@ pub fn condition(prompt: &str) -> Option<String> {
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
     let words = words(&plain);
-    // "Check if it is warm" is a condition of what is ordered beside it.
-    let asked = || words.iter().find(|word| matches!(**word, "if" | "whether"));
-    condition_in(&words, &Commands::of(&plain)).or_else(|| asked().map(|word| (*word).to_owned()))
+    condition_in(&words)
 }
 
 /// Returns the words with which a part of a prompt puts off what is ordered beside it, or restricts it to
@@ -166,8 +116,7 @@ pub fn postponement(prompt: &str) -> Option<String> {
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
     let words = words(&plain);
-    let commands = Commands::of(&plain);
-    let later = |at| restricts(&words, at).or_else(|| postpones(&words, at, &commands));
+    let later = |at| restricts(&words, at).or_else(|| postpones(&words, at));
     (0..words.len()).find_map(later)
 }
 
@@ -196,37 +145,23 @@ fn before<'a>(words: &[&'a str], at: usize) -> &'a str {
     at.checked_sub(1).map_or("", |at| words[at]).trim_start_matches(',')
 }
 
-/// The last words of a clause before a place in it.
-fn clause_before(words: &[&str], at: usize) -> String {
-    let near = &words[at.saturating_sub(CLAUSE_WORDS)..at];
-    let start = near.iter().rposition(|word| *word == ",").map_or(0, |comma| comma + 1);
-    near[start..].join(" ")
-}
-
-fn phrase(words: &[&str], at: usize, phrases: &[&str]) -> Option<String> {
-    let begins = |phrase: &&&str| {
+fn phrase(words: &[&str], at: usize, phrases: &str) -> Option<String> {
+    let begins = |phrase: &&str| {
         let mut parts = phrase.split(' ').enumerate();
         parts.all(|(ahead, part)| words[at] == part && ahead == 0 || word(words, at, ahead) == part)
     };
-    phrases.iter().find(begins).map(|phrase| (*phrase).to_owned())
+    phrases.split(", ").find(begins).map(str::to_owned)
 }
 
 /// Whether the word at a place forbids something, or makes it doubtful.
 fn forbids(words: &[&str], at: usize) -> Option<String> {
     let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
     let is_number = next.starts_with(|c: char| c.is_numeric()) || next == TAKEN;
-    // "I don't need it", but "I don't need you to stop it".
-    let is_state = || {
-        let is_subject = |word| matches!(word, "i" | "we" | "you" | "they");
-        let object = word(words, at, 2);
-        let subject = if this == "not" { before(words, at - 1) } else { last };
-        is_subject(subject) && is_listed(STATES, next) && !matches!(object, "to" | "you")
-    };
     let forbids = match this {
-        "not" => (!states(last) || next == "to") && !(last == "do" && is_state()),
+        "not" => !states(last) || next == "to",
         // "Order no 5" is a number.
         "no" => !is_number && (last.is_empty() || next.is_empty()),
-        "don't" | "dont" => !is_state(),
+        "don't" | "dont" => true,
         _ if this.ends_with("n't") => {
             !is_listed(STATING, this.trim_end_matches("n't")) || next == "to"
         }
@@ -235,7 +170,7 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
             !is_subject || is_listed(MODALS, next)
         }
         // "It never came" is a reason.
-        "never" => !reports_never(&clause_before(words, at), next),
+        "never" => true,
         "or" => chooses(words, at),
         "instead" | "rather" => {
             matches!(next, "of" | "than") && word(words, at, 2).ends_with("ing")
@@ -259,23 +194,14 @@ fn chooses(words: &[&str], at: usize) -> bool {
     is_verb(word(words, at, 1)) && (is_verb(before(words, at)) || has_object)
 }
 
-fn condition_in(words: &[&str], commands: &Commands<'_>) -> Option<String> {
+fn condition_in(words: &[&str]) -> Option<String> {
     (0..words.len()).find_map(|at| {
         let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
         let is_clause = |ahead| begins_clause(word(words, at, ahead));
-        let is_once_only = || {
-            let is_rate = matches!(next, "a" | "an") && is_listed(UNITS, word(words, at, 2));
-            is_rate || matches!(next, "" | "per" | "every" | "daily")
-        };
-        let is_plain = match this {
-            "once" => is_once_only(),
-            // "Until 5 May" may be an argument; as another time it counts as a moment.
-            "until" | "till" => matches!(next, TAKEN | MOMENT),
-            _ => false,
-        };
+        // "Until 5 May" may be an argument; as another time it counts as a moment.
+        let is_time = matches!(this, "until" | "till") && matches!(next, TAKEN | MOMENT);
         if is_listed(CONDITIONS, this) {
-            let asks = || asks_indirectly(words, at) && commands.only_look();
-            return (!is_plain && !asks()).then(|| this.to_owned());
+            return (!is_time).then(|| this.to_owned());
         }
         let is_inverted = this == "should" && !last.is_empty() || this == "provided";
         let is_moment = this == "the"
@@ -302,56 +228,15 @@ fn condition_in(words: &[&str], commands: &Commands<'_>) -> Option<String> {
     })
 }
 
-/// Whether the word at a place begins an indirect question: "check if", "tell me when".
-fn asks_indirectly(words: &[&str], at: usize) -> bool {
-    let before = words[..at].iter().rev().find(|word| !is_listed(BETWEEN, word));
-    before.is_some_and(|verb| is_listed(ASKING, verb))
-}
-
-/// What a text without quotes commands, read once for all its words.
-struct Commands<'a> {
-    plain: &'a str,
-    read: OnceCell<(bool, bool)>,
-}
-
-impl<'a> Commands<'a> {
-    fn of(plain: &'a str) -> Self {
-        Self { plain, read: OnceCell::new() }
-    }
-
-    /// Whether it commands nothing but to look or to tell, and whether its first command is to look.
-    fn read(&self) -> (bool, bool) {
-        *self.read.get_or_init(|| {
-            let verbs = command_verbs(self.plain);
-            let looks = |verb: &String| is_listed(LOOKING, verb) || is_listed(ASKING, verb);
-            let only_look = !verbs.is_empty() && verbs.iter().all(looks);
-            (only_look, verbs.first().is_some_and(|verb| is_listed(LOOKING, verb)))
-        })
-    }
-
-    fn only_look(&self) -> bool {
-        self.read().0
-    }
-
-    fn first_looks(&self) -> bool {
-        self.read().1
-    }
-}
-
 /// Whether the word at a place puts the order off, or repeats it.
-fn postpones(words: &[&str], at: usize, commands: &Commands<'_>) -> Option<String> {
+fn postpones(words: &[&str], at: usize) -> Option<String> {
     let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
     let is_late = match this {
-        "before" | "after" => {
-            let filters = || commands.first_looks() && commands.only_look();
-            !matches!(next, TAKEN | MOMENT | "all") && !filters()
-        }
+        "before" | "after" => !matches!(next, TAKEN | MOMENT | "all"),
         "in" | "within" => {
             let counted = (1..5).take_while(|ahead| is_listed(COUNTS, word(words, at, *ahead)));
             let end = counted.last().unwrap_or_default() + 1;
-            // "In the week of 5 May" names a week, "in the next week" postpones.
-            let is_named = this == "in" && next == "the" && end == 2;
-            let is_far = end > 1 && is_listed(UNITS, word(words, at, end)) && !is_named;
+            let is_far = end > 1 && is_listed(UNITS, word(words, at, end));
             if is_far {
                 return Some(words[at..=at + end].join(" "));
             }

@@ -26,9 +26,6 @@ static CONTINUES: Pattern = Pattern::new(concat!(
     r")"
 ));
 
-/// A leading conjunction: "and todo.txt".
-static JOINS: Pattern = Pattern::new(r"(?i)^\W*(?:and|or|but|also|plus)\b");
-
 /// A prompt with at least this number of content words stands on its own, whatever it refers to.
 const ENOUGH_WORDS: usize = 5;
 /// Maximum number of content words in a prompt that continues another.
@@ -42,8 +39,7 @@ const EARLIER_CHARS: usize = 600;
 /// common phrases of German, French, Spanish, Italian, Russian and Chinese.
 pub fn is_follow_up(prompt: &str) -> bool {
     let words = content_words(prompt);
-    words <= MOST_WORDS && CONTINUES.is_match(prompt)
-        || words < ENOUGH_WORDS && (refers_back(prompt) || JOINS.is_match(prompt))
+    words <= MOST_WORDS && CONTINUES.is_match(prompt) || words < ENOUGH_WORDS && refers_back(prompt)
 }
 
 /// Verbs that repeat or take back what was done, and do nothing else with "it".
@@ -106,7 +102,6 @@ mod tests {
             "undo that",
             "no, the other one",
             "for 4 people",
-            "and todo.txt",
             "ומה עם מחר?",
             "אותו דבר לברלין",
             "und für Berlin?",

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::actions::{Actions, action_of, actions_in};
+use super::actions::action_of;
 use super::caveat::without_asides;
 use super::negation::{is_form_of_verb, is_past};
 use super::plain_text::{unquoted, words};
@@ -83,7 +83,7 @@ const CIRCUMSTANCES: &str = "in on at by for from with to of about after before 
     though than unless until once";
 
 /// Words that begin an object.
-pub(super) const OBJECTS: &str = "a an the my our your his her its their this that these those all every each any some no me us it \
+const OBJECTS: &str = "a an the my our your his her its their this that these those all every each any some no me us it \
     them him";
 
 /// Words between a verb and its object.
@@ -174,20 +174,8 @@ struct Clause<'a> {
 
 /// A text without "please" and the like at its beginning.
 fn without_opener(text: &str) -> &str {
-    let mut text = text.trim();
-    loop {
-        let rest = OPENER.find(text).map_or(text, |opener| &text[opener.end()..]);
-        // "Quickly" is an opener, "reply" is an order.
-        let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        let rest = match first.ends_with("ly") && !may_order(first) {
-            true => &rest[first.len()..],
-            false => rest,
-        };
-        if rest.len() == text.len() {
-            return text;
-        }
-        text = rest.trim();
-    }
+    let text = text.trim();
+    OPENER.find(text).map_or(text, |opener| text[opener.end()..].trim())
 }
 
 impl<'a> Clause<'a> {
@@ -257,7 +245,7 @@ impl<'a> Clause<'a> {
             Mood::Order
         } else if has_finite_verb(&words) {
             Mood::Statement
-        } else if is_request_verb(first) || is_action(first) {
+        } else if is_request_verb(first) {
             Mood::Order
         } else {
             Mood::Fragment
@@ -282,12 +270,6 @@ impl<'a> Clause<'a> {
             (is_request_verb(verb) || is_done) && !is_ours && !is_thing && !is_passed_on
         })
     }
-}
-
-/// Whether a word is one by which a tool names an action, and may be the verb of an order: "drop".
-fn is_action(word: &str) -> bool {
-    let is_inflected = ["s", "ed", "ing"].iter().any(|ending| word.ends_with(ending));
-    !is_inflected && actions_in([word].into_iter()) != Actions::default()
 }
 
 fn is_request_verb(word: &str) -> bool {
@@ -362,7 +344,6 @@ mod tests {
             "stop the mixer, I can't hear you",
             "stop the mixer that is too loud",
             "I know it is late but stop the mixer",
-            "order 12 isn't urgent any more, drop tag 7",
             "nudge Dana, she hasn't paid",
             "new card 'Dana has called' in To Do",
             "note under WEB-31 that QA has signed it off",
@@ -421,7 +402,7 @@ mod tests {
 
     #[test]
     fn openers_may_be_many() {
-        let text = format!("{}stop the mixer", "really ".repeat(200_000));
+        let text = format!("{}stop the mixer", "please ".repeat(200_000));
         assert_eq!(without_opener(&text), "stop the mixer");
     }
 

@@ -14,7 +14,7 @@ use super::{is_listed, pattern};
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
-        r"\b(?:do not|don['’]?t|(?P<never>never)|(?P<ban>",
+        r"\b(?:do not|don['’]?t|never|(?P<ban>",
         r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
         r"(?:nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
         r"(?:(?:make|be)\s+sure|ensure)\s+(?:that\s+)?(?:nobody|no[ -]?one)|",
@@ -73,9 +73,7 @@ fn kept(found: &Captures<'_>, prompt: &str) -> String {
     let rest = &prompt[whole.end..];
     let first = part("first").trim_matches('`').to_ascii_lowercase();
     let is_ban = found.name("ban").is_some();
-    let before = found.name("never").map_or("", |never| &prompt[..never.start()]);
-    let is_report = !part("never").is_empty() && reports_never(before, &first);
-    let is_statement = is_report || !is_ban && !part("who").is_empty() && part("wish").is_empty();
+    let is_statement = !is_ban && !part("who").is_empty() && part("wish").is_empty();
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
     let has_object = !part("particle").is_empty() || rest.starts_with(' ');
     let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
@@ -114,37 +112,6 @@ pub(super) fn is_form_of_verb(word: &str) -> bool {
 /// "cancelled", "went".
 pub(super) fn is_past(word: &str) -> bool {
     is_listed(IRREGULAR, word) || word.ends_with("ed") && is_form_of_verb(word) && !is_verb(word)
-}
-
-/// Plain forms of verbs that end as past forms do.
-const ENDING_IN_ED: &str = "embed imbed shred";
-
-/// Words before a "never" with a past form which show that it is a wish: "I want it never stopped",
-/// "make sure that the files are never deleted".
-const WISHING: &str = "is are be want wants need needs wish like ensure sure see keep";
-
-/// Maximum number of words of a clause before a "never" that are read, and of their bytes.
-pub(super) const CLAUSE_WORDS: usize = 12;
-const CLAUSE_BYTES: usize = 240;
-
-/// Returns where the last bytes of a text begin, at the border of a character.
-fn beginning_of_last(text: &str, bytes: usize) -> usize {
-    let least = text.len().saturating_sub(bytes);
-    (least..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
-}
-
-/// Whether a "never" between a text and a word reports what did not happen: "the box never arrived", "it
-/// has never come". Before the plain form of a verb it forbids: "never stop it".
-pub(super) fn reports_never(before: &str, next: &str) -> bool {
-    let clause = before.split_at(beginning_of_last(before, CLAUSE_BYTES)).1;
-    let clause = clause.rsplit(['.', '!', '?', ';', ',', ':', '\n']).next().unwrap_or_default();
-    let last = clause.split_whitespace().rev().take(CLAUSE_WORDS);
-    let mut words = last.map(str::to_ascii_lowercase).peekable();
-    let is_perfect = words.peek().is_some_and(|last| is_listed("have has had was were", last));
-    let is_plain = || next.ends_with("eed") || is_listed(ENDING_IN_ED, next) || is_verb(next);
-    let has_past_form = || next.len() > 4 && next.ends_with("ed") && !is_plain();
-    let is_past = is_perfect && next != "to" || is_listed(IRREGULAR, next) || has_past_form();
-    is_past && words.peek().is_some() && !words.any(|word| is_listed(WISHING, &word))
 }
 
 /// The end of the clause that a negation begins. After a pronoun, the object is complete.
@@ -288,9 +255,6 @@ mod tests {
             "notify Donna that the donation came",
             "don't delete",
             "never mind",
-            "the box never arrived and Dana wants her money back",
-            "Dana never got the invoice, send it",
-            "it has never come",
             "the tests must not fail",
             "no file of mine",
             "не удаляй, don't",
