@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Pattern;
+use super::{Pattern, function_words};
 
 /// A set of actions: one bit per line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,9 +39,9 @@ const GENERAL: &str = "get show list find search check view display see read fet
     compare summarize summarise analyze analyse count calculate run call convert open load extract turn \
     put log watch start stop add set write make";
 
-/// Words after a verb that may be a noun ("book", "order") which show that it is a verb.
-const DETERMINERS: &str = "a an the my our your his her their this that these those it all me us him \
-    them every both some any each another one two three four five six seven eight nine ten to from";
+/// Words after a verb that may be a noun ("book", "order") which show that it is a verb, beside those that begin
+/// an object.
+const AFTER_VERB: &str = "both another one two three four five six seven eight nine ten to from";
 
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
@@ -127,7 +127,8 @@ pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
 pub(super) fn begins_object(word: &str) -> bool {
     let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let first = word.chars().next();
-    super::is_listed(DETERMINERS, &plain)
+    function_words::begins_object(&plain)
+        || super::is_listed(AFTER_VERB, &plain)
         || first.is_some_and(|c| c.is_uppercase() || !c.is_alphanumeric())
         || word.chars().any(|c| c.is_numeric() || matches!(c, '@' | '/' | '_'))
         || word.trim_end_matches('.').contains('.')

@@ -30,6 +30,7 @@ mod error;
 mod features;
 mod focus;
 mod follow_up;
+mod function_words;
 mod ids;
 mod keywords;
 mod line_kinds;
@@ -92,6 +93,7 @@ pub(crate) use plural::asks_for_several;
 pub(crate) use reading::ReadingWords;
 pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
+pub(crate) use synonyms::are_opposites;
 pub(crate) use wishes::wishes;
 
 /// A constant regular expression of this crate, compiled when it is first used.

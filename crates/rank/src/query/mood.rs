@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use super::actions::action_of;
 use super::caveat::without_asides;
+use super::function_words::begins_object;
 use super::negation::{is_form_of_verb, is_past};
 use super::plain_text::{unquoted, words};
 use super::requests::is_verb;
@@ -82,10 +83,6 @@ const WITHIN: &str = "that which who whose what whatever where when how as than 
 const CIRCUMSTANCES: &str = "in on at by for from with to of about after before if when while as because since although \
     though than unless until once";
 
-/// Words that begin an object.
-const OBJECTS: &str = "a an the my our your his her its their this that these those all every each any some no me us it \
-    them him";
-
 /// Words between a verb and its object.
 const PARTICLES: &str = "up down off out away back";
 
@@ -134,7 +131,7 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
 
 /// Whether a word may begin the clause of a condition ("should the dough …") or the object of a verb.
 pub(super) fn begins_clause(word: &str) -> bool {
-    word == "that" || is_listed(SUBJECTS, word) || is_listed(OBJECTS, word)
+    word == "that" || is_listed(SUBJECTS, word) || begins_object(word)
 }
 
 /// Whether a text without quotes has a clause that is an order by its form: "would you mind stopping it".
@@ -239,9 +236,7 @@ impl<'a> Clause<'a> {
             Mood::Statement
         } else if is_listed(CIRCUMSTANCES, first) {
             if has_finite_verb(&words) { Mood::Statement } else { Mood::Beside }
-        } else if !is_listed(OBJECTS, first)
-            && (is_listed(OBJECTS, second) || is_listed(PARTICLES, second))
-        {
+        } else if !begins_object(first) && (begins_object(second) || is_listed(PARTICLES, second)) {
             Mood::Order
         } else if has_finite_verb(&words) {
             Mood::Statement
@@ -264,7 +259,7 @@ impl<'a> Clause<'a> {
             let first = who.split(' ').next().unwrap_or_default();
             // Also "remind me to stop the mixer" is no order to stop it now.
             let is_ours = part("told") != "remind" && is_listed(OURSELVES, first);
-            let is_thing = part("who").is_empty() && is_listed(OBJECTS, &who);
+            let is_thing = part("who").is_empty() && begins_object(&who);
             let is_done = (tool.does)(verb);
             let is_passed_on = tool.passes_on && !is_done;
             (is_request_verb(verb) || is_done) && !is_ours && !is_thing && !is_passed_on
@@ -290,7 +285,7 @@ pub(super) fn may_order(word: &str) -> bool {
 /// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".
 fn only_considers(words: &[&str]) -> bool {
     let most = if is_request_verb(words[0]) { 1 } else { 3 };
-    let mut ahead = words.iter().take(most).take_while(|word| !is_listed(OBJECTS, word));
+    let mut ahead = words.iter().take(most).take_while(|word| !begins_object(word));
     ahead.any(|word| word.ends_with("ing") && is_form_of_verb(word))
 }
 
@@ -298,17 +293,17 @@ fn only_considers(words: &[&str]) -> bool {
 pub(super) fn has_finite_verb(words: &[&str]) -> bool {
     // After an order's verb, only what is near tells that it is a noun: "order 12 has been cancelled".
     let most = if is_request_verb(words[0]) { 4 } else { words.len() };
-    let begins = |word: &str| is_listed(WITHIN, word) && !is_listed(OBJECTS, words[0]);
+    let begins = |word: &str| is_listed(WITHIN, word) && !begins_object(words[0]);
     let end = words.iter().position(|word| begins(word)).unwrap_or(words.len());
     (1..end.min(most)).any(|at| {
         let (word, before) = (words[at], words[at - 1]);
-        let is_noun = is_listed(OBJECTS, before) || before == "to";
+        let is_noun = begins_object(before) || before == "to";
         let is_month = word == "may" && before.ends_with(|c: char| c.is_numeric());
         if is_listed(FINITE, word) {
             return !(is_month || is_noun && is_listed(AMBIGUOUS, word));
         }
         !is_request_verb(words[0])
-            && !is_listed(OBJECTS, before)
+            && !begins_object(before)
             && at + 1 < words.len()
             && is_past(word)
     })

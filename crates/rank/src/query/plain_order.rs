@@ -8,7 +8,7 @@ use super::actions::{Actions, action_of, actions_in, inflections};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
 use super::plain_text::{Places, unquoted, words};
-use super::synonyms::{actions_of_phrase, actions_of_synonym};
+use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::{Pattern, is_listed};
 
 /// Verbs that may order what any tool does.
@@ -147,16 +147,13 @@ impl ToolVerbs {
                 || !is_said(one) || leads(one) && is_listed(other, direction(said, one, other));
             is_named(one) && !is_named(other) && is_said(other) && is_reversed()
         };
-        DIRECTIONS.iter().any(|(one, other)| opposed(one, other) || opposed(other, one))
+        OPPOSITES.iter().any(|(one, other)| opposed(one, other) || opposed(other, one))
     }
 
     fn makes_things(&self) -> bool {
         action_of("create").is_some_and(|(actions, _)| self.actions.overlaps(actions))
     }
 }
-
-/// Words of opposite directions.
-const DIRECTIONS: [(&str, &str); 3] = [("on", "off"), ("up", "down"), ("in into back", "out")];
 
 /// Words of a direction that are also prepositions: "on floor 2", "in room 5".
 const PREPOSITIONS: &str = "on in into";

@@ -3,6 +3,7 @@
 
 use toolroute_catalog::{begins_clause, is_time_word};
 
+use super::function_words::is_determiner;
 use super::requests::{is_content, is_verb};
 use super::{Pattern, is_listed};
 
@@ -10,9 +11,6 @@ use super::{Pattern, is_listed};
 static POINTS: Pattern = Pattern::new(
     r"(?i)\b(?:it|that|those|these|them|he|she|him|her|they|the same|this one|that one|the other|the (?:first|second|third|last) one|another one|one more|as well|too|instead|again)\b|אותו|אותה|אותם|גם כן",
 );
-
-/// Words that stand before a noun, perhaps with adjectives between: "the spine label".
-const DETERMINERS: &str = "a an the my our your his her their its any all every each some no";
 
 /// Words after which a clause follows: "mail it when the book is back".
 const JOINING: &str = "then so because if when whenever while until unless once before after";
@@ -102,10 +100,10 @@ fn is_joining(words: &[Word], at: usize) -> bool {
 fn is_determined(words: &[Word], at: usize) -> bool {
     let before = words[..at].iter().rev().take(NEAR).take_while(|word| !word.ends);
     let is_between = |word: &&Word| {
-        !is_listed(DETERMINERS, &word.lower) && (is_content(&word.lower) || is_verb(&word.lower))
+        !is_determiner(&word.lower) && (is_content(&word.lower) || is_verb(&word.lower))
     };
     let mut before = before.skip_while(is_between);
-    before.next().is_some_and(|word| is_listed(DETERMINERS, &word.lower))
+    before.next().is_some_and(|word| is_determiner(&word.lower))
 }
 
 /// Whether a pronoun can stand for a noun of an earlier clause of the same text: one with a

@@ -1,11 +1,48 @@
-//! The actions that verbs name which few tools are called by: "scrap", "throw away". The table is
-//! `data/synonyms.txt`.
+//! Words of opposite meaning, and the actions that verbs name which few tools are called by: "scrap", "throw
+//! away". The table of verbs is `data/synonyms.txt`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::actions::{Actions, action_of};
+use super::is_listed;
 use super::plain_text::words;
+
+/// Words that are each other's opposite and no verbs: `mark_room_clean` and `mark_room_dirty`. Of tools that
+/// differ in any other word, the one whose word the prompt says is no better: as a rule for all words this
+/// cost 0.011 on `azure_mcp`.
+pub(super) const OPPOSITES: [(&str, &str); 24] = [
+    ("on", "off"),
+    ("up", "down"),
+    ("in into back", "out"),
+    ("active", "inactive"),
+    ("available", "unavailable"),
+    ("clean", "dirty"),
+    ("enabled", "disabled"),
+    ("free", "busy"),
+    ("full", "empty"),
+    ("inbound", "outbound"),
+    ("incoming", "outgoing"),
+    ("internal", "external"),
+    ("left", "right"),
+    ("local", "remote"),
+    ("locked", "unlocked"),
+    ("online", "offline"),
+    ("open", "closed"),
+    ("paid", "unpaid"),
+    ("public", "private"),
+    ("read", "unread"),
+    ("resolved", "unresolved"),
+    ("same", "other"),
+    ("valid", "invalid"),
+    ("visible", "hidden"),
+];
+
+/// Whether two words are each other's opposite.
+pub(crate) fn are_opposites(one: &str, other: &str) -> bool {
+    let are = |a, b| OPPOSITES.iter().any(|(c, d)| is_listed(c, a) && is_listed(d, b));
+    are(one, other) || are(other, one)
+}
 
 /// How many words after a verb its particle may stand: "throw the old buns of Tuesday away".
 const REACH: usize = 7;

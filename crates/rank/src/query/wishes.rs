@@ -12,7 +12,7 @@ use super::mood::may_order;
 use super::requests::{
     content_words, is_content, is_relative, is_request, is_verb, without_opener,
 };
-use super::{Pattern, Places, caveat, is_listed};
+use super::{Pattern, Places, caveat, function_words, is_listed};
 
 static QUESTION: Pattern = Pattern::new(
     r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b",
@@ -28,10 +28,6 @@ static POLITE: Pattern =
 
 /// Words that refer to something before.
 const REFERRING: &str = "it its that this these those they them their he him his she her there";
-
-/// Words that begin the object of a verb.
-const OBJECTS: &str =
-    "a an the my our your his her their its it them him me us this these those all every each";
 
 /// Words between a verb and its object: "throw away the buns".
 const PARTICLES: &str = "away back down in off on out over up";
@@ -180,7 +176,10 @@ fn is_order(text: &str) -> bool {
     let is_number = next.starts_with(|c: char| c.is_ascii_digit());
     let is_known = action_of(&verb).is_some_and(|(_, is_often_noun)| !is_often_noun);
     let has_value = is_known && text.split_whitespace().nth(1).is_some_and(begins_object);
-    let has_object = is_listed(OBJECTS, &next) || (has_particle && is_number) || has_value;
+    // "Hand that to Ann" may go on a statement before it.
+    let has_object = next != "that" && function_words::begins_object(&next)
+        || (has_particle && is_number)
+        || has_value;
     let may_be_verb = is_verb(&verb)
         || (is_content(&verb)
             && !is_listed(NO_VERBS, &verb)

@@ -13,7 +13,7 @@ use toolroute_catalog::{Tool, singular};
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{Reading, asks_for_several, is_verb};
+use crate::query::{Reading, are_opposites, asks_for_several, is_verb};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -30,36 +30,6 @@ const EMPTY: [&str; 5] = ["all", "by", "id", "the", "a"];
 const GENERAL: [&str; 19] = [
     "show", "find", "get", "check", "search", "view", "display", "see", "read", "fetch", "list",
     "give", "look", "tell", "use", "make", "help", "run", "ask",
-];
-
-/// Words that are each other's opposite and no verbs: `mark_room_clean` and `mark_room_dirty`. Of
-/// tools that differ in any other word, the one whose word the prompt says is no better: as a rule
-/// for all words this cost 0.011 on `azure_mcp`.
-const OPPOSITES: [[&str; 2]; 24] = [
-    ["in", "out"],
-    ["on", "off"],
-    ["up", "down"],
-    ["active", "inactive"],
-    ["available", "unavailable"],
-    ["clean", "dirty"],
-    ["enabled", "disabled"],
-    ["free", "busy"],
-    ["full", "empty"],
-    ["inbound", "outbound"],
-    ["incoming", "outgoing"],
-    ["internal", "external"],
-    ["left", "right"],
-    ["local", "remote"],
-    ["locked", "unlocked"],
-    ["online", "offline"],
-    ["open", "closed"],
-    ["paid", "unpaid"],
-    ["public", "private"],
-    ["read", "unread"],
-    ["resolved", "unresolved"],
-    ["same", "other"],
-    ["valid", "invalid"],
-    ["visible", "hidden"],
 ];
 
 /// The minimum score, as a share of the best score, of a tool of the same server that lists things.
@@ -177,7 +147,7 @@ fn tool_with_verb(
 /// Whether two words are opposites of which a prompt says only the second, or says it behind the word
 /// that is before them in the names: "check out the guest in room 5".
 fn asks_for_opposite(prompt: &str, before: Option<&str>, [own, word]: [&str; 2]) -> bool {
-    if !OPPOSITES.iter().any(|pair| *pair == [own, word] || *pair == [word, own]) {
+    if !are_opposites(own, word) {
         return false;
     }
     let prompt = prompt.to_lowercase();
