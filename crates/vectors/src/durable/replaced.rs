@@ -98,7 +98,7 @@ fn prefix_of(path: &Path) -> String {
 
 /// Removes temporary files that killed writers of the same file left behind. Failures are ignored.
 fn remove_stale(folder: &Path, prefix: &str) {
-    let is_old = |about: &std::fs::Metadata| {
+    let is_stale = |about: &std::fs::Metadata| {
         let age = about.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
         about.is_file() && age.is_some_and(|age| age > STALE)
     };
@@ -109,7 +109,7 @@ fn remove_stale(folder: &Path, prefix: &str) {
         let is_ours = middle.is_some_and(|middle| {
             !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
-        if is_ours && entry.metadata().is_ok_and(|about| is_old(&about)) {
+        if is_ours && entry.metadata().is_ok_and(|about| is_stale(&about)) {
             std::fs::remove_file(entry.path()).ok();
         }
     }

@@ -94,15 +94,15 @@ fn readers_are_those_that_were_asked_for_and_links_stay() {
 fn what_a_killed_writer_left_goes_with_the_next_write_and_nothing_else_does() {
     let folder = tempfile::tempdir().unwrap();
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
-    let make = |name: &str, is_old: bool| {
+    let make = |name: &str, is_stale: bool| {
         let path = folder.path().join(name);
         let file = std::fs::File::create(&path).unwrap();
-        if is_old {
+        if is_stale {
             file.set_modified(old).unwrap();
         }
     };
     make(".a.json.AbC123.toolroute-new", true);
-    for (name, is_old) in [
+    for (name, is_stale) in [
         (".a.json.AbC124.toolroute-new", false),
         (".b.json.AbC123.toolroute-new", true),
         (".a.json.a.b.toolroute-new", true),
@@ -110,7 +110,7 @@ fn what_a_killed_writer_left_goes_with_the_next_write_and_nothing_else_does() {
         (".tmpAbC123", true),
         ("a.json.bak", true),
     ] {
-        make(name, is_old);
+        make(name, is_stale);
     }
     replace(&folder.path().join("a.json"), Readers::Owner, b"new").unwrap();
     assert!(!folder.path().join(".a.json.AbC123.toolroute-new").exists());

@@ -137,18 +137,18 @@ impl PromptContext<'_> {
         }
         let before = self.before(start);
         let deny = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
-        let is_kin = |other: &&Mention| other.content.kind() == mention.content.kind();
+        let is_same_kind = |other: &&Mention| other.content.kind() == mention.content.kind();
         let after = self.after(mention.span.end);
         let has_other = after.iter().take(2).any(|word| word.lower == "but");
-        let previous = self.mentions[..at].last().filter(is_kin);
-        let is_put_right = previous.zip(deny).is_some_and(|(other, not)| {
+        let previous = self.mentions[..at].last().filter(is_same_kind);
+        let is_corrected = previous.zip(deny).is_some_and(|(other, not)| {
             let is_between =
                 |word: &&Word| other.span.end <= word.span.start && word.span.end <= not.span.start;
             let mut between = self.words.iter().filter(is_between);
             between.all(|word| word.lower == "and" || is_name(word))
         });
         match deny.map_or("", |word| word.lower.as_str()) {
-            "not" => has_other || is_put_right,
+            "not" => has_other || is_corrected,
             word => is_listed(word, "of than"),
         }
     }
@@ -163,7 +163,7 @@ impl PromptContext<'_> {
         let is_from = before.first().is_some_and(|word| word.lower == "from");
         let gap = self.text.get(mention.span.end..next.span.start).unwrap_or_default();
         let mut verbs = self.words.iter().filter(|word| !is_function_word(&word.lower));
-        let is_kin = mention.content.kind() == next.content.kind();
+        let is_same_kind = mention.content.kind() == next.content.kind();
         let is_number = matches!(mention.content, Content::Amount(_));
         // A ticket for some days is raised too.
         let changes =
@@ -174,7 +174,7 @@ impl PromptContext<'_> {
         };
         let has_start =
             slots.iter().any(|slot| slot.kind.is_number() == is_number && is_start(slot));
-        is_from && gap.trim() == "to" && is_kin && is_changed && !has_start
+        is_from && gap.trim() == "to" && is_same_kind && is_changed && !has_start
     }
 
     fn breaks(&self, gap: Range<usize>) -> bool {
