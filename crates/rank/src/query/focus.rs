@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::Pattern;
 use super::clauses::sentences;
+use super::mails::asks;
 use super::noise::{NoiseKind, Part, is_plain, parts};
-use super::requests::is_request;
+use super::requests::{is_content, is_request};
 
 /// A part of a prompt that is ignored in ranking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,14 +48,15 @@ const LONG_PARAGRAPH: usize = 120;
 pub(super) static STEP: Pattern =
     Pattern::new(r"(?im)^\s*(?:\d{1,2}(?:\.\d+)*[.)]|step \d+[.:)]?)\s+\S");
 
-/// Finds the request in a prompt. A short prompt of one line is returned unchanged.
-pub(super) fn focus(prompt: &str) -> Focus<'_> {
+/// Finds the request in a prompt. A short prompt of one line is returned unchanged. Something is left
+/// out only if what remains asks for something, which may be words that a tool knows.
+pub(super) fn focus<'a>(prompt: &'a str, is_tool_word: &dyn Fn(&str) -> bool) -> Focus<'a> {
     let whole = || Focus { text: Cow::Borrowed(prompt), left_out: Vec::new() };
     if is_plain(prompt, LONG_PARAGRAPH) {
         return whole();
     }
     let (prose, mut left_out): (Vec<Part>, Vec<Part>) =
-        parts(prompt).into_iter().partition(|part| part.kind.is_none());
+        parts(prompt, is_tool_word).into_iter().partition(|part| part.kind.is_none());
     let has_noise = !left_out.is_empty();
     // Single lines may be separate requests; text between blank lines is prose.
     let is_pasted = has_noise || prompt.contains("\n\n");
@@ -64,7 +66,10 @@ pub(super) fn focus(prompt: &str) -> Focus<'_> {
         return whole();
     }
     let text = kept.join("\n");
-    if text.trim().is_empty() {
+    // "Please fix" asks for what the text beside it says.
+    let is_object = |word: &str| !word.is_empty() && is_content(&word.to_lowercase());
+    let has_object = text.split(|c: char| !c.is_alphanumeric()).any(is_object);
+    if text.trim().is_empty() || !has_object || !asks(&text, is_tool_word) {
         return whole();
     }
     Focus { text: Cow::Owned(text), left_out: count(&left_out) }
@@ -145,7 +150,7 @@ mod tests {
             "What is the token AKIA1234567890?",
             "",
         ] {
-            let read = focus(prompt);
+            let read = focus(prompt, &|_| true);
             assert_eq!(read, Focus { text: Cow::Borrowed(prompt), left_out: vec![] });
         }
     }
@@ -161,7 +166,7 @@ mod tests {
         for pasted in [letter, article] {
             for order in ["Set a timer for 9 minutes", "kitchen lights off", "umbrella today?"] {
                 for prompt in [format!("{pasted}\n\n{order}"), format!("{order}\n\n{pasted}")] {
-                    let read = focus(&prompt);
+                    let read = focus(&prompt, &|_| true);
                     assert_eq!(read.text, order, "{prompt}");
                     assert_eq!(read.left_out.len(), 1, "{prompt}");
                 }
@@ -170,9 +175,34 @@ mod tests {
     }
 
     #[test]
+    fn a_mail_is_left_out_only_if_what_remains_asks_for_something() {
+        let mail = "Hello,\n\nthe hedge at plot 9 is too high, please cut it.";
+        for name in ["Ines", "Ines Okafor\n0171 555", "Thanks, Ines", "MfG, I. Okafor"] {
+            let prompt = format!("{mail}\n\n{name}");
+            assert!(focus(&prompt, &|_| true).text.contains("please cut it"), "{name}");
+        }
+        let quoted = "> the hedge is too high\n> please cut it\n\nInes";
+        assert!(focus(quoted, &|_| true).text.contains("please cut it"));
+        let knows = |word: &str| matches!(word, "sprinklers" | "hedge");
+        for (order, is_known) in [("garden sprinklers off", true), ("garden gnomes away", false)] {
+            let prompt = format!("{mail}\n\n{order}");
+            assert_eq!(focus(&prompt, &knows).text == order, is_known, "{order}");
+        }
+    }
+
+    #[test]
+    fn an_order_without_an_object_keeps_the_whole_prompt() {
+        let log = "2026-11-23 03:11:01 INFO pump started\n2026-11-23 03:12:02 ERROR valve 3 stuck";
+        let prompt = format!("{log}\n\nplease fix");
+        assert_eq!(focus(&prompt, &|_| true).text, prompt);
+        let prompt = format!("{log}\n\nlock the shed");
+        assert_eq!(focus(&prompt, &|_| true).text, "lock the shed");
+    }
+
+    #[test]
     fn what_is_left_out_is_counted_by_kind() {
         let prompt = "lock the door\n\n> Hi all,\n> see you\n\n[WARN] old\n[INFO] new";
-        let left_out = focus(prompt).left_out;
+        let left_out = focus(prompt, &|_| true).left_out;
         let said: Vec<String> = left_out.iter().map(Omission::to_string).collect();
         assert_eq!(said, ["log (4 words)", "mail (6 words)"]);
     }
@@ -182,7 +212,7 @@ mod tests {
         fn no_text_makes_it_panic_or_come_back_empty(
             text in "(> |\n|\n\n|```|\\{\"|\": |\"\\}|\\[|[a-z]{1,6} |Dear |2026-11-23 10:00:00 |\\PC){0,40}"
         ) {
-            let read = focus(&text);
+            let read = focus(&text, &|_| true);
             prop_assert!(text.trim().is_empty() || !read.text.trim().is_empty());
         }
     }

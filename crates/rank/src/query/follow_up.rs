@@ -68,7 +68,7 @@ pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> 
     }
     let mut earlier: Vec<Cow<'_, str>> = Vec::new();
     for turn in said.map(|turn| turn.text.trim()).filter(|text| !says_nothing(text)).take(BACK) {
-        let asked = focus(turn).text;
+        let asked = focus(turn, &|_| true).text;
         let is_whole = !is_follow_up(&asked);
         earlier.push(asked);
         if is_whole {

@@ -2,7 +2,8 @@
 
 use super::Pattern;
 use super::noise::{NoiseKind, Part};
-use super::requests::is_request;
+use super::requests::{is_content, is_request};
+use toolroute_translation::Language;
 
 /// Minimum number of words, and of legal words, in a legal text.
 const LEGAL: (usize, usize) = (30, 4);
@@ -14,12 +15,12 @@ static GREETING: Pattern = Pattern::new(
     r"^(?:(?i:dear|good (?:morning|afternoon|evening)|hi|hello|hey|hallo|liebe[r]?|sehr geehrte[r]?|bonjour|estimad[oa]|hola)\b[^.?!\n]{0,40}[,:!](?:\s|$))",
 );
 static CLOSING: Pattern = Pattern::new(
-    r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*\W{0,2})$",
+    r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*(?:\W{0,2}|, ?(?-i:\p{Lu}[\p{L}.-]*)(?: (?-i:\p{Lu}[\p{L}.-]*)){0,2}))$",
 );
 
-/// Marks mails, letters and legal text.
-pub(super) fn mark_letters(parts: &mut [Part]) {
-    mark_mails(parts);
+/// Marks mails, letters and legal text. `is_tool_word` tells a request from a name.
+pub(super) fn mark_letters(parts: &mut [Part], is_tool_word: &dyn Fn(&str) -> bool) {
+    mark_mails(parts, is_tool_word);
     for part in parts.iter_mut().filter(|part| part.kind.is_none() && is_legal(part)) {
         part.kind = Some(NoiseKind::Legal);
     }
@@ -30,10 +31,26 @@ fn is_closing(line: &str) -> bool {
     CLOSING.is_match(line.trim())
 }
 
+/// Whether a text asks for something, and is not only a name, thanks, a greeting or a signature: it has
+/// an order, a question, the colon before something, or plain words that a tool knows.
+pub(super) fn asks(text: &str, is_tool_word: &dyn Fn(&str) -> bool) -> bool {
+    let text = text.trim();
+    let is_known = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.starts_with(char::is_lowercase) && is_content(word) && is_tool_word(word)
+    };
+    let lines = || text.lines().filter(|line| !is_closing(line));
+    text.ends_with(':')
+        || lines().any(|line| is_request(line) || line.contains('?'))
+        || lines().any(|line| line.split_whitespace().any(is_known))
+        || Language::of(text).is_some() && lines().next().is_some()
+}
+
 /// Marks the paragraphs of a mail or a letter, from its header or greeting to its closing phrase,
-/// if prose remains outside it.
-fn mark_mails(parts: &mut [Part]) {
+/// if what remains outside it asks for something.
+fn mark_mails(parts: &mut [Part], is_tool_word: &dyn Fn(&str) -> bool) {
     let (mut start, mut letters) = (None, Vec::new());
+    let asks = |part: &Part| part.kind.is_none() && asks(&part.text, is_tool_word);
     for (at, part) in parts.iter().enumerate() {
         let is_quote = |line: &str| line.trim_start().starts_with('>');
         let has_quote = part.text.lines().any(is_quote);
@@ -49,16 +66,13 @@ fn mark_mails(parts: &mut [Part]) {
     }
     // A mail without a closing phrase ends with the text, or before an order at the end.
     if let Some(from) = start {
-        let asks = |part: &Part| {
-            let text = part.text.trim_end();
-            part.kind.is_none() && (is_request(text) || text.ends_with(['?', ':']))
-        };
-        let is_last = from + 1 == parts.len() || parts[..from].iter().any(asks);
-        letters.push((from, if is_last { parts.len() } else { parts.len() - 1 }));
+        let is_order = |part: &Part| asks(part) && from + 1 < parts.len();
+        let has_order = parts[..from].iter().any(asks);
+        let ends_before = !has_order && parts.last().is_some_and(is_order);
+        letters.push((from, parts.len() - usize::from(ends_before)));
     }
     let in_letter = |at: &usize| letters.iter().any(|(from, to)| (from..to).contains(&at));
-    let is_left = (0..parts.len()).any(|at| parts[at].kind.is_none() && !in_letter(&at));
-    if is_left {
+    if (0..parts.len()).any(|at| !in_letter(&at) && asks(&parts[at])) {
         for (at, part) in parts.iter_mut().enumerate() {
             let is_signed = part.text.lines().next().is_some_and(is_closing);
             if in_letter(&at) || is_signed {

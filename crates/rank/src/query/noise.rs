@@ -95,14 +95,14 @@ static FENCE: Pattern = Pattern::new(r"(?s)```.*?(?:```|$)");
 static QUOTED: Pattern = Pattern::new(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#);
 
 /// Splits a prompt into noise and prose. Paragraphs keep their order; parts that were cut out of
-/// lines come first.
-pub(super) fn parts(prompt: &str) -> Vec<Part> {
+/// lines come first. `is_tool_word` tells what a prompt asks for from names and the like.
+pub(super) fn parts(prompt: &str, is_tool_word: &dyn Fn(&str) -> bool) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let text = cut_out(prompt, &mut parts);
     let lines: Vec<&str> = text.lines().collect();
     let kinds = line_kinds(&lines);
     let mut blocks = blocks(&lines, &kinds);
-    mark_letters(&mut blocks);
+    mark_letters(&mut blocks, is_tool_word);
     parts.extend(blocks);
     parts
 }
@@ -235,7 +235,10 @@ mod tests {
     /// The kinds of a prompt's parts; "prose" for those that stay.
     fn kinds(prompt: &str) -> Vec<String> {
         let name = |kind: NoiseKind| kind.to_string();
-        parts(prompt).iter().map(|part| part.kind.map_or("prose".to_owned(), name)).collect()
+        parts(prompt, &|_| true)
+            .iter()
+            .map(|part| part.kind.map_or("prose".to_owned(), name))
+            .collect()
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Reading {
     /// Reads a prompt. `said` has the turns before it, the latest last.
     pub(crate) fn new(prompt: &str, said: &[Turn], words: &ReadingWords<'_, impl Lexicon>) -> Self {
         let ReadingWords { lexicon, is_tool_word, translates } = *words;
-        let asked = focus(prompt);
+        let asked = focus(prompt, is_tool_word);
         let mut text = routing_text(&asked.text, said);
         // Words of the tools are English, whatever other language has them too.
         let is_other = |found: &Translation| {
