@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::requests::{content_words, is_verb};
+use super::requests::{content_words, is_content, is_verb};
 use super::{is_listed, pattern};
+use toolroute_translation::Language;
 
 /// A "don't", or another ban, with its surroundings: a subject ("they don't update it" is not an
 /// order), "want you to", and one or two verbs or names.
@@ -123,16 +124,34 @@ static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether a prompt orders nothing beside what it forbids. `read` is the prompt
-/// [without negations](without_negations), or a translation, in which a "not" stays.
-pub fn only_forbids(prompt: &str, read: &str, is_translated: bool) -> bool {
-    if is_translated {
-        return words(read).any(|word| word == "not");
+/// [without negations](without_negations), or a translation from a language, in which a "not" stays.
+pub fn only_forbids(prompt: &str, read: &str, translated: Option<Language>) -> bool {
+    if let Some(language) = translated {
+        let clauses = read.split(['.', ',', ';', ':', '!', '?', '\n']);
+        return clauses.into_iter().any(|clause| forbids_by_word(clause, language));
     }
     if REFUSED.is_match(prompt) {
         return true;
     }
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
     read != prompt && !words(&without_negated_clauses(prompt)).any(|word| is_verb(&word))
+}
+
+/// Verbs with which a "not" forbids, wherever it is.
+const MODALS: &str = "must should shall may can could allowed permitted";
+
+/// Whether a "not" in a clause that was translated word by word forbids something. After its subject it
+/// tells that something does not happen: "the printer prints not". A German order may begin with its
+/// object: "the card not block".
+fn forbids_by_word(clause: &str, language: Language) -> bool {
+    let words: Vec<String> = words(clause).filter(|word| !word.is_empty()).collect();
+    let Some(at) = words.iter().position(|word| word == "not") else { return false };
+    let has_subject = words[..at].iter().any(|word| is_content(word)) && !is_verb(&words[0]);
+    let is_infinitive = || {
+        let next = words.get(at + 1).is_some_and(|next| is_verb(next));
+        language == Language::German && next
+    };
+    !has_subject || is_infinitive() || words.iter().any(|word| is_listed(MODALS, word))
 }
 
 /// Returns the words in lower case. The parts of a name such as `old.log` are no words.
@@ -232,14 +251,20 @@ mod tests {
             ("archive the mail, do not delete it", false),
             ("the file", false),
         ] {
-            assert_eq!(
-                only_forbids(prompt, &without_negations(prompt), false),
-                forbids,
-                "{prompt}"
-            );
+            assert_eq!(only_forbids(prompt, &without_negations(prompt), None), forbids, "{prompt}");
         }
-        assert!(only_forbids("not delete file", "not delete file", true));
-        assert!(!only_forbids("delete file", "delete file", true));
+        let forbids = |read: &str, language| only_forbids(read, read, Some(language));
+        for (read, language) in [
+            ("not delete file", Language::Spanish),
+            ("delete file not", Language::German),
+            ("file old.txt not delete", Language::German),
+            ("invoice 12 not must cancel", Language::Spanish),
+        ] {
+            assert!(forbids(read, language), "{read}");
+        }
+        assert!(!forbids("the oven heats not", Language::German));
+        assert!(!forbids("door of garage not opens more", Language::French));
+        assert!(!forbids("delete file", Language::Spanish));
     }
 
     #[test]

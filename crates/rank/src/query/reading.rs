@@ -65,7 +65,7 @@ impl Reading {
         let english = translates.then(|| in_english(&text)).flatten();
         if let Some(found) = english.filter(is_other) {
             let reading = Self::verbatim(&without_negations(&found.text));
-            let only_forbids = only_forbids(&found.text, &reading.text, true);
+            let only_forbids = only_forbids(&found.text, &reading.text, Some(found.language));
             let original = Some(text.into_owned());
             let is_foreign = false;
             return Self {
@@ -82,7 +82,7 @@ impl Reading {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
         let read = without_negations(&text);
-        let only_forbids = only_forbids(&text, &read, false);
+        let only_forbids = only_forbids(&text, &read, None);
         Self { left_out: asked.left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }
     }
 
