@@ -53,10 +53,7 @@ impl State {
             return Ok(Certainty { evidence, confidence: Some(1.0), ..Certainty::default() });
         }
         let background = self.background_evidence()?;
-        let missing = || {
-            let verb = missing_action(prompt.text(), found, fusion, || self.tool_actions())?;
-            Some(FitReason::MissingAction { verb })
-        };
+        let missing = || missing_action(prompt.text(), found, fusion, || self.tool_actions());
         let objection = match prompt.reading.only_forbids {
             true => Some(FitReason::Forbids),
             false => missing(),

@@ -45,8 +45,8 @@ words! {
 pub enum FitReason {
     /// The confidence `found` is below `least`, the minimum for a better verdict.
     Confidence { found: f32, least: f32 },
-    /// The prompt requests an action that no near tool performs.
-    MissingAction { verb: String },
+    /// The prompt requests an action that no near tool performs, and perhaps none at all.
+    MissingAction { verb: String, is_elsewhere: bool },
     /// A tool that the filters exclude scores far above the others. It is not named here: the user
     /// may not be allowed to see it.
     BetterExcluded,
@@ -64,7 +64,10 @@ impl fmt::Display for FitReason {
                 let digits = (2..6).find(is_shown).unwrap_or(6);
                 write!(f, "confidence {found:.digits$} is below {least:.digits$}")
             }
-            Self::MissingAction { verb } => write!(f, "no tool here {}", third_person(verb)),
+            Self::MissingAction { verb, is_elsewhere } => {
+                let which = if *is_elsewhere { "no near tool" } else { "no tool here" };
+                write!(f, "{which} {}", third_person(verb))
+            }
             Self::BetterExcluded => f.write_str("a tool that is left out fits far better"),
             Self::Forbids => f.write_str("the prompt says what not to do"),
         }
@@ -121,14 +124,14 @@ fn actions_of(tool: &Tool) -> Actions {
     actions_in(name.iter().map(String::as_str).chain(words))
 }
 
-/// Returns the verb of an action that the prompt requests and no near tool performs. `actions` is
-/// called only if the prompt requests an action.
+/// Returns the reason if the prompt requests an action that no near tool performs. `actions` is called
+/// only if the prompt requests an action.
 pub fn missing_action<'a>(
     prompt: &str,
     found: &Retrieval,
     fusion: Fusion,
     actions: impl FnOnce() -> &'a ToolActions,
-) -> Option<String> {
+) -> Option<FitReason> {
     let order = order(prompt)?;
     let actions = actions();
     let cosine = found.candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
@@ -140,7 +143,9 @@ pub fn missing_action<'a>(
             able = able.max(score);
         }
     }
-    (able < best - NEAR).then_some(order.verb)
+    let is_elsewhere = || actions.0.iter().any(|known| known.overlaps(order.actions));
+    (able < best - NEAR)
+        .then(|| FitReason::MissingAction { is_elsewhere: is_elsewhere(), verb: order.verb })
 }
 
 #[cfg(test)]
@@ -149,7 +154,8 @@ mod tests {
     use crate::selection::{Candidate, Score};
 
     fn judged(confidence: f32, missing: Option<&str>, least: f32) -> (Fit, Option<String>) {
-        let objection = missing.map(|verb| FitReason::MissingAction { verb: verb.to_owned() });
+        let objection = missing
+            .map(|verb| FitReason::MissingAction { verb: verb.to_owned(), is_elsewhere: false });
         let (fit, reason) = judge_fit(FitInputs { confidence: Some(confidence), objection, least });
         (fit, reason.map(|reason| reason.to_string()))
     }
@@ -194,10 +200,14 @@ mod tests {
             };
             let candidates = (0u32..).zip(cosines).map(candidate).collect();
             let found = Retrieval { candidates, ..Retrieval::default() };
-            missing_action(prompt, &found, Fusion::default(), || &actions)
+            let missing = missing_action(prompt, &found, Fusion::default(), || &actions);
+            missing.map(|reason| reason.to_string())
         };
         assert_eq!(missing("delete the file a.txt", [0.5, 0.48]), None);
-        assert_eq!(missing("delete the file a.txt", [0.5, 0.2]).as_deref(), Some("delete"));
+        let near = missing("delete the file a.txt", [0.5, 0.2]);
+        assert_eq!(near.as_deref(), Some("no near tool deletes"), "another one does");
+        let none = missing("pay the file a.txt", [0.5, 0.2]);
+        assert_eq!(none.as_deref(), Some("no tool here pays"));
         assert_eq!(missing("create the file a.txt", [0.5, 0.2]), None);
         assert_eq!(missing("is the file a.txt there", [0.5, 0.2]), None);
     }
