@@ -77,7 +77,8 @@ const FINITE: &str = "is are was were isn't aren't wasn't weren't has have had h
 const AMBIGUOUS: &str = "do does did have can will must may needs wants";
 
 /// Words that begin a clause within another: "the price that I can get", "a file named".
-const WITHIN: &str = "that which who whose what whatever where when how as than named called titled i you he she we they";
+const WITHIN: &str = "that which who whose what whatever where when how as than named called titled i you he she we they \
+    since although though unless until while";
 
 /// Words that begin the circumstances of an order.
 const CIRCUMSTANCES: &str = "in on at by for from with to of about after before if when while as because since although \
@@ -284,7 +285,7 @@ pub(super) fn may_order(word: &str) -> bool {
 
 /// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".
 fn only_considers(words: &[&str]) -> bool {
-    let most = if is_request_verb(words[0]) { 1 } else { 3 };
+    let most = if may_order(words[0]) { 1 } else { 3 };
     let mut ahead = words.iter().take(most).take_while(|word| !begins_object(word));
     ahead.any(|word| word.ends_with("ing") && is_form_of_verb(word))
 }
@@ -294,7 +295,7 @@ pub(super) fn has_finite_verb(words: &[&str]) -> bool {
     // After an order's verb, only what is near tells that it is a noun: "order 12 has been cancelled".
     let most = if is_request_verb(words[0]) { 4 } else { words.len() };
     let begins = |word: &str| is_listed(WITHIN, word) && !begins_object(words[0]);
-    let end = words.iter().position(|word| begins(word)).unwrap_or(words.len());
+    let end = (1..words.len()).find(|at| begins(words[*at])).unwrap_or(words.len());
     (1..end.min(most)).any(|at| {
         let (word, before) = (words[at], words[at - 1]);
         let is_noun = begins_object(before) || before == "to";
@@ -332,6 +333,9 @@ mod tests {
             "go ahead and cancel order 12",
             "permanently delete the file",
             "order 20 kg of flour",
+            "extend booking B-1 until eight",
+            "release booking B-1",
+            "retire oven 4 since it was sold",
             "lights off",
             "throw away 4 buns",
             "deliver order 12 on 5 May",
