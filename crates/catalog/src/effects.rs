@@ -201,6 +201,11 @@ pub(super) fn is_reading_verb(word: &str) -> bool {
     READS.contains(word)
 }
 
+/// Returns `true` if a lower-case word is a verb of tools that change or destroy something.
+pub fn writes(word: &str) -> bool {
+    [&*DESTROYS, &*WRITES, &*WRITES_WITH_OBJECT].into_iter().any(|verbs| verbs.contains(word))
+}
+
 /// Derives the effects from the verbs of a name and from those of the description's first sentence.
 ///
 /// A verb that writes counts in either. A verb that reads counts at the beginning of the name; behind

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::mood::begins_clause;
+use super::mood::{begins_clause, orders};
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::is_verb;
 use super::{is_listed, pattern};
@@ -108,6 +108,19 @@ pub fn condition(prompt: &str) -> Option<String> {
     let plain = without_asides(&plain);
     let words = words(&plain);
     condition_in(&words)
+}
+
+/// Whether a prompt orders nothing but to look or to tell: "show me the report".
+pub fn only_looks(prompt: &str) -> bool {
+    const LOOKING: &str = "check count display explain find list search see show tell verify view";
+    let plain = unquoted(prompt, Places::default());
+    let plain = without_asides(&plain);
+    let orders = orders(&plain);
+    let looks = |order: &&str| {
+        let first = order.split_whitespace().next().unwrap_or_default().to_lowercase();
+        is_listed(LOOKING, first.trim_matches(|c: char| !c.is_alphanumeric()))
+    };
+    !orders.is_empty() && orders.iter().all(looks)
 }
 
 /// Returns the words with which a part of a prompt puts off what is ordered beside it, or restricts it to

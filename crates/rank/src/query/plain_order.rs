@@ -1,10 +1,10 @@
 //! Decides whether the verb of an order is that of a tool: "close ticket 5", not "archive ticket 5" or
 //! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
-use toolroute_catalog::{Tool, words_of};
+use toolroute_catalog::{Tool, singular, words_of, writes};
 use toolroute_translation::Language;
 
-use super::actions::{Actions, action_of, actions_in, inflections};
+use super::actions::{Actions, action_of, actions_in, begins_object, inflections};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
 use super::plain_text::{Places, unquoted, words};
@@ -58,6 +58,27 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     Some(VerbMismatch::None)
 }
 
+/// Returns the verb with which a prompt orders a change that a tool, which only reads, does not do by its
+/// own words. English only.
+pub fn ordered_change(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<String> {
+    if Language::of(prompt).is_some() {
+        return None;
+    }
+    let mut does = verbs_of(&tool.description);
+    does.extend(words_of(&tool.name).into_iter().take(1));
+    let plain = unquoted(prompt, places);
+    orders(&plain).into_iter().find_map(|order| {
+        let verb = first_word(order)?;
+        let has_object = || order.split_whitespace().nth(1).is_some_and(begins_object);
+        let is_change = match action_of(&verb) {
+            Some((_, is_often_noun)) => !is_often_noun || has_object(),
+            None => may_order(&verb) && writes(&verb) && has_object(),
+        };
+        let forms = inflections(&verb);
+        (is_change && !does.iter().any(|word| forms.contains(word))).then_some(verb)
+    })
+}
+
 static TOLD: Pattern = Pattern::new(
     r"(?i)\b(?:tell|inform|notify|remind|text|message|mail|email|send|write|reply|let)\s+\w[^.!?\n]*?\sthat\s+(?P<what>[^.!?\n]+)",
 );
@@ -79,6 +100,8 @@ struct ToolVerbs {
     name: Vec<String>,
     /// The first word of its description, which is its verb as a rule.
     own: String,
+    /// The noun of what this verb makes: "transfer" in "Initiates a bank transfer".
+    made: Option<String>,
     actions: Actions,
 }
 
@@ -91,11 +114,13 @@ impl ToolVerbs {
         words.extend(verbs_of(&tool.description));
         let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
         let actions = actions_in(words.iter().map(String::as_str));
-        Self { words, name, own, actions }
+        let made = made_by(&tool.description);
+        Self { words, name, own, made, actions }
     }
 
     fn has(&self, verb: &str) -> bool {
-        inflections(verb).iter().any(|form| self.words.contains(form))
+        let forms = inflections(verb);
+        forms.iter().any(|form| self.words.contains(form) || self.made.as_ref() == Some(form))
     }
 
     /// Whether an order begins with a verb that is in a list or is the tool's own.
@@ -190,9 +215,13 @@ fn said(plain: &str, word: &str) -> bool {
 /// part, and after "and", "to" and the like. In "reopens a closed ticket" it does not close.
 fn verbs_of(description: &str) -> Vec<String> {
     let (mut begins, mut before, mut found) = (true, String::new(), Vec::new());
+    let mut marks = false;
     for token in description.split_whitespace() {
         let word = token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        if begins || is_listed(LEADING, &before) {
+        if begins {
+            marks = MARKING.split(' ').any(|verb| inflections(verb).contains(&word));
+        }
+        if begins || is_listed(LEADING, &before) || marks && before == "as" {
             found.extend(words_of(&word));
         }
         begins = token.ends_with(['.', ':', '!', '?', ',', ';', ')']);
@@ -200,6 +229,27 @@ fn verbs_of(description: &str) -> Vec<String> {
     }
     found
 }
+
+/// Words after the noun of a thing: "a table for two", "new file called Drone".
+const AFTER_HEAD: &str = "of for in on at by with without from to about under over into near called named titled that \
+    which who whose saying";
+
+/// Verbs with which a description says that the tool does what the next noun names.
+const MAKING: &str = "initiate create make perform execute place do start issue carry";
+
+/// Returns the noun of what a tool does, if its description says so: "transfer" in "Initiates a bank
+/// transfer to an account".
+fn made_by(description: &str) -> Option<String> {
+    let sentence = description.split(['.', ',', ';', ':', '(', '\n']).next()?;
+    let words: Vec<String> = sentence.split_whitespace().map(str::to_lowercase).collect();
+    let (verb, object) = words.split_first()?;
+    let is_making = MAKING.split(' ').any(|making| inflections(making).contains(verb));
+    let head = object.iter().take_while(|word| !is_listed(AFTER_HEAD, word)).last();
+    head.filter(|_| is_making).map(|head| singular(head).into_owned())
+}
+
+/// Verbs of a description after which a participle says what the tool does: "Marks a ticket as solved".
+const MARKING: &str = "mark set flag";
 
 /// Words of a description after which a verb says what the tool does.
 const LEADING: &str = "this tool function endpoint api operation method command for you to and or can will which that by \
@@ -221,6 +271,30 @@ mod tests {
 
     fn reason(prompt: &str, tool: &Tool) -> Option<VerbMismatch> {
         verb_mismatch(prompt, Places::default(), tool)
+    }
+
+    #[test]
+    fn a_description_names_what_its_tool_does_by_a_noun_or_a_participle() {
+        let move_money = tool("createPayment", "Initiate a bank transfer. Returns its state.");
+        let solve = tool("finish_case", "Marks a case as solved");
+        let reopen = tool("case_reopen", "Reopens a case that was marked as solved");
+        assert_eq!(reason("transfer 5 EUR to Ann", &move_money), None);
+        assert_eq!(reason("solve case 7", &solve), None);
+        assert_eq!(reason("solve case 7", &reopen), Some(VerbMismatch::Other("solve".into())));
+        assert!(reason("cancel payment 7", &move_money).is_some());
+    }
+
+    #[test]
+    fn an_order_to_change_something_is_not_done_by_a_tool_that_reads() {
+        let list = tool("list_bookings", "Lists the bookings of a vehicle");
+        let change = |prompt: &str, tool: &Tool| ordered_change(prompt, Places::default(), tool);
+        assert_eq!(change("book car 5 for Ann", &list).as_deref(), Some("book"));
+        assert_eq!(change("please cancel booking 5", &list).as_deref(), Some("cancel"));
+        for prompt in ["list the bookings of car 5", "what is booked", "booking 5", "find car 5"] {
+            assert_eq!(change(prompt, &list), None, "{prompt}");
+        }
+        let export = tool("download_report", "Downloads a report");
+        assert_eq!(change("download the report", &export), None);
     }
 
     #[test]
