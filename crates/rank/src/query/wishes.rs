@@ -50,7 +50,44 @@ static RULES: Rules = Rules { stands_alone, parts };
 
 /// Splits a prompt into its wishes, in order.
 pub(crate) fn wishes(prompt: &str) -> Vec<String> {
-    split(prompt, &RULES)
+    split(prompt, &RULES).into_iter().flat_map(|wish| with_sequels(&wish)).collect()
+}
+
+/// Splits off what follows a "then" without a verb, and gives it the verb before: "list the oaks, then
+/// the elms".
+fn with_sequels(wish: &str) -> Vec<String> {
+    let is_then = |joint: &regex::Match<'_>| joint.as_str().to_lowercase().contains("then");
+    let (mut found, mut from, mut lead) = (Vec::new(), 0, String::new());
+    for joint in JOINT.find_iter(wish).filter(is_then) {
+        let (before, after) = (&wish[from..joint.start()], &wish[joint.end()..]);
+        let is_thing = words(after).next().is_some_and(|word| is_listed(OBJECTS, &word));
+        let has_noun = content_words(beginning(after)) >= 1 && !refers_only(beginning(after));
+        let is_whole = !wish[..joint.start()].contains(QUOTES);
+        if from == 0 {
+            lead = verb_of(before);
+        }
+        if is_thing && has_noun && is_whole && !lead.is_empty() {
+            let piece = if from == 0 { before.to_owned() } else { format!("{lead} {before}") };
+            found.push(piece);
+            from = joint.end();
+        }
+    }
+    let rest = &wish[from..];
+    found.push(if from == 0 { rest.to_owned() } else { format!("{lead} {rest}") });
+    found
+}
+
+/// Returns the verb with which an order begins, with its particle; empty if it begins with none.
+fn verb_of(order: &str) -> String {
+    let mut words = words(without_opener(beginning(order)));
+    let Some(verb) = words.next().filter(|verb| may_order(verb)) else { return String::new() };
+    let particle = words.next().filter(|word| is_listed(PARTICLES, word));
+    particle.map_or(verb.clone(), |particle| format!("{verb} {particle}"))
+}
+
+/// Whether a text begins with a pronoun: "them all".
+fn refers_only(text: &str) -> bool {
+    words(text).next().is_some_and(|word| is_listed("it them me him us", &word))
 }
 
 /// Returns the parts of a wish that may be wishes of their own, although that is not certain enough
@@ -244,6 +281,11 @@ mod tests {
                 ["the van is broken, take it out of service", "tell dispatch in #dispatch"],
             ),
             ("close T-3001, reopen T-3003", ["close T-3001", "reopen T-3003"]),
+            ("list the oaks and then the elms", ["list the oaks", "list the elms"]),
+            (
+                "write down the tour, then its stops",
+                ["write down the tour", "write down its stops"],
+            ),
         ] {
             assert_eq!(wishes(prompt), expected);
             let doubts: Vec<String> =
