@@ -29,20 +29,26 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let limits = args.execution.limits.rights.session.limits();
     let kept = KeptSession::open(&args.execution.session, global)?.with_limits(limits);
-    // A dry run does not change the session.
-    let shown = args.sources.dry_run.then(|| Session::restore("", kept.session.record()));
-    let session = shown.as_ref().unwrap_or(&kept.session);
-    let now = args.sources.moment();
-    let plan = Plan::new(engine.needs(&args.prompt), session, &now);
-    let plan = if args.sources.dry_run { plan.draft() } else { plan };
+    // A draft does not change the session.
+    let copy = Session::restore("", kept.session.record());
+    let (needs, now) = (engine.needs(&args.prompt), args.sources.moment());
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
     join(&engine, &executor);
-    let (args, engine, live) = (&args.execution, &engine, &args.catalog.live);
-    let caller = Caller { args, engine, executor: &executor, session, global };
+    let (is_shown, live) = (args.sources.dry_run, &args.catalog.live);
+    let (args, engine) = (&args.execution, &engine);
+    let caller = |session| Caller { args, engine, executor: &executor, session, global };
     let done = servers::runtime()?.block_on(async {
-        let done = steps(&caller, plan).await;
+        let draft = Plan::new(needs.clone(), &copy, &now).draft();
+        let draft = steps(&caller(&copy), draft).await;
+        let done = match draft {
+            Ok(draft) if !is_shown => {
+                let plan = Plan::new(needs, &kept.session, &now).after(draft);
+                steps(&caller(&kept.session), plan).await
+            }
+            draft => draft,
+        };
         executor.close().await;
-        done
+        done.map(Plan::finish)
     });
     kept.save()?;
     engine.close();
@@ -56,7 +62,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// Finds and calls a tool for each request, until one fails.
-async fn steps(caller: &Caller<'_>, mut plan: Plan<'_>) -> anyhow::Result<PlanReport> {
+async fn steps<'a>(caller: &Caller<'_>, mut plan: Plan<'a>) -> anyhow::Result<Plan<'a>> {
     let mut is_first = true;
     while let Some(request) = plan.next_request() {
         let selection = match caller.engine.select(&request) {
@@ -77,7 +83,7 @@ async fn steps(caller: &Caller<'_>, mut plan: Plan<'_>) -> anyhow::Result<PlanRe
             }
         }
     }
-    Ok(plan.finish())
+    Ok(plan)
 }
 
 async fn call(caller: &Caller<'_>, planned: &PlannedCall) -> anyhow::Result<Report> {
@@ -144,10 +150,13 @@ fn word(state: StepState) -> &'static str {
     }
 }
 
-/// Returns the exit code of the first step without an answer, or success.
+/// Returns the exit code of the first step that has no answer, rather than of one that waits for another;
+/// or success.
 fn end(report: &PlanReport) -> ExitCode {
-    let is_done = |step: &&Step| !matches!(step.state, StepState::Answered | StepState::Ready);
-    match report.steps.iter().find(is_done).map(|step| step.state) {
+    let states = || report.steps.iter().map(|step| step.state);
+    let is_open = |state: &StepState| !matches!(state, StepState::Answered | StepState::Ready);
+    let is_cause = |state: &StepState| is_open(state) && *state != StepState::NotRun;
+    match states().find(is_cause).or_else(|| states().find(is_open)) {
         None => ExitCode::SUCCESS,
         Some(StepState::Clarify | StepState::Confirm) => ExitCode::from(exit::BAD_ARGUMENTS),
         Some(_) => ExitCode::from(exit::FAILED),

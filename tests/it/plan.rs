@@ -285,6 +285,89 @@ fn a_time_is_a_value_where_the_tool_is_about_a_later_time() {
     assert!(said.contains("5 minutes"), "{said}");
 }
 
+/// Allotments, with their gardeners and keys.
+fn garden() -> Sandbox {
+    let takes = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});
+    let text = || json!({"type": "string"});
+    let plot = || json!({"plot_id": text(), "refund_iban": {"type": "string", "description": "IBAN that the deposit is paid out to"}});
+    let key = json!({"plot_id": text(), "kind": {"enum": ["gate", "shed"]}});
+    let of_gardener = || takes(&["gardener_id"], json!({"gardener_id": text()}));
+    let tool = |name: &str, about: &str, schema: Value, (reads, does): (bool, Value)| {
+        json!({"name": name, "description": about, "inputSchema": schema,
+               "annotations": {"readOnlyHint": reads}, "does": does})
+    };
+    let found = json!({"data": {"gardeners": [{"gardener_id": "G-4", "name": "Ines"}]}});
+    let done = || json!({"answer": "done"});
+    scripted(&[(
+        "garden",
+        json!([
+            tool("close_plot", "Closes a plot", takes(&["plot_id"], plot()), (false, done())),
+            tool(
+                "order_key",
+                "Orders a key of a plot",
+                takes(&["plot_id", "kind"], key),
+                (false, done())
+            ),
+            tool(
+                "find_gardeners",
+                "Finds gardeners by their name",
+                takes(&["name"], json!({"name": text()})),
+                (true, found)
+            ),
+            tool("list_plots", "Lists the plots of a gardener", of_gardener(), (true, done())),
+            tool("list_loans", "Lists the loans of a gardener", of_gardener(), (true, done())),
+        ]),
+    )])
+}
+
+#[test]
+fn a_plan_looks_at_all_steps_before_it_changes_anything() {
+    let sandbox = garden();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let plan = |prompt: &str, more: &[&str]| {
+        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
+        let output = sandbox.toolroute().args(typed).args(more).output().unwrap();
+        (serde_json::from_slice::<Value>(&output.stdout).unwrap(), output.status.code())
+    };
+    let impossible = "close plot P-7 and order a key of plot P-8";
+    for more in [&[][..], &["--dry-run"]] {
+        let (report, code) = plan(impossible, more);
+        assert_eq!(states(&report), ["not_run", "clarify"], "{report:#}");
+        assert_eq!(code, Some(2));
+        let why = report["steps"][0]["why"].as_str().unwrap();
+        assert!(why.contains("\"order a key of plot P-8\""), "{why}");
+    }
+    let (report, _) = plan("list the plots of gardener G-4 and order a key of plot P-8", &[]);
+    assert_eq!(states(&report), ["answered", "clarify"], "what reads is called: {report:#}");
+    assert_eq!(journal(&sandbox, "garden"), [r#"list_plots {"gardener_id": "G-4"}"#]);
+    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let report = post(server.port, "/v1/run", &json!({"prompt": impossible})).ok();
+    assert_eq!(states(&report), ["not_run", "clarify"], "{report:#}");
+    let (report, code) = plan("close plot P-7, pay out to DE89370400440532013000", &[]);
+    assert_eq!((states(&report), code), (vec!["answered"], Some(0)), "{report:#}");
+    let closed = r#"close_plot {"plot_id": "P-7", "refund_iban": "DE89370400440532013000"}"#;
+    assert_eq!(journal(&sandbox, "garden")[1..], [closed]);
+}
+
+#[test]
+fn a_step_takes_the_values_of_the_one_before_to_which_it_refers() {
+    let sandbox = garden();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let plan = |prompt: &str| {
+        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
+        let output = sandbox.toolroute().args(typed).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let report = plan("find the gardener \"Ines\" and list her plots");
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let source = &report["steps"][1]["arguments"]["sources"][0];
+    assert_eq!((&source["value"], &source["from"]), (&json!("G-4"), &json!("last_result")));
+    let report = plan("list the plots of gardener G-9 and then the loans of that gardener");
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let wanted = [r#"list_plots {"gardener_id": "G-9"}"#, r#"list_loans {"gardener_id": "G-9"}"#];
+    assert_eq!(journal(&sandbox, "garden")[2..], wanted);
+}
+
 #[test]
 fn a_plan_that_is_only_shown_is_not_remembered() {
     let sandbox = house();

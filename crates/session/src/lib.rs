@@ -22,9 +22,15 @@
 //! ```
 
 #[cfg(feature = "execution")]
+mod back_reference;
+#[cfg(feature = "execution")]
 mod calls;
 #[cfg(feature = "execution")]
+mod doubt;
+#[cfg(feature = "execution")]
 mod object;
+#[cfg(feature = "execution")]
+mod outlook;
 #[cfg(feature = "execution")]
 mod plan;
 
@@ -48,7 +54,9 @@ use toolroute_run::execution::{
 #[cfg(feature = "execution")]
 pub use calls::{join, nearest, neighbors};
 #[cfg(feature = "execution")]
-pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState, doubt};
+pub use doubt::doubt;
+#[cfg(feature = "execution")]
+pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState};
 
 /// The maximum number of prompts that a session remembers, each with the tools offered for it.
 const OFFERS: usize = 16;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Session;
+use super::back_reference::{StepBefore, refers_back};
+use super::doubt::{doubt, is_form_of_any, question, says};
+use super::outlook::JoinedNeed;
 use toolroute_catalog::{Tool, ToolId, words_of};
-use toolroute_rank::engine::{
-    Degradation, Doer, FitReason, MAX_CLAUSES, Places, SelectRequest, Selection, caveat, condition,
-    no_order,
-};
-use toolroute_rank::query::{VerbMismatch, doubtful_parts, postponement, told, verb_mismatch};
+use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, condition};
+use toolroute_rank::query::{doubtful_parts, postponement};
 use toolroute_run::execution::{
     ArgumentSources, Arguments, LocalTime, Outcome, PreparedArguments, Report,
 };
@@ -28,17 +28,23 @@ const DOUBTFUL: &str =
 /// [`Plan::prepare`], makes the call that this returns, and passes the report of the call to
 /// [`Plan::note`].
 pub struct Plan<'a> {
-    session: &'a Session,
-    now: &'a LocalTime,
-    waiting: VecDeque<Need>,
+    pub(super) session: &'a Session,
+    pub(super) now: &'a LocalTime,
+    pub(super) waiting: VecDeque<Need>,
     /// What other needs of the current step's sentence say of it.
     beside: Beside,
     /// Needs beyond the maximum number of steps.
     beyond: Vec<String>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     /// Whether the plan is only shown and not run. A step that cannot be run then does not end the
     /// plan.
-    is_draft: bool,
+    pub(super) is_draft: bool,
+    /// The steps that a draft of the plan found impossible.
+    pub(super) obstacles: Vec<Step>,
+    /// The needs that a draft joined.
+    pub(super) joined: Vec<JoinedNeed>,
+    /// The tool of the draft's last step, if it can be run, and the selection that has it.
+    pub(super) last_ready: Option<(Arc<Tool>, Selection)>,
 }
 
 /// The result of a plan.
@@ -67,6 +73,12 @@ pub struct Step {
     pub arguments: Option<PreparedArguments>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
+    /// Whether its tool may change something.
+    #[serde(skip)]
+    pub(super) may_change: bool,
+    /// Whether what it asks for may come from the answer of a step before it.
+    #[serde(skip)]
+    pub(super) is_pending: bool,
 }
 
 /// The state of a step.
@@ -85,7 +97,7 @@ pub enum StepState {
     Failed,
     /// No tool fits.
     NoTool,
-    /// An earlier step was not answered, or the plan has too many steps.
+    /// An earlier step was not answered, a later one cannot be done, or the plan has too many steps.
     NotRun,
 }
 
@@ -96,118 +108,6 @@ pub struct PlannedCall {
     pub arguments: Arguments,
 }
 
-/// Returns the question to ask before a tool that may change something runs for a prompt that
-/// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
-/// somebody else, or that the tool may not fit. Returns `None` for a plain order that the tool fits,
-/// and for a tool that only reads.
-///
-/// `prepared` has the arguments that were taken from `words`: "in 5 minutes" is no reason to wait if
-/// an argument says so. The question ends with the advice to call the tool by its name.
-pub fn doubt(
-    tool: &Tool,
-    selection: &Selection,
-    words: &str,
-    prepared: &PreparedArguments,
-) -> Option<String> {
-    if tool.effects().reads_only() {
-        return None;
-    }
-    // A question about the arguments comes first, because its answer may use the moment.
-    let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
-    let places = Places { taken: &prepared.taken, moments };
-    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
-    // Nobody knows whether words that cannot be read forbid it.
-    let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
-    let named = words_of(&tool.name);
-    let does = |verb: &str| named.iter().any(|word| word == verb);
-    let doer = Doer { does: &does, passes_on: passes_on(tool) };
-    let form = || no_order(words, places, doer).map(str::to_owned);
-    let unfit = selection.fit_reason.as_ref().map(|reason| {
-        let id = &tool.id;
-        format!(
-            "{reason}, and {id} may change something: say in other words what is to be done, or call \
-             the tool by its name"
-        )
-    });
-    if let Some(FitReason::MissingAction { .. }) = &selection.fit_reason {
-        return unfit;
-    }
-    let verb = || objection(words, places, tool, selection);
-    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
-    let lost = || {
-        let value = prepared.lost.first().map(|place| &words[place.clone()]);
-        let lost = value.or_else(|| told(words).filter(|text| !takes(&prepared.arguments, text)));
-        let lost = lost.filter(|_| prepared.missing.is_empty());
-        lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
-    };
-    let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
-    let ask = |reason: String| question(&reason, tool);
-    reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
-}
-
-fn takes(arguments: &Arguments, text: &str) -> bool {
-    let beginning: Vec<&str> = text.split_whitespace().take(3).collect();
-    let beginning = beginning.join(" ");
-    arguments.values().any(|value| value.as_str().is_some_and(|text| text.contains(&beginning)))
-}
-
-/// Returns why no verb of the words, or of the same words without typing errors, orders what the tool
-/// does.
-fn objection(
-    words: &str,
-    places: Places<'_>,
-    tool: &Tool,
-    selection: &Selection,
-) -> Option<String> {
-    let mismatch = verb_mismatch(words, places, tool)?;
-    // Text with other words than the prompt's is of an earlier prompt, or without a part.
-    let count = |text: &str| text.split_whitespace().count();
-    let corrected = selection.read_as.as_deref().filter(|text| count(text) == count(words));
-    let mismatch = match corrected {
-        Some(text) => verb_mismatch(text, Places::default(), tool)?,
-        None => mismatch,
-    };
-    Some(match mismatch {
-        VerbMismatch::None => "the prompt does not say what is to be done".to_owned(),
-        VerbMismatch::Other(verb) => format!("{}, of which the tool says nothing", says(&verb)),
-    })
-}
-
-fn says(word: &str) -> String {
-    format!("the prompt says \"{word}\"")
-}
-
-fn question(reason: &str, tool: &Tool) -> String {
-    format!(
-        "{reason}, and {} may change something: say plainly what is to be done now, or call the tool \
-         by its name",
-        tool.id
-    )
-}
-
-/// Words by which a tool passes on what is to be done: a message, a reminder.
-const PASSING_ON: &str = "remind reminder alarm timer task todo note notify notification notifier schedule scheduler \
-    calendar message messenger messaging mail mailing email emailing chat sms assign assignment assignee ask tell told";
-
-/// Whether a tool tells somebody else what to do.
-fn passes_on(tool: &Tool) -> bool {
-    let texts = [&tool.name, &tool.description].into_iter();
-    texts.flat_map(|text| words_of(text)).any(|word| is_form_of_any(PASSING_ON, &word))
-}
-
-/// Whether a word is one of a list or a form of one, "cancelled" or "alarms". "Plants" is no form of "plan".
-fn is_form_of_any(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| {
-        let Some(ending) = word.strip_prefix(listed) else {
-            let stem = listed.strip_suffix('e').or_else(|| listed.strip_suffix('y'));
-            let ending = stem.and_then(|stem| word.strip_prefix(stem));
-            return matches!(ending, Some("ing" | "ies" | "ied"));
-        };
-        let doubled = ending.strip_prefix(|c| listed.ends_with(c)).unwrap_or(ending);
-        matches!(ending, "" | "s" | "d") || matches!(doubled, "ed" | "ing")
-    })
-}
-
 /// Whether a time after a text belongs to its noun: "the report of 5 May", "a room from Friday".
 fn is_of_a_noun(before: &str) -> bool {
     let last = before.split_whitespace().next_back().unwrap_or_default();
@@ -215,21 +115,31 @@ fn is_of_a_noun(before: &str) -> bool {
 }
 
 impl Step {
-    fn not_run(need: String, why: &str) -> Self {
+    fn new(need: String, state: StepState, why: &str) -> Self {
         let (tool, arguments, report) = (None, None, None);
-        Self { need, state: StepState::NotRun, tool, why: why.to_owned(), arguments, report }
+        let (why, may_change, is_pending) = (why.to_owned(), false, false);
+        Self { need, state, tool, why, arguments, report, may_change, is_pending }
+    }
+
+    pub(super) fn not_run(need: String, why: &str) -> Self {
+        Self::new(need, StepState::NotRun, why)
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.state, StepState::Answered | StepState::Ready)
     }
 }
 
-struct Need {
-    text: String,
+/// A need that waits for its step.
+pub(super) struct Need {
+    pub(super) text: String,
     beside: Beside,
 }
 
 /// What other needs of a need's sentence say. It may be meant for the whole sentence: "stop the mixer and
 /// cancel the order if it is too warm".
 #[derive(Default)]
-struct Beside {
+pub(super) struct Beside {
     /// A condition, or a word that puts something off.
     condition: Option<String>,
     /// The last need of the sentence, which may end with a time.
@@ -274,8 +184,18 @@ impl<'a> Plan<'a> {
     /// relative to `now`.
     pub fn new(mut needs: Vec<String>, session: &'a Session, now: &'a LocalTime) -> Self {
         let beyond = needs.split_off(needs.len().min(MAX_CLAUSES));
-        let (waiting, steps) = (with_conditions(needs, &beyond), Vec::new());
-        Self { session, now, waiting, beside: Beside::default(), beyond, steps, is_draft: false }
+        Self {
+            session,
+            now,
+            waiting: with_conditions(needs, &beyond),
+            beside: Beside::default(),
+            beyond,
+            steps: Vec::new(),
+            is_draft: false,
+            obstacles: Vec::new(),
+            joined: Vec::new(),
+            last_ready: None,
+        }
     }
 
     /// Makes the plan one that is only shown: no step is run.
@@ -294,14 +214,25 @@ impl<'a> Plan<'a> {
         if let Some(context) = &mut request.context {
             context.depth = 0;
         }
-        let (tool, arguments, report) = (None, None, None);
-        let (state, why) = (StepState::NoTool, String::new());
-        self.steps.push(Step { need, state, tool, why, arguments, report });
+        self.steps.push(Step::new(need, StepState::NoTool, ""));
         Some(request)
     }
 
     /// Returns the call of the current step; `None` if there is no call to make.
     pub fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
+        let count = self.steps.len();
+        let call = self.decide(selection);
+        if self.is_draft {
+            self.absorb();
+            // A step that was joined with the one before leaves that one the last.
+            if self.steps.len() == count {
+                self.note_ready(selection);
+            }
+        }
+        call
+    }
+
+    fn decide(&mut self, selection: &Selection) -> Option<PlannedCall> {
         let shared = selection.tools.first().and_then(|first| self.shared_condition(&first.tool));
         let step = self.steps.last_mut()?;
         let Some(first) = selection.tools.first() else {
@@ -312,8 +243,9 @@ impl<'a> Plan<'a> {
         let tool = Arc::clone(&first.tool);
         step.tool = Some(tool.id.clone());
         step.why = first.explanation.why.clone();
-        let sources = ArgumentSources::new(&step.need, self.now);
-        let prepared = self.session.prepare_arguments(&tool, &sources);
+        step.may_change = !tool.effects().reads_only();
+        let prepared = self.arguments(&tool);
+        let step = self.steps.last_mut()?;
         let shared = shared.map(|word| question(&says(&word), &tool));
         if let Some(question) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
             step.state = StepState::Clarify;
@@ -323,7 +255,10 @@ impl<'a> Plan<'a> {
         }
         let arguments = prepared.arguments.clone();
         let asked = prepared.clarify(&tool);
+        let is_pending = asked.is_some() && self.may_be_supplied(first, &prepared);
+        let step = self.steps.last_mut()?;
         step.arguments = Some(prepared);
+        step.is_pending = is_pending;
         if let Some(mut report) = asked {
             report.name_suppliers(&first.needs);
             step.state = StepState::Clarify;
@@ -334,10 +269,40 @@ impl<'a> Plan<'a> {
         if self.joins_the_last(&tool, &arguments) {
             return None;
         }
+        if !tool.effects().reads_only() && self.hold() {
+            return None;
+        }
         let step = self.steps.last_mut()?;
         step.state = StepState::Ready;
         let call = PlannedCall { need: step.need.clone(), tool, arguments };
         (!self.is_draft).then_some(call)
+    }
+
+    /// Reads the arguments of the current step. Where it refers to the step before, that one's values
+    /// answer what is missing.
+    fn arguments(&self, tool: &Tool) -> PreparedArguments {
+        let [steps @ .., step] = &self.steps[..] else { return PreparedArguments::default() };
+        let sources = ArgumentSources::new(&step.need, self.now);
+        let prepared = self.session.prepare_arguments(tool, &sources);
+        let before = steps.last().and_then(|before| Some((before, before.arguments.as_ref()?)));
+        let Some((before, arguments)) = before.filter(|_| !prepared.missing.is_empty()) else {
+            return prepared;
+        };
+        if !before.is_done() || !refers_back(&step.need) {
+            return prepared;
+        }
+        let result = self.session.last_result();
+        let result = result.as_ref().filter(|_| before.state == StepState::Answered);
+        let before = StepBefore { need: &before.need, arguments, result };
+        let (given, taken) = before.given(&prepared.missing, &self.session.prompts());
+        if given.is_empty() {
+            return prepared;
+        }
+        let sources = ArgumentSources { given: Some(&given), ..sources };
+        let mut prepared = self.session.prepare_arguments(tool, &sources);
+        prepared.sources.retain(|source| !given.contains_key(&source.name));
+        prepared.sources.extend(taken);
+        prepared
     }
 
     /// Returns what the rest of the sentence makes a condition of the current step's call: a word, or a
@@ -364,7 +329,7 @@ impl<'a> Plan<'a> {
         let [.., before, step] = &mut self.steps[..] else { return false };
         let same_call = before.tool.as_ref() == Some(&tool.id)
             && before.arguments.as_ref().is_some_and(|prepared| prepared.arguments == *arguments);
-        let is_done = matches!(before.state, StepState::Answered | StepState::Ready);
+        let is_done = before.is_done();
         if same_call && is_done {
             before.need = format!("{}; {}", before.need, step.need);
             self.steps.pop();
@@ -407,6 +372,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the report on all steps, including those that were not run.
     pub fn finish(mut self) -> PlanReport {
+        self.hold_drafted();
         let parts = self.steps.iter().flat_map(|step| doubtful_parts(&step.need));
         let parts: Vec<Step> = parts.map(|part| Step::not_run(part, DOUBTFUL)).collect();
         self.steps.extend(parts);
@@ -447,19 +413,5 @@ mod tests {
         let watered = waits(&["cancel order 12", "water the plants tomorrow"]);
         assert_eq!(watered.as_deref(), Some("tomorrow"));
         assert_eq!(waits(&["cancel order 12", "remind me tomorrow"]), None);
-    }
-
-    #[test]
-    fn only_whole_words_pass_something_on() {
-        for (name, description, passes) in [
-            ("create_reminder", "", true),
-            ("post", "Sends messages to a channel", true),
-            ("push", "Notifies a person", true),
-            ("run", "Handles scheduled tasks", true),
-            ("count_cash", "Counts the cash of the teller", false),
-            ("add_chateau", "Adds a noteworthy house", false),
-        ] {
-            assert_eq!(passes_on(&Tool::new(Some("desk"), name, description)), passes, "{name}");
-        }
     }
 }

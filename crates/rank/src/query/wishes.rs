@@ -60,7 +60,7 @@ fn with_sequels(wish: &str) -> Vec<String> {
     let (mut found, mut from, mut lead) = (Vec::new(), 0, String::new());
     for joint in JOINT.find_iter(wish).filter(is_then) {
         let (before, after) = (&wish[from..joint.start()], &wish[joint.end()..]);
-        let is_thing = words(after).next().is_some_and(|word| is_listed(OBJECTS, &word));
+        let is_thing = words(after).next().is_some_and(|word| function_words::begins_object(&word));
         let has_noun = content_words(beginning(after)) >= 1 && !refers_only(beginning(after));
         let is_whole = !wish[..joint.start()].contains(QUOTES);
         if from == 0 {

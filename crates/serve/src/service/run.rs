@@ -33,13 +33,27 @@ impl Service {
         if !run.draft {
             self.executor().ok_or(Error::NoExecutor)?;
         }
+        self.expect_catalog()?;
         let (engine, prompt) = (Arc::clone(&self.engine), run.prompt.to_owned());
         let needs = off_thread(move || engine.needs(&prompt)).await?;
         // A draft must not change the session.
-        let copy = run.draft.then(|| Arc::new(Session::restore("", run.session.record())));
-        let session = copy.as_ref().unwrap_or(run.session);
-        let plan = Plan::new(needs, session, run.now);
-        let mut plan = if run.draft { plan.draft() } else { plan };
+        let copy = Arc::new(Session::restore("", run.session.record()));
+        let draft = Plan::new(needs.clone(), &copy, run.now).draft();
+        let draft = self.steps(draft, (&run, &copy), true).await?;
+        if run.draft {
+            return Ok(draft.finish());
+        }
+        let plan = Plan::new(needs, run.session, run.now).after(draft);
+        Ok(self.steps(plan, (&run, run.session), false).await?.finish())
+    }
+
+    /// Finds and, unless it is a draft, calls a tool for each step.
+    async fn steps<'a>(
+        self: &Arc<Self>,
+        mut plan: Plan<'a>,
+        (run, session): (&RunRequest<'_>, &Arc<Session>),
+        is_draft: bool,
+    ) -> Result<Plan<'a>, Error> {
         let mut is_first = true;
         while let Some(request) = plan.next_request() {
             let find = FindRequest {
@@ -48,8 +62,16 @@ impl Service {
                 profile: run.profile.map(str::to_owned),
                 ..FindRequest::default()
             };
-            let found = match self.find(find).await {
-                Ok(found) => found,
+            let found = match is_draft && !run.draft {
+                // Found once more when it is run.
+                true => {
+                    let service = Arc::clone(self);
+                    off_thread(move || service.select(&find)).await?
+                }
+                false => self.find(find).await.map(|found| found.selection),
+            };
+            let selection = match found {
+                Ok(selection) => selection,
                 Err(error) if is_first => return Err(error),
                 Err(error) => {
                     plan.fail(error.to_string());
@@ -57,7 +79,7 @@ impl Service {
                 }
             };
             is_first = false;
-            let Some(planned) = plan.prepare(&found.selection) else { continue };
+            let Some(planned) = plan.prepare(&selection) else { continue };
             let call = CallRequest {
                 id: planned.tool.id.as_str(),
                 arguments: &planned.arguments,
@@ -74,6 +96,6 @@ impl Service {
                 Err(error) => plan.fail(error.to_string()),
             }
         }
-        Ok(plan.finish())
+        Ok(plan)
     }
 }

@@ -1,0 +1,176 @@
+//! Why a person must be asked before a tool is called for a prompt.
+
+use toolroute_catalog::{EffectKind, Tool, words_of};
+use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
+use toolroute_rank::query::{VerbMismatch, only_looks, ordered_change, told, verb_mismatch};
+use toolroute_run::execution::{Arguments, PreparedArguments};
+
+/// Returns the question to ask before a tool that may change something runs for a prompt that
+/// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
+/// somebody else, or that the tool may not fit. Returns `None` for a plain order that the tool fits,
+/// and for a tool that only reads, unless the prompt orders a change that it would not make.
+///
+/// `prepared` has the arguments that were taken from `words`: "in 5 minutes" is no reason to wait if
+/// an argument says so. The question ends with the advice to call the tool by its name.
+pub fn doubt(
+    tool: &Tool,
+    selection: &Selection,
+    words: &str,
+    prepared: &PreparedArguments,
+) -> Option<String> {
+    // A question about the arguments comes first, because its answer may use the moment.
+    let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
+    let places = Places { taken: &prepared.taken, moments };
+    if tool.effects().reads_only() || is_view(tool) && only_looks(words) {
+        return unserved(tool, selection, words, places);
+    }
+    let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
+    // Nobody knows whether words that cannot be read forbid it.
+    let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
+    let named = words_of(&tool.name);
+    let does = |verb: &str| named.iter().any(|word| word == verb);
+    let doer = Doer { does: &does, passes_on: passes_on(tool) };
+    let form = || no_order(words, places, doer).map(str::to_owned);
+    let unfit = selection.fit_reason.as_ref().map(|reason| {
+        let id = &tool.id;
+        format!(
+            "{reason}, and {id} may change something: say in other words what is to be done, or call \
+             the tool by its name"
+        )
+    });
+    if let Some(FitReason::MissingAction { .. }) = &selection.fit_reason {
+        return unfit;
+    }
+    let verb = || objection(words, places, tool, selection);
+    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
+    let lost = || {
+        let value = prepared.lost.first().map(|place| &words[place.clone()]);
+        let lost = value.or_else(|| told(words).filter(|text| !takes(&prepared.arguments, text)));
+        let lost = lost.filter(|_| prepared.missing.is_empty());
+        lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
+    };
+    let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
+    let ask = |reason: String| question(&reason, tool);
+    reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
+}
+
+/// Why a tool that only reads, and that may not fit, is no answer to a prompt: it orders a change, and
+/// the answer would look as if that was done.
+fn unserved(tool: &Tool, selection: &Selection, words: &str, places: Places<'_>) -> Option<String> {
+    selection.fit_reason.as_ref()?;
+    let verb = ordered_change(words, places, tool)?;
+    Some(format!(
+        "{}, and {} only reads: nothing was done; say in other words what is to be done, or call the \
+         tool by its name",
+        says(&verb),
+        tool.id
+    ))
+}
+
+/// Nouns of what is only looked at.
+const VIEWS: &str =
+    "balance details history list overview report statement statistics status summary";
+
+/// Whether a tool is named after something to look at, and nothing tells that it changes anything:
+/// `fuel_report`.
+fn is_view(tool: &Tool) -> bool {
+    let words = words_of(&tool.name);
+    let head = words.last().is_some_and(|last| VIEWS.split(' ').any(|view| view == last));
+    head && tool.effects().kind == EffectKind::Unknown
+}
+
+/// Whether an argument has the beginning of a text.
+fn takes(arguments: &Arguments, text: &str) -> bool {
+    let beginning: Vec<&str> = text.split_whitespace().take(3).collect();
+    let beginning = beginning.join(" ");
+    arguments.values().any(|value| value.as_str().is_some_and(|text| text.contains(&beginning)))
+}
+
+/// Returns why no verb of the words, or of the same words without typing errors, orders what the tool
+/// does.
+fn objection(
+    words: &str,
+    places: Places<'_>,
+    tool: &Tool,
+    selection: &Selection,
+) -> Option<String> {
+    let mismatch = verb_mismatch(words, places, tool)?;
+    // Text with other words than the prompt's is of an earlier prompt, or without a part.
+    let count = |text: &str| text.split_whitespace().count();
+    let corrected = selection.read_as.as_deref().filter(|text| count(text) == count(words));
+    let mismatch = match corrected {
+        Some(text) => verb_mismatch(text, Places::default(), tool)?,
+        None => mismatch,
+    };
+    Some(match mismatch {
+        VerbMismatch::None => "the prompt does not say what is to be done".to_owned(),
+        VerbMismatch::Other(verb) => format!("{}, of which the tool says nothing", says(&verb)),
+    })
+}
+
+pub(super) fn says(word: &str) -> String {
+    format!("the prompt says \"{word}\"")
+}
+
+pub(super) fn question(reason: &str, tool: &Tool) -> String {
+    format!(
+        "{reason}, and {} may change something: say plainly what is to be done now, or call the tool \
+         by its name",
+        tool.id
+    )
+}
+
+/// Words by which a tool passes on what is to be done: a message, a reminder.
+const PASSING_ON: &str = "remind reminder alarm timer task todo note notify notification notifier schedule scheduler \
+    calendar message messenger messaging mail mailing email emailing chat sms assign assignment assignee ask tell told";
+
+/// Whether a tool tells somebody else what to do.
+fn passes_on(tool: &Tool) -> bool {
+    let texts = [&tool.name, &tool.description].into_iter();
+    texts.flat_map(|text| words_of(text)).any(|word| is_form_of_any(PASSING_ON, &word))
+}
+
+/// Whether a word is one of a list or a form of one, "cancelled" or "alarms". "Plants" is no form of "plan".
+pub(super) fn is_form_of_any(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| {
+        let Some(ending) = word.strip_prefix(listed) else {
+            let stem = listed.strip_suffix('e').or_else(|| listed.strip_suffix('y'));
+            let ending = stem.and_then(|stem| word.strip_prefix(stem));
+            return matches!(ending, Some("ing" | "ies" | "ied"));
+        };
+        let doubled = ending.strip_prefix(|c| listed.ends_with(c)).unwrap_or(ending);
+        matches!(ending, "" | "s" | "d") || matches!(doubled, "ed" | "ing")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_named_after_a_report_is_one_to_look_at() {
+        for (name, description, is_one) in [
+            ("fuel_report", "Fuel of a month, by car", true),
+            ("page_history", "All versions of a page", true),
+            ("send_report", "Fuel of a month", false),
+            ("fuel_report", "Sends the fuel of a month to the office", false),
+            ("fuel", "Fuel of a month", false),
+        ] {
+            assert_eq!(is_view(&Tool::new(Some("cars"), name, description)), is_one, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_whole_words_pass_something_on() {
+        for (name, description, passes) in [
+            ("create_reminder", "", true),
+            ("post", "Sends messages to a channel", true),
+            ("push", "Notifies a person", true),
+            ("run", "Handles scheduled tasks", true),
+            ("count_cash", "Counts the cash of the teller", false),
+            ("add_chateau", "Adds a noteworthy house", false),
+        ] {
+            assert_eq!(passes_on(&Tool::new(Some("desk"), name, description)), passes, "{name}");
+        }
+    }
+}
