@@ -181,6 +181,10 @@ mod tests {
             let prompt = format!("{mail}\n\n{name}");
             assert!(focus(&prompt, &|_| true).text.contains("please cut it"), "{name}");
         }
+        for order in ["Erase Planter comment 5", "Colour my tag \"weeds\" green"] {
+            let prompt = format!("{mail}\n\n{order}");
+            assert_eq!(focus(&prompt, &|_| false).text, order);
+        }
         let quoted = "> the hedge is too high\n> please cut it\n\nInes";
         assert!(focus(quoted, &|_| true).text.contains("please cut it"));
         let knows = |word: &str| matches!(word, "sprinklers" | "hedge");

@@ -1,8 +1,10 @@
 //! Finds mails, letters and legal text among the paragraphs of a prompt.
 
 use super::Pattern;
+use super::mood::may_order;
 use super::noise::{NoiseKind, Part};
-use super::requests::{is_content, is_request};
+use super::requests::{first_word, is_content, is_request};
+use super::wishes::is_order;
 use toolroute_translation::Language;
 
 /// Minimum number of words, and of legal words, in a legal text.
@@ -40,8 +42,10 @@ pub(super) fn asks(text: &str, is_tool_word: &dyn Fn(&str) -> bool) -> bool {
         word.starts_with(char::is_lowercase) && is_content(word) && is_tool_word(word)
     };
     let lines = || text.lines().filter(|line| !is_closing(line));
+    let begins_order = |line: &str| first_word(line).is_some_and(|word| may_order(&word));
+    let orders = |line: &str| is_request(line) || begins_order(line) || is_order(line);
     text.ends_with(':')
-        || lines().any(|line| is_request(line) || line.contains('?'))
+        || lines().any(|line| orders(line) || line.contains('?'))
         || lines().any(|line| line.split_whitespace().any(is_known))
         || Language::of(text).is_some() && lines().next().is_some()
 }

@@ -200,7 +200,7 @@ fn asks_more(before: &str, joint: &str, after: &str) -> bool {
 }
 
 /// Whether a text begins with a verb and its object: "refund it", "water the plants", "reopen T-3".
-fn is_order(text: &str) -> bool {
+pub(super) fn is_order(text: &str) -> bool {
     let text = without_opener(text);
     let text = POLITE.find(text).map_or(text, |polite| &text[polite.end()..]);
     let mut words = words(text);
