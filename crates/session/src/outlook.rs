@@ -98,14 +98,22 @@ impl Plan<'_> {
         let supplies = |question: &Question| {
             let of = first.needs.iter().find(|need| need.parameter == question.name);
             let from = of.map_or(&[][..], |need| &need.from[..]);
-            before.iter().any(|step| step.tool.as_ref().is_some_and(|tool| from.contains(tool)))
+            let is_earlier =
+                |step: &Step| step.tool.as_ref().is_some_and(|tool| from.contains(tool));
+            question.candidates.is_empty() && before.iter().any(is_earlier)
         };
         let refers = !before.is_empty() && refers_back(&step.need);
-        let is_said_later = |question: &Question| {
+        let is_open = |question: &Question| {
             let is_choice = question.kind.as_ref().is_some_and(Value::is_array);
-            question.candidates.is_empty() && (supplies(question) || refers && !is_choice)
+            question.candidates.is_empty() && !is_choice
         };
-        prepared.missing.iter().all(is_said_later)
+        let mut others = prepared.missing.iter().filter(|question| !supplies(question));
+        // A reference stands for one value.
+        match (others.next(), others.next()) {
+            (None, _) => true,
+            (Some(one), None) => refers && is_open(one),
+            _ => false,
+        }
     }
 
     /// Makes the current step of a draft, which cannot be run, a part of the one before, if that step's
