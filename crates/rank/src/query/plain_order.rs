@@ -69,7 +69,8 @@ pub fn ordered_change(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<S
     let plain = unquoted(prompt, places);
     orders(&plain).into_iter().find_map(|order| {
         let verb = first_word(order)?;
-        let has_object = || order.split_whitespace().nth(1).is_some_and(begins_object);
+        // "Book the car", "book car 5".
+        let has_object = || order.split_whitespace().skip(1).take(2).any(begins_object);
         let is_change = match action_of(&verb) {
             Some((_, is_often_noun)) => !is_often_noun || has_object(),
             None => may_order(&verb) && writes(&verb) && has_object(),
