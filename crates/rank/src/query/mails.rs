@@ -3,7 +3,7 @@
 use super::Pattern;
 use super::mood::may_order;
 use super::noise::{NoiseKind, Part};
-use super::requests::{first_word, is_content, is_request};
+use super::requests::{is_content, is_request};
 use super::wishes::is_order;
 use toolroute_translation::Language;
 
@@ -42,7 +42,10 @@ pub(super) fn asks(text: &str, is_tool_word: &dyn Fn(&str) -> bool) -> bool {
         word.starts_with(char::is_lowercase) && is_content(word) && is_tool_word(word)
     };
     let lines = || text.lines().filter(|line| !is_closing(line));
-    let begins_order = |line: &str| first_word(line).is_some_and(|word| may_order(&word));
+    let begins_order = |line: &str| {
+        let first = line.split_whitespace().next().unwrap_or_default().to_lowercase();
+        may_order(first.trim_matches(|c: char| !c.is_alphanumeric()))
+    };
     let orders = |line: &str| is_request(line) || begins_order(line) || is_order(line);
     text.ends_with(':')
         || lines().any(|line| orders(line) || line.contains('?'))
