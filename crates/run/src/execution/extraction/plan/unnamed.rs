@@ -270,6 +270,7 @@ impl Plan<'_> {
             };
             self.ask_about(slot, &why, said);
         }
+        self.doubt_others();
         self.doubt_emptiness(&free, &open);
     }
 
@@ -300,6 +301,29 @@ impl Plan<'_> {
             let said = self.text_of(&id.span);
             self.taken[at] = true;
             self.ask_about(slot, "where it ends is not clear", vec![said, whole]);
+        }
+    }
+
+    /// Notes a doubt for each required id without a value, if the prompt has ids that seem to be those
+    /// of other things.
+    fn doubt_others(&mut self) {
+        for slot in self.open() {
+            let this = &self.slots[slot];
+            let is_other = |at: &usize| {
+                let mention = self.mention(*at);
+                let reading = self.reader.read(mention, this, true);
+                self.is_distinct(mention)
+                    && matches!(reading, Interpretation::Value { .. })
+                    && self.is_of_another(mention, this)
+            };
+            if !this.required {
+                continue;
+            }
+            let others = self.free().into_iter().filter(is_other);
+            let said: Vec<String> = others.map(|at| self.text_of(&self.mention(at).span)).collect();
+            if !said.is_empty() {
+                self.ask_about(slot, "what the prompt names may be another thing", said);
+            }
         }
     }
 
