@@ -103,8 +103,7 @@ static READS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 /// Verbs of tools that only read, but nouns as often (`estimate`): only with an object behind them at
 /// the beginning of a description.
 static READS_WITH_OBJECT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "analyse assess determine estimate examine gather identify locate predict recommend solve suggest \
-     translate"
+    "analyse assess determine estimate examine gather identify locate predict translate"
         .split(' ')
         .collect()
 });
@@ -303,7 +302,6 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
             () if is_first && (is_verb(word, &READS) || gives_back(words, name)) => {
                 EffectKind::ReadsOnly
             }
-            () if is_first && *word == "provides" && has_object => EffectKind::ReadsOnly,
             () if is_first
                 && is_verb(word, &READS_WITH_OBJECT)
                 && !PREPOSITIONS.contains(&next) =>

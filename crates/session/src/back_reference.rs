@@ -42,8 +42,7 @@ struct Referred {
 }
 
 impl StepBefore<'_> {
-    /// Returns the values of this step for the open questions of the next one, by the parameter's name;
-    /// empty if any of them has several values.
+    /// Returns the values of this step for the open questions of the next one, by the parameter's name.
     pub fn given(
         &self,
         questions: &[Question],
@@ -63,6 +62,9 @@ impl StepBefore<'_> {
 
     /// The value that this step was called with under a name, or the only one that its answer has.
     fn value_of(&self, name: &str, prompts: &[String]) -> Option<Referred> {
+        if is_general(name) {
+            return None;
+        }
         let own = self.arguments.arguments.iter().find(|(known, _)| is_same(known, name));
         if let Some((known, value)) = own {
             let taken = self.arguments.sources.iter().find(|source| source.name == *known);
@@ -93,8 +95,13 @@ fn is_same(one: &str, other: &str) -> bool {
     !one.is_empty() && words_of(one) == words_of(other)
 }
 
-/// Collects the values with a name, each with its JSON pointer. For `customer_id`, a plain `id` counts
-/// too.
+/// Whether a name does not say of what: the `id` of an animal is not that of its visit.
+fn is_general(name: &str) -> bool {
+    const GENERAL: &str = "code date id key name number reference status text title type value";
+    matches!(&words_of(name)[..], [word] if GENERAL.split(' ').any(|known| known == word))
+}
+
+/// Collects the values with a name, each with its JSON pointer.
 fn collect<'a>(
     value: &'a Value,
     name: &str,
@@ -104,7 +111,6 @@ fn collect<'a>(
     if depth == 0 {
         return;
     }
-    let is_id = |key: &str| key == "id" && words_of(name).last().is_some_and(|last| last == "id");
     let members: Vec<(String, &Value)> = match value {
         Value::Object(members) => {
             members.iter().map(|(key, member)| (key.clone(), member)).collect()
@@ -115,7 +121,7 @@ fn collect<'a>(
     for (key, member) in members {
         let at = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
         let is_value = member.is_string() || member.is_number();
-        if is_value && value.is_object() && (is_same(&key, name) || is_id(&key)) {
+        if is_value && value.is_object() && is_same(&key, name) {
             found.push((at, member));
         } else {
             collect(member, name, (at, depth - 1), found);
@@ -169,6 +175,7 @@ mod tests {
         assert_eq!(of("courier_id", json!(one.to_string())), Some(json!("C-7")));
         assert_eq!(of("courier_id", two), None);
         assert_eq!(of("depot_id", one), None);
-        assert_eq!(of("depot_id", json!([{"id": 4}])), Some(json!(4)));
+        assert_eq!(of("depot_id", json!([{"id": 4}])), None);
+        assert_eq!(of("id", json!({"id": 4})), None);
     }
 }

@@ -182,7 +182,6 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
             let is_subject = last.is_empty() || is_listed(JOINING, last);
             !is_subject || is_listed(MODALS, next)
         }
-        // "It never came" is a reason.
         "never" => true,
         "or" => chooses(words, at),
         "instead" | "rather" => {

@@ -32,7 +32,7 @@ const ORDINALS: &str = "any first last more most new next none other same second
 /// Strengths of a choice: it is introduced by a preposition or the tool's noun, or has several
 /// words; it stands beside its parameter's name; it stands alone.
 pub(super) const INTRODUCED: u8 = 2;
-const NAMED: u8 = 4;
+pub(super) const NAMED: u8 = 4;
 const BARE: u8 = 1;
 
 impl PromptContext<'_> {

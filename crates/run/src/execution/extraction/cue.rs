@@ -246,8 +246,14 @@ impl PromptContext<'_> {
         };
         // In "3 bedrooms, 2 bathrooms" the name before the comma belongs to the number before it.
         let is_apart = before.first().is_some_and(|word| {
-            self.text[word.span.end..mention.span.start].contains(',')
-                && others.iter().any(|other| counted(other).is_some())
+            let counts =
+                |other: &Slot, noun: &str| other.words.iter().any(|own| singular(own) == noun);
+            is_bare_number
+                && self.text[word.span.end..mention.span.start].contains(',')
+                && after.first().is_some_and(|next| {
+                    let noun = singular(&next.lower);
+                    others.iter().any(|other| counts(other, &noun))
+                })
         });
         if !is_apart && let Some((strength, start)) = self.named_before(&before, slot, others) {
             keep(strength, start..mention.span.end);
@@ -378,8 +384,12 @@ impl PromptContext<'_> {
         let is_word =
             |at: usize, list: &str| before.get(at).is_some_and(|word| is_listed(&word.lower, list));
         // "5 tallest mountains", "top 5 popular artworks".
-        let is_adjective = |word: &&&Word| !is_function_word(&word.lower);
-        let counted = after.iter().take_while(is_adjective).find(|word| {
+        let is_adjective = |word: &&&Word| {
+            word.lower.ends_with("est")
+                || is_listed(&word.lower, "best last latest most next popular recent")
+        };
+        let skipped = after.iter().take_while(is_adjective).count();
+        let counted = after.get(skipped).filter(|word| {
             let noun = singular(&word.lower);
             noun != word.lower
                 && (is_listed(&noun, RESULTS)

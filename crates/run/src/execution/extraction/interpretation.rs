@@ -180,9 +180,17 @@ impl Interpreter<'_> {
             return read;
         }
         let is_right = if has(Dimension::Money) {
+            let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
+            if slot.is_money() && is_named && !self.has_unit && !self.reads_only {
+                let why = "which currency it counts in is not known";
+                return Err(Interpretation::invalid(why));
+            }
             named || slot.is_money()
         } else {
-            let is_usual = has(Dimension::Temperature) && slot.has_word("temperature");
+            // "3 cups" and "3 yards" may be things.
+            let is_thing = has(Dimension::Volume) || has(Dimension::Length);
+            let is_usual = has(Dimension::Temperature) && slot.has_word("temperature")
+                || is_thing && slot.is_quantity();
             self.has_unit || is_usual || (named && self.reads_only && self.is_only_unit(amount))
         };
         let wrong = || self.wrong_unit(amount, slot, named);
@@ -214,7 +222,7 @@ impl Interpreter<'_> {
                 .then(|| Ok((said, String::new())))
                 .or(slot.has_maximum_100.then(|| Ok((said, String::new()))));
         }
-        if slot.counts_in_parts {
+        if slot.counts_in_parts && (is_share || slot.says("decimal fraction")) {
             return part().map(|part| Ok((part, format!("{said} % are {part}"))));
         }
         let part = part().filter(|_| is_share)?;
@@ -271,6 +279,9 @@ impl Interpreter<'_> {
         }
         if when.days.is_empty() {
             return Interpretation::invalid("the day is not said");
+        }
+        if slot.moment_form.is_some() && !matches!(when.zone, Zone::Local) {
+            return Interpretation::invalid("its form has no place for the time zone that is said");
         }
         match when.moments(self.zone, slot.moment_form.as_deref()) {
             Some(moments) => Interpretation::only(moments, "by the calendar"),

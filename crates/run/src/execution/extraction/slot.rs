@@ -347,9 +347,16 @@ fn tells_limit(description: &str) -> bool {
 /// The end of a range that the beginning of a description tells: "Maximum price".
 fn told_role(description: &str) -> Option<Role> {
     let first = text::words(description);
-    first.iter().take(5).find_map(|word| match word.lower.as_str() {
-        "maximum" | "max" | "upper" | "ending" => Some(Role::End),
-        "minimum" | "min" | "lower" | "starting" => Some(Role::Start),
+    let is_bound = |at: usize| {
+        first
+            .get(at + 1)
+            .is_some_and(|next| text::is_listed(&next.lower, "bound end limit threshold"))
+    };
+    first.iter().take(5).enumerate().find_map(|(at, word)| match word.lower.as_str() {
+        "maximum" | "max" => Some(Role::End),
+        "minimum" | "min" => Some(Role::Start),
+        "upper" if is_bound(at) => Some(Role::End),
+        "lower" if is_bound(at) => Some(Role::Start),
         _ => None,
     })
 }
@@ -422,9 +429,12 @@ fn has_month_form(description: &str, schema: &Value) -> bool {
 fn moment_form(description: &str) -> Option<String> {
     let day = day_form(description)?;
     let upper = description.to_uppercase();
-    let joint =
-        ["DD ", "YYYY ", "MM "].iter().find(|end| upper.contains(&format!("{end}HH:MM")))?;
-    debug_assert!(joint.ends_with(' '));
+    // Of another zone, or of twelve hours, the usual form says more.
+    let is_plain = !["UTC", "GMT", "AM/PM"].iter().any(|word| upper.contains(word));
+    let has_time = ["DD ", "YYYY ", "MM "].iter().any(|end| upper.contains(&format!("{end}HH:MM")));
+    if !is_plain || !has_time {
+        return None;
+    }
     let time = if upper.contains("HH:MM:SS") { "%H:%M:%S" } else { "%H:%M" };
     Some(format!("{day} {time}"))
 }

@@ -241,6 +241,7 @@ impl Unit {
             let whole = rest.split([' ', ',', ';', ')', '\n']).next().unwrap_or(rest);
             let whole = whole.trim_end_matches('.');
             let is_joined = whole.contains(['^', '/', '²', '³']);
+            let is_joined = is_joined && !Self::meanings_of(whole).is_empty();
             let said = if is_joined { whole } else { &description[word.span.clone()] };
             let introduced = at > 0 && introduces(&words[at - 1]);
             let enclosed = description[..word.span.start].ends_with('(');

@@ -43,7 +43,10 @@ static GROUPED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Finds ids in groups. Their spaces are no part of them.
 pub(super) fn grouped(text: &str) -> Vec<Mention> {
-    matches(&GROUPED, text)
+    let mut found = matches(&GROUPED, text);
+    // "+150" is a number.
+    found.retain(|mention| mention.span.len() > 7);
+    found
 }
 
 /// Finds the matches of a pattern, as tokens without spaces.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::choice::{Choice, INTRODUCED};
+use super::super::choice::{Choice, INTRODUCED, NAMED};
 use super::super::slot::{Kind, Slot};
 use super::super::text::overlap;
 use super::Plan;
@@ -43,8 +43,14 @@ impl Plan<'_> {
     /// values: they count where they are introduced, or for a parameter that is needed.
     fn choices_of(&self, slot: &Slot) -> Vec<Choice> {
         let mut found = self.context.choices(slot);
-        let is_open = slot.kind == Kind::Text && !slot.required;
-        found.retain(|choice| !is_open || choice.strength >= INTRODUCED);
+        // A tool that may change something needs the parameter's name beside one.
+        let least = match (self.effects.reads_only(), slot.required) {
+            _ if slot.kind == Kind::Choice => 0,
+            (false, _) => NAMED,
+            (true, true) => 0,
+            (true, false) => INTRODUCED,
+        };
+        found.retain(|choice| choice.strength >= least);
         found
     }
 

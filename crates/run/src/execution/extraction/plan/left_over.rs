@@ -32,6 +32,7 @@ impl Plan<'_> {
     fn give_lists(&mut self) {
         let lists: Vec<usize> = (0..self.taken.len())
             .filter(|at| !self.taken[*at] && matches!(self.mention(*at).content, Content::List(_)))
+            .filter(|at| !self.context.denies(self.mention(*at).span.start))
             .collect();
         let slots: Vec<usize> = (0..self.slots.len())
             .filter(|at| self.is_open(*at) && self.slots[*at].is_list)
@@ -51,7 +52,11 @@ impl Plan<'_> {
             slots.iter().map(|slot| lists.iter().map(|at| score(slot, at)).collect()).collect();
         let rows = self.rows(&slots);
         let chosen = match &rows[..] {
-            [row] if row.len() == slots.len() && row.len() == lists.len() => {
+            [row]
+                if row.len() == slots.len()
+                    && row.len() == lists.len()
+                    && row.iter().all(|slot| self.slots[*slot].role.is_none()) =>
+            {
                 (0..lists.len()).map(Some).collect()
             }
             _ => best(&scores).unwrap_or_default(),
@@ -60,6 +65,12 @@ impl Plan<'_> {
             let Some(at) = at.map(|at: usize| lists[at]) else { continue };
             let mention = self.mention(at);
             let Content::List(items) = &mention.content else { continue };
+            let is_named = || self.cue(mention, &self.slots[slot]).strength > 0;
+            if !self.effects.reads_only() && !is_named() {
+                let said = self.text_of(&mention.span);
+                self.ask_about(slot, &format!("\"{said}\" may be meant for it"), vec![said]);
+                continue;
+            }
             for item in items {
                 self.take(slot, item.clone(), &mention.span, "");
             }

@@ -15,10 +15,10 @@ pub(super) const ASKING: &str = "another associated called calculate compare cur
 
 /// Words that say when or how, or that stand for a name.
 const ADVERBS: &str = "again asap back both everybody everyone fast first her him it nobody now once one others please \
-     somebody someone soon straight today tomorrow too yet";
+     somebody someone soon straight today tomorrow too whoever yet";
 
 /// Words before a phrase that is a value.
-const LEADS: &str = "a about an by for in of on regarding the";
+const LEADS: &str = "a about an by in of on regarding the";
 
 /// The most words of such a phrase.
 const MOST_WORDS: usize = 4;
@@ -71,9 +71,14 @@ impl Plan<'_> {
         let word = all[phrase.start].lower.as_str();
         let describes =
             ["ed", "ing", "ly"].iter().any(|end| word.ends_with(end)) || is_listed(word, ADVERBS);
-        let is_login =
-            phrase.len() == 1 && (slot.is_person() || slot.has_word("login username user handle"));
-        is_led && (is_capital || (is_login && !describes && lead.lower != "the"))
+        let is_login = slot.has_word("login username user handle");
+        let is_one = phrase.len() == 1 && (slot.is_person() || is_login) && !describes;
+        // "Unlock mara", "the user mara", "the password of mara", "assign it to mara".
+        let is_object = phrase.start == 1
+            || slot.nouns().chain(["user", "person"]).any(|noun| stem(noun) == stem(&lead.lower))
+            || (is_login && lead.lower == "of")
+            || (slot.is_person() && lead.lower == "to");
+        is_led && (is_capital || (is_one && is_object))
     }
 
     /// Returns the runs of words that are none of the tool, of its parameters, or of values.

@@ -8,15 +8,18 @@ use serde_json::Value;
 
 use super::super::text::{name_words, regex};
 
+/// The most examples of a description that are used.
+const MOST: usize = 20;
+
 /// The most words of an example. A longer one is a sentence.
 const MOST_WORDS: usize = 4;
 
 /// Phrases that examples or all values follow.
 static INTRODUCED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?ix)\b(?:e\.g\.?|eg\.|i\.e\.|such\s+as|like|for\s+(?:example|instance)|(?:can|could|may|must)\s+be
-        |either|one\s+of|options?(?:\s+(?:are|include))?|choices(?:\s+are)?|supports?|supported(?:\s+\w+)?(?:\s+are)?
-        |(?:possible|allowed|valid|accepted)\s+values?(?:\s+are)?|including|values?)[,:\s]+",
+        r"(?ix)\b(?:e\.g\.?|eg\.|i\.e\.|such\s+as|like|for\s+(?:example|instance)|can\s+be
+        |either|one\s+of|options?(?:\s+(?:are|include))?|choices(?:\s+are)?|supports
+        |(?:possible|allowed|valid|accepted)\s+values?(?:\s+are)?|values:)[,:\s]+",
     )
 });
 
@@ -26,7 +29,7 @@ static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the examples with their words, each once, as they are written.
 pub(super) fn of(description: &str) -> Vec<(Vec<String>, Value)> {
-    let texts = texts(description).into_iter();
+    let texts = texts(description).into_iter().take(MOST);
     texts.map(|text| (name_words(&text), text.into())).collect()
 }
 
