@@ -244,17 +244,7 @@ impl PromptContext<'_> {
             let found = named_after(&before, &after, slot, others);
             found.filter(|_| is_bare_number && !has_possessive)
         };
-        // In "3 bedrooms, 2 bathrooms" the name before the comma belongs to the number before it.
-        let is_apart = before.first().is_some_and(|word| {
-            let counts =
-                |other: &Slot, noun: &str| other.words.iter().any(|own| singular(own) == noun);
-            is_bare_number
-                && self.text[word.span.end..mention.span.start].contains(',')
-                && after.first().is_some_and(|next| {
-                    let noun = singular(&next.lower);
-                    others.iter().any(|other| counts(other, &noun))
-                })
-        });
+        let is_apart = is_bare_number && self.has_own_noun(mention, (&before, &after), others);
         if !is_apart && let Some((strength, start)) = self.named_before(&before, slot, others) {
             keep(strength, start..mention.span.end);
         }
@@ -287,6 +277,19 @@ impl PromptContext<'_> {
             return best;
         }
         self.weigh(best, preposition.as_ref(), (&before, mention), slot)
+    }
+
+    /// Whether the name before a comma belongs to the number before it: "3 bedrooms, 2 bathrooms".
+    fn has_own_noun(
+        &self,
+        mention: &Mention,
+        (before, after): (&[&Word], &[&Word]),
+        others: &[Slot],
+    ) -> bool {
+        let (Some(name), Some(next)) = (before.first(), after.first()) else { return false };
+        let noun = singular(&next.lower);
+        let is_of = |slot: &Slot| slot.words.iter().any(|own| singular(own) == noun);
+        self.text[name.span.end..mention.span.start].contains(',') && others.iter().any(is_of)
     }
 
     /// Returns the end of a route or conversion that a value is. In "100 EUR in USD" the currency
