@@ -386,7 +386,6 @@ impl PromptContext<'_> {
         const RESULTS: &str = "result item entry hit match row record answer";
         let is_word =
             |at: usize, list: &str| before.get(at).is_some_and(|word| is_listed(&word.lower, list));
-        // "5 tallest mountains", "top 5 popular artworks".
         let is_adjective = |word: &&&Word| {
             word.lower.ends_with("est")
                 || is_listed(&word.lower, "best last latest most next popular recent")
