@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::mood::{begins_clause, orders};
-use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
+use super::plain_text::{MOMENT, Places, TAKEN, first_word, unquoted, words};
 use super::requests::is_verb;
 use super::{is_listed, pattern};
 use toolroute_translation::restriction;
@@ -116,11 +116,7 @@ pub fn only_looks(prompt: &str) -> bool {
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
     let orders = orders(&plain);
-    let looks = |order: &&str| {
-        let first = order.split_whitespace().next().unwrap_or_default().to_lowercase();
-        is_listed(LOOKING, first.trim_matches(|c: char| !c.is_alphanumeric()))
-    };
-    !orders.is_empty() && orders.iter().all(looks)
+    !orders.is_empty() && orders.iter().all(|order| is_listed(LOOKING, &first_word(order)))
 }
 
 /// Returns the words with which a part of a prompt puts off what is ordered beside it, or restricts it to

@@ -3,6 +3,7 @@
 use super::Pattern;
 use super::mood::may_order;
 use super::noise::{NoiseKind, Part};
+use super::plain_text::first_word;
 use super::requests::{is_content, is_request};
 use super::wishes::is_order;
 use toolroute_translation::Language;
@@ -42,10 +43,7 @@ pub(super) fn asks(text: &str, is_tool_word: &dyn Fn(&str) -> bool) -> bool {
         word.starts_with(char::is_lowercase) && is_content(word) && is_tool_word(word)
     };
     let lines = || text.lines().filter(|line| !is_closing(line));
-    let begins_order = |line: &str| {
-        let first = line.split_whitespace().next().unwrap_or_default().to_lowercase();
-        may_order(first.trim_matches(|c: char| !c.is_alphanumeric()))
-    };
+    let begins_order = |line: &str| may_order(&first_word(line));
     let orders = |line: &str| is_request(line) || begins_order(line) || is_order(line);
     text.ends_with(':')
         || lines().any(|line| orders(line) || line.contains('?'))

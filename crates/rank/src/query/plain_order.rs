@@ -7,7 +7,7 @@ use toolroute_translation::Language;
 use super::actions::{Actions, action_of, actions_in, begins_object, inflections};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
-use super::plain_text::{Places, unquoted, words};
+use super::plain_text::{self, Places, unquoted, words};
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::{Pattern, is_listed};
 
@@ -258,8 +258,8 @@ const LEADING: &str = "this tool function endpoint api operation method command 
 
 /// The first word, without hyphens: "re-open".
 fn first_word(order: &str) -> Option<String> {
-    let word = order.split_whitespace().next()?.trim_matches(|c: char| !c.is_alphanumeric());
-    Some(word.replace('-', ""))
+    let has_word = !order.trim().is_empty();
+    has_word.then(|| plain_text::first_word(order).replace('-', ""))
 }
 
 #[cfg(test)]

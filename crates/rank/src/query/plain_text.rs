@@ -21,6 +21,12 @@ pub struct Places<'a> {
     pub moments: &'a [Range<usize>],
 }
 
+/// Returns the first word of a text in lower case, without the signs around it; empty if there is none.
+pub(super) fn first_word(text: &str) -> String {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+}
+
 /// Returns the text in lower case, without quotes, and with signs for the values in it.
 pub(super) fn unquoted(prompt: &str, places: Places<'_>) -> String {
     let mut plain = String::new();
