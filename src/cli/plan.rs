@@ -38,15 +38,21 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (args, engine) = (&args.execution, &engine);
     let caller = |session| Caller { args, engine, executor: &executor, session, global };
     let done = servers::runtime()?.block_on(async {
-        let draft = Plan::new(needs.clone(), &copy, &now).draft();
-        let draft = steps(&caller(&copy), draft).await;
-        let done = match draft {
-            Ok(draft) if !is_shown => {
-                let plan = Plan::new(needs, &kept.session, &now).after(draft);
-                steps(&caller(&kept.session), plan).await
+        let done = async {
+            // A single step has none behind it to look at first.
+            let is_single = needs.len() < 2;
+            let mut plan = Plan::new(needs.clone(), &kept.session, &now);
+            if is_shown || !is_single {
+                let draft = Plan::new(needs, &copy, &now).draft();
+                let draft = steps(&caller(&copy), draft).await?;
+                if is_shown {
+                    return Ok(draft);
+                }
+                plan = plan.after(draft);
             }
-            draft => draft,
+            steps(&caller(&kept.session), plan).await
         };
+        let done = done.await;
         executor.close().await;
         done.map(Plan::finish)
     });

@@ -38,12 +38,17 @@ impl Service {
         let needs = off_thread(move || engine.needs(&prompt)).await?;
         // A draft must not change the session.
         let copy = Arc::new(Session::restore("", run.session.record()));
-        let draft = Plan::new(needs.clone(), &copy, run.now).draft();
-        let draft = self.steps(draft, (&run, &copy), true).await?;
-        if run.draft {
-            return Ok(draft.finish());
+        // A single step has none behind it to look at first.
+        let is_single = needs.len() < 2;
+        let mut plan = Plan::new(needs.clone(), run.session, run.now);
+        if run.draft || !is_single {
+            let draft = Plan::new(needs, &copy, run.now).draft();
+            let draft = self.steps(draft, (&run, &copy), true).await?;
+            if run.draft {
+                return Ok(draft.finish());
+            }
+            plan = plan.after(draft);
         }
-        let plan = Plan::new(needs, run.session, run.now).after(draft);
         Ok(self.steps(plan, (&run, run.session), false).await?.finish())
     }
 
