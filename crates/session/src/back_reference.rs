@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 use toolroute_catalog::{begins_clause, is_time_word, words_of};
-use toolroute_run::execution::{Arguments, PreparedArguments, Question, Source, TakenValue};
+use toolroute_run::execution::{
+    Arguments, PreparedArguments, Question, Source, TakenValue, parsed_result, result_leaves,
+};
 
 /// Words that refer to something said before.
 const WORDS: &str = "it its he him his she her they them their that this these those";
@@ -79,10 +81,13 @@ impl StepBefore<'_> {
             };
             return Some(Referred { value: value.clone(), source });
         }
-        let mut found: Vec<(String, &Value)> = Vec::new();
-        let parsed = self.result?.as_str().and_then(|text| serde_json::from_str(text).ok());
-        let result = parsed.as_ref().or(self.result)?;
-        collect(result, name, (String::new(), DEPTH), &mut found);
+        let result = self.result?;
+        let parsed = parsed_result(result);
+        let mut found = result_leaves(parsed.as_ref().unwrap_or(result), DEPTH);
+        found.retain(|(pointer, value)| {
+            let key = pointer.rsplit('/').next().unwrap_or_default();
+            is_same(key, name) && (value.is_string() || value.is_number())
+        });
         let (pointer, value) = found.first()?;
         let is_only = found.iter().all(|(_, other)| other == value);
         let source = Source::LastResult { pointer: pointer.clone() };
@@ -99,34 +104,6 @@ fn is_same(one: &str, other: &str) -> bool {
 fn is_general(name: &str) -> bool {
     const GENERAL: &str = "code date id key name number reference status text title type value";
     matches!(&words_of(name)[..], [word] if GENERAL.split(' ').any(|known| known == word))
-}
-
-/// Collects the values with a name, each with its JSON pointer.
-fn collect<'a>(
-    value: &'a Value,
-    name: &str,
-    (pointer, depth): (String, usize),
-    found: &mut Vec<(String, &'a Value)>,
-) {
-    if depth == 0 {
-        return;
-    }
-    let members: Vec<(String, &Value)> = match value {
-        Value::Object(members) => {
-            members.iter().map(|(key, member)| (key.clone(), member)).collect()
-        }
-        Value::Array(items) => (0..items.len()).map(|at| (at.to_string(), &items[at])).collect(),
-        _ => return,
-    };
-    for (key, member) in members {
-        let at = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
-        let is_value = member.is_string() || member.is_number();
-        if is_value && value.is_object() && is_same(&key, name) {
-            found.push((at, member));
-        } else {
-            collect(member, name, (at, depth - 1), found);
-        }
-    }
 }
 
 #[cfg(test)]

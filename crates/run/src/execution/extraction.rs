@@ -30,6 +30,7 @@ pub use arguments::{
     ArgumentSources, PreparedArguments, Question, Source, TakenValue, UnusedMention,
 };
 pub use local_time::{LocalTime, LocalTimeError};
+pub use reference::{parsed_result, result_leaves};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
@@ -178,7 +179,9 @@ impl Prompt<'_> {
         let has_times = has(Kind::Day) || has(Kind::Moment);
         let has_addresses = has(Kind::Address);
         let has_regions = self.slots.iter().any(|slot| slot.has_word(REGIONS));
-        let tense = tense(self.tool);
+        let effects = self.tool.effects();
+        let reads_only = effects.reads_only();
+        let tense = tense(self.tool, reads_only);
         let scan = Scan { now, tense, has_rest, has_times, has_addresses, has_regions };
         let mentions = mentions_of(self.sources.prompt, &scan);
         let before = Scan { has_rest: false, ..scan };
@@ -197,7 +200,7 @@ impl Prompt<'_> {
             words: &words,
             mentions: &mentions,
             tool_nouns: &nouns,
-            reads_only: self.tool.effects().reads_only(),
+            reads_only,
         };
         let reader = Interpreter {
             zone: now.time_zone(),
@@ -205,10 +208,11 @@ impl Prompt<'_> {
             has_unit: has(Kind::Currency)
                 || self.slots.iter().any(|slot| slot.has_word("currency unit")),
             has_time: has(Kind::Time),
-            reads_only: self.tool.effects().reads_only(),
+            reads_only,
             units: mentions.iter().flat_map(|mention| mention.content.units()).copied().collect(),
         };
-        let mut plan = Plan::new(context, self.slots, reader, (self.tool, &tool_words));
+        let mut plan =
+            Plan::new(context, self.slots, reader, (&self.tool.name, effects, &tool_words));
         for (at, slot) in self.slots.iter().enumerate() {
             plan.is_given[at] = self.given.contains_key(&slot.path[0]);
         }
@@ -334,7 +338,7 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
 
 /// Guesses from the words of its name whether a tool is about the future ("book", "due") or reads what was
 /// ("transactions").
-fn tense(tool: &Tool) -> Tense {
+fn tense(tool: &Tool, reads_only: bool) -> Tense {
     const AHEAD: &str = "appointment book booking deadline due flight forecast hotel remind reminder \
          reservation reserve schedule";
     const PLANNED: &str = "event meeting task todo";
@@ -346,7 +350,7 @@ fn tense(tool: &Tool) -> Tense {
     let is_ahead = any(AHEAD) || (any(PLANNED) && any(CREATING));
     match is_ahead {
         true => Tense::Future,
-        false if any(PAST) && tool.effects().reads_only() => Tense::Past,
+        false if reads_only && any(PAST) => Tense::Past,
         false => Tense::Unknown,
     }
 }

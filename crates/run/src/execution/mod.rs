@@ -86,7 +86,7 @@ pub use executor::{
 };
 pub use extraction::{
     ArgumentSources, LocalTime, LocalTimeError, PreparedArguments, Question, Source, TakenValue,
-    UnusedMention, prepare_arguments,
+    UnusedMention, parsed_result, prepare_arguments, result_leaves,
 };
 pub use fallback::{Candidate, Conditions, Fallbacks, Neighbor, Origin, candidates, map_arguments};
 #[cfg(feature = "mcp")]

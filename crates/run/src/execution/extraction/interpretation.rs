@@ -213,14 +213,10 @@ impl Interpreter<'_> {
         said: Decimal,
         slot: &Slot,
     ) -> Option<Result<(Decimal, String), Interpretation>> {
-        let is_share = slot
-            .has_word("percent percentage probability rate ratio return share yield")
-            || slot.says("percent percentage probability rate ratio return share yield");
+        let is_share = slot.says("percent percentage probability rate ratio return share yield");
         let part = || said.times(1, 100);
         if slot.has_maximum_100 || slot.says("percent percentage") || slot.kind == Kind::Integer {
-            return is_share
-                .then(|| Ok((said, String::new())))
-                .or(slot.has_maximum_100.then(|| Ok((said, String::new()))));
+            return (is_share || slot.has_maximum_100).then(|| Ok((said, String::new())));
         }
         if slot.counts_in_parts && (is_share || slot.says("decimal fraction")) {
             return part().map(|part| Ok((part, format!("{said} % are {part}"))));

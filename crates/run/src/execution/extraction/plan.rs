@@ -26,7 +26,7 @@ use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
 use super::text::{Word, is_function_word, is_listed, name_words, stem};
 use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
-use toolroute_catalog::{Effects, Tool};
+use toolroute_catalog::Effects;
 
 /// Verbs in names of tools that destroy. A prompt may say another: "fold" for `merge`.
 const DESTROYING: &str = "cancel clear close delete destroy drop end erase kill merge purge remove reset \
@@ -78,13 +78,13 @@ impl<'a> Plan<'a> {
         context: PromptContext<'a>,
         slots: &'a [Slot],
         reader: Interpreter<'a>,
-        (tool, tool_words): (&Tool, &'a [String]),
+        (tool, effects, tool_words): (&str, Effects, &'a [String]),
     ) -> Self {
         let is_said = |word: &String| {
             let mut said = context.words.iter();
             is_function_word(word) || said.any(|said| stem(&said.lower) == stem(word))
         };
-        let mut unsaid = name_words(&tool.name);
+        let mut unsaid = name_words(tool);
         let ends = unsaid.iter().any(|word| is_listed(word, DESTROYING));
         unsaid.retain(|word| !is_said(word) && !is_listed(word, DESTROYING));
         let chains = chains(&context);
@@ -100,7 +100,7 @@ impl<'a> Plan<'a> {
             slots,
             reader,
             tool_words,
-            effects: tool.effects(),
+            effects,
             ends,
             unsaid,
         }

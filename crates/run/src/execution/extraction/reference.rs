@@ -96,11 +96,8 @@ impl Plan<'_> {
     /// Returns the values of the last result for a slot, and whether they have its name: members with
     /// its name, otherwise values of its form, otherwise the whole result for a message or query.
     fn of_result(&self, slot: &Slot, result: &Value, is_only_text: bool) -> (Vec<Candidate>, bool) {
-        let mut leaves = Vec::new();
-        // Many servers answer with JSON as a text.
-        let parsed = result.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let parsed = parsed.filter(|value| value.is_object() || value.is_array());
-        collect(parsed.as_ref().unwrap_or(result), String::new(), DEPTH, &mut leaves);
+        let parsed = parsed_result(result);
+        let leaves = result_leaves(parsed.as_ref().unwrap_or(result), DEPTH);
         let fits = |value: &Value| {
             !value.is_null()
                 && has_type(slot, value)
@@ -193,7 +190,19 @@ fn candidate(pointer: &str, value: &Value) -> Candidate {
     Candidate { value: value.clone(), source: Source::LastResult { pointer } }
 }
 
-/// Collects every value that is not an object or a list, with its JSON pointer.
+/// Returns a result that is a text with JSON as that JSON, as many servers answer; `None` for another.
+pub fn parsed_result(result: &Value) -> Option<Value> {
+    let parsed = result.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    parsed.filter(|value| value.is_object() || value.is_array())
+}
+
+/// Returns every value within `depth` levels of objects and lists that is neither, with its JSON pointer.
+pub fn result_leaves(value: &Value, depth: usize) -> Vec<(String, &Value)> {
+    let mut leaves = Vec::new();
+    collect(value, String::new(), depth, &mut leaves);
+    leaves
+}
+
 fn collect<'a>(
     value: &'a Value,
     pointer: String,

@@ -103,6 +103,11 @@ fn split_compound(word: String) -> Vec<String> {
     parts.iter().map(|part| (*part).to_owned()).collect()
 }
 
+/// Returns a name without the "'s" at its end.
+pub(super) fn without_possessive(name: &str) -> &str {
+    name.strip_suffix("'s").or(name.strip_suffix("’s")).unwrap_or(name)
+}
+
 /// Returns the common stem of the forms of a word: `sorting`, `sorted`, `sorts` and `sort`.
 pub(super) fn stem(word: &str) -> String {
     let word = singular(word);

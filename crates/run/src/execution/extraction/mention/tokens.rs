@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::country;
-use super::super::text::{is_listed, regex};
+use super::super::text::{is_listed, regex, without_possessive};
 use super::super::unit::Unit;
 use super::{Content, Mention};
 
@@ -226,7 +226,7 @@ pub(super) fn places(text: &str, has_regions: bool) -> Vec<Mention> {
     while let Some(groups) = PLACE.captures_at(text, from) {
         let Some(place) = groups.name("place") else { break };
         let said = place.as_str().trim_end_matches(['-', '\'', '’']);
-        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
+        let said = without_possessive(said);
         from = place.end();
         // Only a country has an article: "in the Netherlands".
         if groups.name("the").is_some() && country::code(said).is_none() {

@@ -1,6 +1,8 @@
 //! Fills required parameters that are still open from what is left of the prompt: names, quotes and
 //! numbers that nothing else took. Of all ways to assign them, one must be clearly the best.
 
+use std::cmp::Ordering;
+
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Slot, role_of_word};
@@ -163,7 +165,7 @@ impl Plan<'_> {
     pub(super) fn rows(&self, slots: &[usize]) -> Vec<Vec<usize>> {
         let mut rows: Vec<Vec<usize>> = Vec::new();
         for &slot in slots.iter().filter(|at| self.slots[**at].required) {
-            let of = |row: &&mut Vec<usize>| is_series(&[&self.slots[row[0]], &self.slots[slot]]);
+            let of = |row: &&mut Vec<usize>| is_in_row(&self.slots[row[0]], &self.slots[slot]);
             match rows.iter_mut().find(of) {
                 Some(row) => row.push(slot),
                 None => rows.push(vec![slot]),
@@ -177,43 +179,51 @@ impl Plan<'_> {
 /// Returns for each row the column of the assignment with the largest sum, unless another has the same
 /// sum.
 pub(super) fn best(scores: &[Vec<Option<u8>>]) -> Option<Vec<Option<usize>>> {
+    /// The best assignments so far: their sum, how many have it, and the first of them.
+    #[derive(Default)]
+    struct Best(u32, usize, Vec<Option<usize>>);
+
     fn search(
         scores: &[Vec<Option<u8>>],
         chosen: &mut Vec<Option<usize>>,
         sum: u32,
-        found: &mut Vec<(u32, Vec<Option<usize>>)>,
+        best: &mut Best,
     ) {
         let Some(row) = scores.get(chosen.len()) else {
-            found.push((sum, chosen.clone()));
+            match sum.cmp(&best.0) {
+                Ordering::Less => {}
+                Ordering::Equal => best.1 += 1,
+                Ordering::Greater => *best = Best(sum, 1, chosen.clone()),
+            }
             return;
         };
         for (at, score) in row.iter().enumerate() {
             let Some(score) = score.filter(|_| !chosen.contains(&Some(at))) else { continue };
             chosen.push(Some(at));
-            search(scores, chosen, sum + u32::from(score), found);
+            search(scores, chosen, sum + u32::from(score), best);
             chosen.pop();
         }
         chosen.push(None);
-        search(scores, chosen, sum, found);
+        search(scores, chosen, sum, best);
         chosen.pop();
     }
-    let mut found = Vec::new();
-    search(scores, &mut Vec::new(), 0, &mut found);
-    found.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
-    let is_one = found.len() < 2 || found[0].0 > found[1].0;
-    found.into_iter().next().filter(|(sum, _)| *sum > 0 && is_one).map(|(_, chosen)| chosen)
+    let mut best = Best::default();
+    search(scores, &mut Vec::new(), 0, &mut best);
+    let Best(sum, count, chosen) = best;
+    (sum > 0 && count == 1).then_some(chosen)
 }
 
-/// Whether parameters differ only in their place in a row: `a` and `b`, `num1` and `num2`, `first_name`...
-fn is_series(slots: &[&Slot]) -> bool {
-    const PLACES: &str = "first second third fourth one two three initial final subsequent";
+/// Whether two parameters differ only in their place in a row: `a` and `b`, `num1` and `num2`,
+/// `first_name` and `second_name`.
+fn is_in_row(one: &Slot, other: &Slot) -> bool {
+    const ORDER: &str = "first second third fourth one two three initial final subsequent";
     let key = |slot: &Slot| {
         let words = slot
             .words
             .iter()
-            .filter(|word| !is_listed(word, PLACES) && role_of_word(word).is_none());
+            .filter(|word| !is_listed(word, ORDER) && role_of_word(word).is_none());
         let bare = words.map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned());
         bare.filter(|word| word.len() > 1).collect::<Vec<_>>()
     };
-    slots.iter().all(|slot| key(slot) == key(slots[0]) && slot.kind == slots[0].kind)
+    one.kind == other.kind && key(one) == key(other)
 }

@@ -60,9 +60,19 @@ impl Plan<'_> {
     /// Gives a part of the prompt to a text slot. A part that is not sure, or that is no value of the
     /// slot, becomes a question.
     pub(super) fn offer(&mut self, slot: usize, span: &Range<usize>, is_sure: bool) {
-        let said = self.text_of(span);
-        let value = Value::from(said.as_str());
-        let misfit = self.reader.checker.misfit(&self.slots[slot].path, false, &value);
+        self.offer_value(slot, span, self.text_of(span), is_sure);
+    }
+
+    /// Like [`Plan::offer`] with a value that is not all of the part, such as a quote without its marks.
+    pub(super) fn offer_value(
+        &mut self,
+        slot: usize,
+        span: &Range<usize>,
+        said: String,
+        is_sure: bool,
+    ) {
+        let (value, this) = (Value::from(said.as_str()), &self.slots[slot]);
+        let misfit = self.reader.checker.misfit(&this.path, this.is_list, &value);
         self.spent.push(span.clone());
         for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
             *taken |= span.start <= mention.span.start && mention.span.end <= span.end;

@@ -9,7 +9,9 @@ use super::super::REGIONS;
 use super::super::country::is_region;
 use super::super::mention::{Content, joins_region};
 use super::super::slot::{Kind, Role, Slot};
-use super::super::text::{Word, is_function_word, is_listed, overlap, stem, words};
+use super::super::text::{
+    Word, is_function_word, is_listed, overlap, stem, without_possessive, words,
+};
 use super::Plan;
 use super::left_over::{MOST, best};
 use super::phrase_left::ASKING;
@@ -46,7 +48,7 @@ const PEOPLE: &str = "actor actors actress celebrity musician person player star
 const WHOLES: &str = "album catalog collection competition database department group league library market platform \
      project series store team tournament";
 
-/// Names of the calendar, and of languages' own names for it, which are no names of things.
+/// Names of the calendar, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
 
@@ -152,11 +154,7 @@ impl Plan<'_> {
         for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
             *taken |= overlap(span, &mention.span);
         }
-        self.spent.push(span.clone());
-        if self.effects.reads_only() {
-            return self.take(slot, value.to_owned(), span, "");
-        }
-        self.ask_about(slot, &format!("\"{value}\" may be meant for it"), vec![value.to_owned()]);
+        self.offer_value(slot, span, value.to_owned(), self.effects.reads_only());
     }
 
     /// Returns the quotes and names that nothing took, in order.
@@ -289,8 +287,7 @@ impl Plan<'_> {
         let (first, last) = (&all[name.start].span, &all[name.end - 1].span);
         let is_initial = last.len() == 1 && name.len() > 1 && text[last.end..].starts_with('.');
         let said = &text[first.start..last.end + usize::from(is_initial)];
-        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(said);
-        first.start..first.start + said.len()
+        first.start..first.start + without_possessive(said).len()
     }
 
     /// Returns the index after the last word of a name that goes on at `end`.

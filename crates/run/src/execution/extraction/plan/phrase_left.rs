@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_function_word, is_listed, overlap, stem};
+use super::super::text::{is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
 use super::names_left::{JOINTS, score};
 
@@ -36,16 +36,12 @@ impl Plan<'_> {
         }
         let phrases = self.phrases_left();
         let [phrase] = &phrases[..] else { return };
-        let all = self.context.words;
-        let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
+        let (lead, span) = self.place_of(phrase);
         let said = self.text_of(&span);
-        let said = said.strip_suffix("'s").or(said.strip_suffix("’s")).unwrap_or(&said).to_owned();
-        let span = span.start..span.start + said.len();
         if phrase.len() > MOST_WORDS || self.context.denies(span.start) {
             return;
         }
         if self.effects.reads_only() {
-            let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
             if is_listed(lead, LEADS) {
                 self.give_candidate(slot, &span, &said);
             }
@@ -123,13 +119,20 @@ impl Plan<'_> {
             return;
         };
         let phrases = self.phrases_left();
-        let ([phrase], true) = (&phrases[..], self.effects.reads_only()) else { return };
-        let all = self.context.words;
-        let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
+        let [phrase] = &phrases[..] else { return };
+        let (lead, span) = self.place_of(phrase);
         if !self.slots[slot].required && is_listed(lead, "by for from of") && phrase.len() <= 2 {
-            let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
             let said = self.text_of(&span);
             self.give_candidate(slot, &span, &said);
         }
+    }
+
+    /// Returns the word before a phrase, empty if there is none, and its place without an "'s".
+    fn place_of(&self, phrase: &Range<usize>) -> (&str, Range<usize>) {
+        let all = self.context.words;
+        let lead = phrase.start.checked_sub(1).map_or("", |at| all[at].lower.as_str());
+        let start = all[phrase.start].span.start;
+        let said = &self.context.text[start..all[phrase.end - 1].span.end];
+        (lead, start..start + without_possessive(said).len())
     }
 }
