@@ -318,13 +318,13 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
         anyhow::Error::from(Failure { code: exit::BAD_ARGUMENTS, said })
     };
     if let Some(number) = inexact(&text) {
-        let number = render::cut(number, render::MAX_ID_CHARS);
+        let number = render::shortened(number, render::MAX_ID_CHARS);
         let said = format!("expected --args with {WHOLE_NUMBERS}; found {number}");
         return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     match serde_json::from_str(&text) {
         Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(other) => Err(bad(render::cut(&other.to_string(), render::MAX_ID_CHARS))),
+        Ok(other) => Err(bad(render::shortened(&other.to_string(), render::MAX_ID_CHARS))),
         Err(error) => Err(bad(error.to_string())),
     }
 }
@@ -411,7 +411,7 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
 /// `toolroute output`: prints part of a stored answer.
 pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(page) = kept().get(&args.handle, args.offset, args.chars) else {
-        let id = render::cut(&args.handle, render::MAX_ID_CHARS);
+        let id = render::shortened(&args.handle, render::MAX_ID_CHARS);
         let said = format!("nothing is kept under `{id}`; call the tool again");
         return Err(Failure { code: exit::BAD_DATA, said }.into());
     };

@@ -57,7 +57,7 @@ impl ContextArgs {
                 continue;
             }
             let near = catalog.near(pattern, 1).first().map_or(&any.id, |near| near);
-            let (pattern, id) = (render::cut(pattern, render::MAX_ID_CHARS), near.as_str());
+            let (pattern, id) = (render::shortened(pattern, render::MAX_ID_CHARS), near.as_str());
             let tools = catalog.len();
             let said = format!(
                 "warning: `{pattern}` matches none of the {tools} tools; ids look like `{id}`"

@@ -165,10 +165,10 @@ fn miss_table(misses: &[Miss]) -> Table {
         let row = id.text().unwrap_or_else(|| format!("line {line}"));
         let gold = gold.join(", ");
         table.add_row([
-            render::plain(&render::cut(&row, ID_CHARS)),
+            render::plain(&render::shortened(&row, ID_CHARS)),
             rank.map_or("–".to_owned(), |rank| rank.to_string()),
             fit.to_string(),
-            render::plain(&render::cut(query, PROMPT_CHARS)),
+            render::plain(&render::shortened(query, PROMPT_CHARS)),
             // One below the other, because two columns of ids would break most ids at 80 columns.
             format!(
                 "right: {}\nfirst: {}",

@@ -160,7 +160,7 @@ fn forget(
         if usage.forget(&id) {
             forgotten.push(id.to_string());
         } else {
-            let id = render::cut(named, render::MAX_ID_CHARS);
+            let id = render::shortened(named, render::MAX_ID_CHARS);
             render::warn(global, &format!("warning: nothing was learned of {id}"));
         }
     }

@@ -89,7 +89,7 @@ fn table<T: serde::Serialize>(
     }
     let mut out = render::table(header, &[]);
     for row in rows {
-        out.add_row(cells(row).iter().map(|cell| render::plain(&render::cut(cell, SHOWN))));
+        out.add_row(cells(row).iter().map(|cell| render::plain(&render::shortened(cell, SHOWN))));
     }
     render::print(out)
 }

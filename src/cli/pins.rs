@@ -110,7 +110,7 @@ fn list(pins: &Pins, held: bool, global: &Global) -> anyhow::Result<()> {
     }
     let mut table = render::table(&["tool", "state", "agreed", "held back"], &[]);
     let short = |hash: &Option<String>| {
-        hash.as_deref().map_or("–".to_owned(), |hash| render::cut(hash, 12))
+        hash.as_deref().map_or("–".to_owned(), |hash| render::shortened(hash, 12))
     };
     for pin in &listed {
         table.add_row([

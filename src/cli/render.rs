@@ -15,7 +15,7 @@ use super::exit::StdoutError;
 use super::global::Global;
 use super::logging;
 use super::words::LogFormat;
-pub use toolroute_catalog::shortened as cut;
+pub use toolroute_catalog::shortened;
 use toolroute_catalog::{Need, ToolId, visible};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine::{
@@ -103,7 +103,7 @@ pub fn warn_first(
 /// Warns about ids that are not in the catalog.
 pub fn unknown_ids(global: &Global, ids: &[String]) {
     let mut shown: Vec<String> =
-        ids.iter().take(SHOWN_IDS).map(|id| cut(id, MAX_ID_CHARS)).collect();
+        ids.iter().take(SHOWN_IDS).map(|id| shortened(id, MAX_ID_CHARS)).collect();
     if ids.len() > SHOWN_IDS {
         shown.push(format!("and {} more", ids.len() - SHOWN_IDS));
     }
@@ -309,7 +309,7 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
     if let Some(read_as) = &selection.read_as {
         // What stays of a prompt with pasted text may be long.
         let most = if explain { usize::MAX } else { READ_AS_CHARS };
-        line(&format!("read as: {}", cut(&plain(read_as), most)))?;
+        line(&format!("read as: {}", shortened(&plain(read_as), most)))?;
     }
     if let (true, [_, ..]) = (explain, selection.left_out.as_slice()) {
         let parts = selection.left_out.iter().map(Omission::to_string).collect::<Vec<_>>();

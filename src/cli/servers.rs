@@ -433,7 +433,7 @@ pub fn stored_lists(file: &ServersFile) -> Vec<StoredList> {
 /// server.
 fn cached(name: &str, fingerprint: &str) -> PathBuf {
     let name: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-    paths::cache("servers").join(format!("{}-{fingerprint}.jsonl", render::cut(&name, 40)))
+    paths::cache("servers").join(format!("{}-{fingerprint}.jsonl", render::shortened(&name, 40)))
 }
 
 /// Whether a list matches the hash that is stored beside it.

@@ -90,7 +90,7 @@ fn path_of(name: &str) -> anyhow::Result<PathBuf> {
         && name.chars().all(is_plain)
         && !name.starts_with('.');
     if !is_good {
-        let found = render::cut(name, render::MAX_ID_CHARS);
+        let found = render::shortened(name, render::MAX_ID_CHARS);
         let said = format!(
             "expected --session with 1 to {NAME_CHARS} letters, digits, `-`, `_` and `.`, not \
              beginning with a dot; found `{found}`"

@@ -93,7 +93,7 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
         let line = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let tiers = render::tiers(&Tiers::of(tool));
         let id = render::plain(tool.id.as_str());
-        table.add_row([id, tiers, render::plain(&render::cut(&line, 100))]);
+        table.add_row([id, tiers, render::plain(&render::shortened(&line, 100))]);
     }
     render::print(table)?;
     render::warn(global, &format!("{} tools", tools.len()));
@@ -146,7 +146,7 @@ pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
         [] => "`toolroute tools list` shows them all".to_owned(),
         _ => format!("did you mean {}?", near.join(", ")),
     };
-    let id = render::cut(id, render::MAX_ID_CHARS);
+    let id = render::shortened(id, render::MAX_ID_CHARS);
     let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
     Err(Failure { code: exit::BAD_DATA, said }.into())
 }

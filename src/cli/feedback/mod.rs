@@ -90,7 +90,7 @@ fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow:
         })
         .collect();
     if let (Some(only), true) = (only, shown.is_empty()) {
-        let id = render::cut(only, render::MAX_ID_CHARS);
+        let id = render::shortened(only, render::MAX_ID_CHARS);
         let said = format!("no execution of `{id}` is logged; `feedback stats` shows what is");
         return Err(Failure { code: exit::BAD_DATA, said }.into());
     }
