@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what learning from past prompts gives: nDCG@5 by the number of prompts that each tool has served.
 
-Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--half | --split | --none | --replay N]
+Usage: scripts/learning.py [SET...] [--past 0 5 20 all] [--seed N] [--none] [--half | --split | --replay N]
                            [--binary target/release/toolroute] [--data ../shared/data]
                            [--model all-MiniLM-L6-v2] [--precision int8|f32] [--json]
        scripts/learning.py --self-check
@@ -10,8 +10,8 @@ Past prompts are the rows of train_queries.jsonl, and the tested prompts are tho
 both. For each tool the first N rows that name it are used, or random ones with --seed N. --half gives history to a
 random half of the tools, and scores the prompts of tools with and without history separately. --split needs no
 train_queries.jsonl: it learns from a random half of queries.jsonl and tests with the other half. --none measures
-instead what learning does to "none of these", with at most 1,000 prompts and those of offtopic.jsonl: how many
-answers are empty at the model's own threshold, and the AUROC of the confidence. --replay writes N random rows to a
+instead what learning does to "none of these", with at most 1,000 prompts and those of offtopic.jsonl: which shares of
+both are answered by "none" and by "unsure", and the AUROC of the confidence. --replay writes N random rows to a
 log of executions and learns from the log: with correct reports, with 5 % of the reports for a tool that did not
 serve, and with an adversary who reports 100 false successes of one tool in one session; compared with learning the
 same rows directly. Everything is written to a temporary folder, which is deleted.
@@ -70,7 +70,8 @@ class Bench:
     def __init__(self, args, name, folder):
         self.set, self.folder = args.data / name, folder
         engine = ["--model", args.model, "--precision", args.precision]
-        self.common = ["--tools", self.set / "tools.jsonl", *engine, "--json", "--quiet"]
+        self.tools = next(path for path in (self.set / "tools.jsonl", self.set / "tools") if path.exists())
+        self.common = ["--tools", self.tools, *engine, "--json", "--quiet"]
         self.binary = args.binary
         self.past = None if args.split else read(self.set / "train_queries.jsonl")
 
@@ -89,23 +90,25 @@ class Bench:
         return {f"{strategy} nDCG@5": scores[strategy] for strategy in STRATEGIES}
 
     def confidences(self, usage, queries):
-        """Of each answer its confidence, and whether it was withheld."""
+        """Of each answer its confidence, and whether its tools fit."""
         asked, answers = write(self.folder / "asked.jsonl", queries), self.folder / "answers.jsonl"
         learned = ["--no-usage"] if usage is None else ["--usage", usage["output"]]
         answers.unlink(missing_ok=True)
         run([self.binary, "batch", "--input", asked, "--output", answers, "--limit", "1", *learned, *self.common])
-        return [(row["confidence"], not row["tools"]) for row in read(answers)]
+        return [(row["confidence"], row["fit"]) for row in read(answers)]
 
-    def none_of_these(self, past, seed):
-        queries = read(self.set / "queries.jsonl")
+    def none_of_these(self, past, seed, split):
+        queries = [row for row in read(self.set / "queries.jsonl") if row["gold"]]
+        if split:
+            self.past, queries = halves(queries, seed)
         queries = queries[::max(1, -(-len(queries) // MOST_ASKED))]
         for most in past:
             usage = self.learn(most, seed)
             fits = self.confidences(usage, queries)
             fits_not = self.confidences(usage, read(self.set / "offtopic.jsonl"))
-            scores = {"wrongly none": sum(none for _, none in fits) / len(fits),
-                      "rightly none": sum(none for _, none in fits_not) / len(fits_not),
-                      "AUROC": auroc([p for p, _ in fits], [p for p, _ in fits_not])}
+            scores = {f"{whose} {fit}": sum(found == fit for _, found in rows) / len(rows)
+                      for whose, rows in (("served", fits), ("others", fits_not)) for fit in ("none", "unsure")}
+            scores["AUROC"] = auroc([p for p, _ in fits], [p for p, _ in fits_not])
             yield "all" if most is None else str(most), usage, scores
 
     def by_count(self, past, seed):
@@ -124,7 +127,7 @@ class Bench:
 
     def replayed(self, count, seed):
         draw = random.Random(seed or 0)
-        tools = sorted({tool["id"] for tool in read(self.set / "tools.jsonl")})
+        tools = sorted({tool["id"] for tool in read(self.tools)})
         rows = draw.sample(self.past, min(count, len(self.past)))
         right = [{"tool": tool, "prompt": row["query"], "success": True, "session": f"session {at % 100}"}
                  for at, row in enumerate(rows) for tool in dict.fromkeys(row["gold"])]
@@ -146,16 +149,15 @@ class Bench:
 
     def by_split(self, past, seed):
         """Scores of half of the prompts, with what the other half teaches."""
-        rows = read(self.set / "queries.jsonl")
-        random.Random(seed or 0).shuffle(rows)
-        self.past, asked = rows[:len(rows) // 2], write(self.folder / "asked.jsonl", rows[len(rows) // 2:])
+        self.past, asked = halves(read(self.set / "queries.jsonl"), seed)
+        asked = write(self.folder / "asked.jsonl", asked)
         for most in past:
             usage = self.learn(most, None)
             yield "all" if most is None else str(most), usage, self.score(usage, asked)
 
     def by_half(self, past, seed):
         """Scores of prompts for tools with and without history, before and after."""
-        ids = sorted({tool["id"] for tool in read(self.set / "tools.jsonl")})
+        ids = sorted({tool["id"] for tool in read(self.tools)})
         random.Random(seed or 0).shuffle(ids)
         half = set(ids[:len(ids) // 2])
         queries = read(self.set / "queries.jsonl")
@@ -168,6 +170,12 @@ class Bench:
                 usage = self.learn(most, seed, half)
                 label = "all" if most is None else str(most)
                 yield f"{part} history: {label} prompts", usage, self.score(usage, file)
+
+
+def halves(rows, seed):
+    """Two random halves."""
+    rows = random.Random(seed or 0).sample(rows, len(rows))
+    return rows[:len(rows) // 2], rows[len(rows) // 2:]
 
 
 def auroc(right, wrong):
@@ -193,10 +201,10 @@ def main():
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--past", nargs="+", default=["0", "5", "20", "all"])
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--none", action="store_true")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--half", action="store_true")
     kinds.add_argument("--split", action="store_true")
-    kinds.add_argument("--none", action="store_true")
     kinds.add_argument("--replay", type=int, metavar="N")
     parser.add_argument("--binary", default="target/release/toolroute")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -209,8 +217,11 @@ def main():
         return self_check()
     past = [None if most == "all" else int(most) for most in args.past]
     everything = {}
-    measure = (Bench.by_half if args.half else Bench.by_split if args.split else
-               Bench.none_of_these if args.none else Bench.by_count)
+    if args.none and (args.half or args.replay):
+        parser.error("--none goes alone or with --split")
+    measure = (Bench.by_half if args.half else
+               (lambda bench, past, seed: bench.none_of_these(past, seed, args.split)) if args.none else
+               Bench.by_split if args.split else Bench.by_count)
     needed = ["queries.jsonl" if args.split else "train_queries.jsonl"] + ["offtopic.jsonl"] * args.none
     header = False
     for name in args.sets or ("metatool", "toollens"):

@@ -66,6 +66,9 @@ struct LearningReport {
     /// How strongly history is used, 0 to 1.
     strength: f32,
     handicap: f32,
+    /// The best scores by meaning that past prompts have if they are held out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    served: Option<feedback::ServedScores>,
     output: PathBuf,
 }
 
@@ -108,6 +111,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         tools_in_file: usage.len(),
         strength: usage.strength(),
         handicap: usage.handicap(),
+        served: usage.served(),
         output: output.to_owned(),
     };
     show(&report, global)?;

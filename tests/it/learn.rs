@@ -152,11 +152,13 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     assert!(missing.contains("there is no usage file at") && !usage.exists(), "{missing}");
 
     // Written by an earlier version.
-    std::fs::copy(repo("tests/data/usage-v1"), &usage).unwrap();
-    for command in [[&route[..], &[text(&usage)]].concat(), [&learn[..], &[text(&usage)]].concat()]
-    {
-        let old = sandbox.fails(3, &command);
-        assert!(old.contains("format 1, expected 2") && old.contains("--fresh"), "{old}");
+    for version in [1, 2] {
+        std::fs::copy(repo(&format!("tests/data/usage-v{version}")), &usage).unwrap();
+        for command in [&route[..], &learn[..]] {
+            let old = sandbox.fails(3, &[command, &[text(&usage)]].concat());
+            let format = format!("format {version}, expected 3");
+            assert!(old.contains(&format) && old.contains("--fresh"), "{old}");
+        }
     }
     sandbox.run(&[&learn[..], &[text(&usage), "--fresh", "--quiet"]].concat());
     let other = [&route[..], &[text(&usage), "--model", "static"]].concat();
@@ -212,4 +214,36 @@ fn past_prompts_help_on_public_sets() {
         assert!(hybrid > before + gain, "{name}, {model}: {before} {hybrid}");
         assert!(hybrid > learned - 0.01, "{name}, {model}: {learned} {hybrid}");
     }
+}
+
+#[test]
+fn past_prompts_show_how_vaguely_users_ask() {
+    let sandbox = Sandbox::new();
+    let set = repo("tests/data/trial/company");
+    let tools = set.join("tools");
+    let read = |file: &str| std::fs::read_to_string(set.join(file)).unwrap();
+    let rows = read("queries.jsonl");
+    let (past, asked): (Vec<_>, Vec<_>) = rows.lines().enumerate().partition(|(at, _)| at % 2 == 0);
+    let lines = |rows: Vec<(usize, &str)>| -> String {
+        rows.into_iter().map(|(_, row)| format!("{row}\n")).collect()
+    };
+    let past = sandbox.write("past.jsonl", &lines(past));
+    let others = read("offtopic.jsonl");
+    let asked = lines(asked) + others.trim_end();
+    let asked = sandbox.write("asked.jsonl", &asked);
+    let usage = sandbox.path("usage");
+    let learn = ["learn", "--tools", text(&tools), text(&past), "--output", text(&usage)];
+    let report = sandbox.json(&learn);
+    assert_eq!(report["served"]["prompts"], report["prompts_used"]);
+
+    let doubted = |more: &[&str]| {
+        let eval = ["eval", "--tools", text(&tools), "--queries", text(&asked)];
+        let found = sandbox.json(&[&eval[..], more].concat())["results"][0].clone();
+        let share = |row: &Value, fit: &str| row[fit].as_f64().unwrap();
+        let others = &found["unserved"];
+        (share(&found, "unsure"), share(others, "none") + share(others, "unsure"))
+    };
+    let (before, after) = (doubted(&[]), doubted(&["--usage", text(&usage)]));
+    assert!(before.0 > 0.2 && after.0 < 0.15, "served: {before:?}, then {after:?}");
+    assert!(after.1 > 0.8, "not served: {before:?}, then {after:?}");
 }

@@ -8,8 +8,8 @@ use super::request::NoTools;
 use super::state::State;
 use crate::index::Rows;
 use crate::selection::{
-    Assessment, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval, Retriever, SURE, Strategy,
-    confidence, evidence, judge_fit, missing_action,
+    Assessment, CatalogEvidence, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval,
+    Retriever, SURE, Strategy, confidence, evidence, judge_fit, missing_action,
 };
 
 /// The minimum match of a pattern or category declared by a tool's author that makes the tool fit
@@ -58,7 +58,11 @@ impl State {
             true => Some(FitReason::Forbids),
             false => missing(),
         };
-        let catalog = (self.catalog.len(), background);
+        let catalog = CatalogEvidence {
+            tools: self.catalog.len(),
+            background,
+            served: self.learned.as_ref().and_then(|learned| learned.served),
+        };
         Ok(Certainty {
             evidence,
             background: Some(background),

@@ -12,7 +12,7 @@ use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::embedding::{ModelIdentity, Role};
 use crate::feedback::{
-    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, UsageRows, UsageVectors,
+    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, ServedScores, UsageRows, UsageVectors,
 };
 use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
@@ -76,6 +76,8 @@ pub(super) struct AppliedUsage {
     pub rows: Arc<UsageRows>,
     pub report: UsageReport,
     pub fingerprint: String,
+    /// What past prompts scored.
+    pub served: Option<ServedScores>,
 }
 
 /// How moved vectors are searched. The graph of a snapshot links the vectors before they were
@@ -96,7 +98,7 @@ pub(super) fn apply(
     (own, search): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Search, Error>),
 ) -> Result<CatalogIndex, Error> {
     usage.matches(&model_key(model))?;
-    let moved = usage.learned_vectors(tools, |row| own_vector(&own, row));
+    let moved = usage.learned_vectors(tools, &own);
     let shape = (own.len(), own.dimension());
     let mut vectors = Array2::from_shape_vec(shape, own.as_slice().to_vec())
         .expect("the vectors are a matrix of this shape. This is a bug.");
@@ -110,13 +112,10 @@ pub(super) fn apply(
         rows: Arc::new(UsageRows::new(tools.len(), &moved, usage.handicap())),
         report: UsageReport { applied: usage.len() - absent, absent },
         fingerprint: usage.fingerprint(),
+        served: usage.served(),
     };
     let search = search(Arc::new(Vectors::new(vectors)?))?.into();
     Ok(CatalogIndex { vectors: own, search, learned: Some(learned) })
-}
-
-fn own_vector(own: &Vectors, row: u32) -> &[f32] {
-    own.get(row).expect("every tool has a vector. This is a bug.")
 }
 
 /// Past prompts to learn from.
@@ -286,7 +285,7 @@ impl Engine {
         }
         // How far usage moves vectors, and the penalty of tools with usage, depend on all of it.
         if let Some(own) = &state.vectors {
-            usage.calibrate(state.catalog.tools(), |row| own_vector(own, row));
+            usage.calibrate(state.catalog.tools(), own);
         }
         report.tools_learned = learned.len();
         report.unknown_ids = unknown.into_iter().collect();

@@ -8,11 +8,12 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use toolroute_catalog::Tool;
 
 use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::usage_vectors::{SampledPrompt, UsageVectors};
-use crate::index::dot;
+use crate::index::{Vectors, dot};
 
 /// The strengths to try, the usual one first.
 const STRENGTHS: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
@@ -45,14 +46,20 @@ struct Probe<'a> {
     has_more: bool,
 }
 
-/// Returns the strength, 0 to 1, and the handicap.
-pub(super) fn fit<'v>(
-    usage: &UsageVectors,
-    tools: &[Arc<Tool>],
-    own: impl Fn(u32) -> &'v [f32] + Sync,
-) -> (f32, f32) {
-    let learned = CatalogHistory::new(usage, tools, &own);
-    let probes = probes(usage, tools, &learned, &own);
+/// What is fitted to the sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fitted {
+    /// 0 to 1.
+    pub strength: f32,
+    pub handicap: f32,
+    /// `None` without prompts.
+    pub served: Option<ServedScores>,
+}
+
+/// Fits strength and handicap to the sample, and measures the best scores with them.
+pub(super) fn fit(usage: &UsageVectors, tools: &[Arc<Tool>], own: &Vectors) -> Fitted {
+    let learned = CatalogHistory::new(usage, tools, own);
+    let probes = probes(usage, tools, &learned);
     let (more, lone): (Vec<&Probe<'_>>, _) =
         probes.iter().filter(|probe| !probe.served.is_empty()).partition(|probe| probe.has_more);
     // A prompt that is the only one of its tools represents prompts for tools without history. Such
@@ -62,24 +69,10 @@ pub(super) fn fit<'v>(
     let most = unlearned * more.len() as f32 / learned.len().max(1) as f32;
     let weight = (most / lone.len().max(1) as f32).min(1.0);
     let tried = STRENGTHS.map(|strength| {
-        let moved = learned.moves(&own, strength);
+        let moved = learned.moves(strength);
         let handicap = handicap(&probes, &moved, strength);
-        let worth = |probe: &&Probe<'_>| {
-            let score = |moved: &LearnedVector| {
-                moved.usage.score(dot(probe.vector, &moved.vector), handicap)
-            };
-            let mut scores = probe.own.clone();
-            for moved in &moved {
-                scores[moved.row as usize] = score(moved);
-            }
-            for &(row, times) in &probe.served {
-                let history = learned.history(row);
-                let left = history.and_then(|history| history.without(probe.vector, times));
-                let left = left.and_then(|left| learned.with(row, &left, own(row), strength));
-                scores[row as usize] = left.as_ref().map_or(probe.own[row as usize], score);
-            }
-            quality(&scores, &probe.served)
-        };
+        let held_out = HeldOut { learned: &learned, moved: &moved, strength, handicap };
+        let worth = |probe: &&Probe<'_>| quality(&held_out.scores(probe), &probe.served);
         // Collect first, because the result of a floating-point sum depends on its order.
         let sum = |probes: &[&Probe<'_>]| {
             let worth: Vec<f32> = probes.par_iter().map(worth).collect();
@@ -90,15 +83,64 @@ pub(super) fn fit<'v>(
     let [usual, others @ ..] = tried;
     let better = others.into_iter().filter(|(_, _, worth)| *worth > usual.2 + SURE);
     // Of equally good strengths, the greatest wins.
-    let best = better.rev().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or(usual);
-    (best.0, best.1)
+    let (strength, handicap, _) = better.rev().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or(usual);
+    let moved = learned.moves(strength);
+    let held_out = HeldOut { learned: &learned, moved: &moved, strength, handicap };
+    let served: Vec<&Probe<'_>> = more.into_iter().chain(lone).collect();
+    let best = |probe: &&Probe<'_>| held_out.scores(probe).into_iter().fold(f32::MIN, f32::max);
+    let served = ServedScores::of(served.par_iter().map(best).collect());
+    Fitted { strength, handicap, served }
 }
 
-fn probes<'a, 'v>(
+/// The best score by meaning that past prompts reach, each held out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServedScores {
+    /// The score that 90 % of them reach.
+    pub reached: f32,
+    /// The number of prompts, at most that of the sample.
+    pub prompts: u32,
+}
+
+impl ServedScores {
+    fn of(mut best: Vec<f32>) -> Option<Self> {
+        best.sort_unstable_by(f32::total_cmp);
+        let reached = *best.get(best.len() / 10)?;
+        Some(Self { reached, prompts: best.len() as u32 })
+    }
+}
+
+/// The vectors learned from all past prompts, for scoring one prompt as if it were new.
+struct HeldOut<'a> {
+    learned: &'a CatalogHistory<'a>,
+    moved: &'a [LearnedVector],
+    strength: f32,
+    handicap: f32,
+}
+
+impl HeldOut<'_> {
+    /// Returns the score of each tool by meaning, by row, without the prompt's own part in it.
+    fn scores(&self, probe: &Probe<'_>) -> Vec<f32> {
+        let score = |moved: &LearnedVector| {
+            moved.usage.score(dot(probe.vector, &moved.vector), self.handicap)
+        };
+        let mut scores = probe.own.clone();
+        for moved in self.moved {
+            scores[moved.row as usize] = score(moved);
+        }
+        for &(row, times) in &probe.served {
+            let history = self.learned.history(row);
+            let left = history.and_then(|history| history.without(probe.vector, times));
+            let left = left.and_then(|left| self.learned.with(row, &left, self.strength));
+            scores[row as usize] = left.as_ref().map_or(probe.own[row as usize], score);
+        }
+        scores
+    }
+}
+
+fn probes<'a>(
     usage: &'a UsageVectors,
     tools: &[Arc<Tool>],
     learned: &CatalogHistory<'_>,
-    own: impl Fn(u32) -> &'v [f32] + Sync,
 ) -> Vec<Probe<'a>> {
     let sampled: Vec<_> = usage.sample.values().collect();
     let probe = |sampled: &&'a SampledPrompt| {
@@ -109,7 +151,8 @@ fn probes<'a, 'v>(
         let has_more = served.iter().any(|&(row, times)| {
             learned.history(row).is_some_and(|history| history.prompts > times)
         });
-        let own = (0..tools.len() as u32).map(|row| dot(&sampled.vector, own(row))).collect();
+        let own =
+            (0..tools.len() as u32).map(|row| dot(&sampled.vector, learned.own(row))).collect();
         Probe { vector: &sampled.vector, served, own, has_more }
     };
     sampled.par_iter().map(probe).collect()

@@ -12,7 +12,7 @@ use serde::Serialize;
 use toolroute_catalog::Tool;
 
 use super::usage_vectors::{History, UsageVectors};
-use crate::index::dot;
+use crate::index::{Vectors, dot};
 
 /// The maximum share of past prompts in a tool's vector: a tenth of the description always remains.
 const MOST_SHARE: f32 = 0.9;
@@ -97,32 +97,34 @@ fn share(prompts: u64) -> f32 {
 pub(super) struct CatalogHistory<'a> {
     rows: Vec<(u32, &'a History)>,
     gap: Vec<f32>,
+    /// The tools' vectors without history.
+    own: &'a Vectors,
 }
 
 impl<'a> CatalogHistory<'a> {
-    pub fn new<'v>(
-        usage: &'a UsageVectors,
-        tools: &[Arc<Tool>],
-        own: impl Fn(u32) -> &'v [f32],
-    ) -> Self {
+    pub fn new(usage: &'a UsageVectors, tools: &[Arc<Tool>], own: &'a Vectors) -> Self {
         let rows: Vec<(u32, &History)> = (0u32..)
             .zip(tools)
             .filter_map(|(row, tool)| Some((row, usage.tools.get(&tool.id)?)))
             .collect();
         let mut gap = vec![0.0; usage.model.dimension];
         for (row, history) in &rows {
-            for ((gap, mean), own) in gap.iter_mut().zip(history.mean()).zip(own(*row)) {
+            for ((gap, mean), own) in gap.iter_mut().zip(history.mean()).zip(own_vector(own, *row))
+            {
                 *gap += (mean - own) / (rows.len() as f32 + GAP_PRIOR);
             }
         }
-        Self { rows, gap }
+        Self { rows, gap, own }
+    }
+
+    /// Returns the vector of a row without history.
+    pub fn own(&self, row: u32) -> &'a [f32] {
+        own_vector(self.own, row)
     }
 
     /// Returns the tools' new vectors at a strength, 0 to 1; none at 0.
-    pub fn moves<'v>(&self, own: impl Fn(u32) -> &'v [f32], strength: f32) -> Vec<LearnedVector> {
-        let moved =
-            |(row, history): &(u32, &History)| moved(*row, history, own(*row), &self.gap, strength);
-        self.rows.iter().filter_map(moved).collect()
+    pub fn moves(&self, strength: f32) -> Vec<LearnedVector> {
+        self.rows.iter().filter_map(|(row, history)| self.with(*row, history, strength)).collect()
     }
 
     pub fn len(&self) -> usize {
@@ -134,42 +136,30 @@ impl<'a> CatalogHistory<'a> {
         Some(self.rows[at].1)
     }
 
-    /// Returns the new vector of a tool with a history other than the learned one.
-    pub fn with(
-        &self,
-        row: u32,
-        history: &History,
-        own: &[f32],
-        strength: f32,
-    ) -> Option<LearnedVector> {
-        moved(row, history, own, &self.gap, strength)
+    /// Returns the new vector of a tool with this history. `None` at strength 0, or if the parts cancel
+    /// out so that no direction is left.
+    pub fn with(&self, row: u32, history: &History, strength: f32) -> Option<LearnedVector> {
+        let share = strength * share(history.prompts);
+        let own = self.own(row);
+        let blend = own.iter().zip(&self.gap).zip(history.mean());
+        let mut vector: Vec<f32> = blend
+            .map(|((own, gap), mean)| (1.0 - share) * (own + strength * gap) + share * mean)
+            .collect();
+        let length = dot(&vector, &vector).sqrt();
+        if strength == 0.0 || !(length.is_finite() && length > f32::EPSILON) {
+            return None;
+        }
+        vector.iter_mut().for_each(|x| *x /= length);
+        let usage = RowUsage {
+            prompts: history.prompts,
+            share,
+            moved: (1.0 - dot(&vector, own)).clamp(0.0, 2.0),
+            reach: libm::powf(length.clamp(LEAST_LENGTH, 1.0), -REACH_EXPONENT),
+        };
+        Some(LearnedVector { row, vector, usage })
     }
 }
 
-/// Returns a tool's new vector. `None` at strength 0, or if the parts cancel out so that no
-/// direction is left.
-fn moved(
-    row: u32,
-    history: &History,
-    own: &[f32],
-    gap: &[f32],
-    strength: f32,
-) -> Option<LearnedVector> {
-    let share = strength * share(history.prompts);
-    let blend = own.iter().zip(gap).zip(history.mean());
-    let mut vector: Vec<f32> = blend
-        .map(|((own, gap), mean)| (1.0 - share) * (own + strength * gap) + share * mean)
-        .collect();
-    let length = dot(&vector, &vector).sqrt();
-    if strength == 0.0 || !(length.is_finite() && length > f32::EPSILON) {
-        return None;
-    }
-    vector.iter_mut().for_each(|x| *x /= length);
-    let usage = RowUsage {
-        prompts: history.prompts,
-        share,
-        moved: (1.0 - dot(&vector, own)).clamp(0.0, 2.0),
-        reach: libm::powf(length.clamp(LEAST_LENGTH, 1.0), -REACH_EXPONENT),
-    };
-    Some(LearnedVector { row, vector, usage })
+fn own_vector(own: &Vectors, row: u32) -> &[f32] {
+    own.get(row).expect("every tool has a vector. This is a bug.")
 }

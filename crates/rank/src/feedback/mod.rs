@@ -49,7 +49,7 @@ mod usage_vectors;
 mod weights;
 mod workflow;
 
-pub use calibration::ndcg;
+pub use calibration::{ServedScores, ndcg};
 pub use credibility::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_session};
 pub use error::{Error, StoreError};
 pub use execution::{CallAttempt, Choice, Execution, LoggedContext, PromptHash, PromptVector};

@@ -7,7 +7,7 @@ use toolroute_catalog::{Tool, ToolId};
 
 use super::usage_file::{decode, encode};
 use super::*;
-use crate::index::{ModelKey, dot};
+use crate::index::{ModelKey, Vectors, dot};
 
 mod false_reports;
 
@@ -42,11 +42,11 @@ fn own(count: usize) -> Vec<Vec<f32>> {
 }
 
 fn calibrate(usage: &mut UsageVectors, own: &[Vec<f32>]) {
-    usage.calibrate(&tools(own.len()), |row| &own[row as usize]);
+    usage.calibrate(&tools(own.len()), &Vectors::from_rows(own).unwrap());
 }
 
 fn moves(usage: &UsageVectors, own: &[Vec<f32>]) -> Vec<LearnedVector> {
-    usage.learned_vectors(&tools(own.len()), |row| &own[row as usize])
+    usage.learned_vectors(&tools(own.len()), &Vectors::from_rows(own).unwrap())
 }
 
 /// Learns prompts, given as (number of the prompt, tools that served it).
@@ -204,6 +204,7 @@ fn history_is_followed_as_far_as_it_helps() {
 fn a_file_comes_back_as_it_was_and_every_damage_is_noticed() {
     let mut usage = learned(&[(1, vec![0, 1]), (2, vec![1]), (3, vec![4]), (3, vec![4])]);
     usage.strength = 0.25;
+    usage.served = Some(ServedScores { reached: 0.5, prompts: 4 });
     let bytes = encode(&usage);
     let path = std::path::Path::new("usage");
     assert_eq!(decode(&bytes, path).unwrap(), usage);
@@ -219,7 +220,7 @@ fn a_file_comes_back_as_it_was_and_every_damage_is_noticed() {
         let error = decode(&changed, path).unwrap_err();
         let expected = match at {
             0..8 => matches!(error, Error::Foreign { .. }),
-            8..12 => matches!(error, Error::Version { expected: 2, .. }),
+            8..12 => matches!(error, Error::Version { expected: 3, .. }),
             _ => matches!(error, Error::Checksum { .. } | Error::Truncated { .. }),
         };
         assert!(expected, "byte {at}: {error}");
@@ -238,6 +239,7 @@ fn forged_contents_are_refused() {
     for error in [
         forged(&|usage| usage.handicap = 7.0),
         forged(&|usage| usage.strength = 1.5),
+        forged(&|usage| usage.served = Some(ServedScores { reached: f32::MAX, prompts: 1 })),
         forged(&|usage| usage.tools.values_mut().for_each(|tool| tool.sum[0] = i64::MAX)),
         forged(&|usage| usage.tools.values_mut().for_each(|tool| tool.prompts = 0)),
         forged(&|usage| {

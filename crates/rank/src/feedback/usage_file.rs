@@ -1,5 +1,5 @@
 //! The layout of a usage file, which is a sealed file (`durable/sealed.rs`). All numbers are
-//! little-endian. The header contains the model, the strength, the handicap, the tools with their
+//! little-endian. The header contains the model, the strength, the handicap, the scores of past prompts, the tools with their
 //! numbers of prompts and, for each sampled prompt, the tools that served it, with how often they
 //! did.
 //!
@@ -16,14 +16,17 @@ use toolroute_catalog::ToolId;
 use toolroute_vectors::durable::{Flaw, HASH, Sealed};
 
 use super::Error;
-use super::calibration::MOST_HANDICAP;
+use super::calibration::{MOST_HANDICAP, ServedScores};
 use super::execution::PromptHash;
 use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageVectors};
 use crate::index::ModelKey;
 
 /// Increment the version with every change of the layout, and add a file of the old version as a
 /// test.
-const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 2 };
+const KIND: Sealed = Sealed { magic: *b"tlusage\x1a", version: 3 };
+
+/// More than any score by meaning: a cosine times the greatest reach.
+const MOST_SCORE: f32 = 2.0;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,6 +34,7 @@ struct Header {
     model: ModelKey,
     strength: f32,
     handicap: f32,
+    served: Option<ServedScores>,
     tools: Vec<HeaderTool>,
     sample: Vec<BTreeMap<ToolId, u64>>,
 }
@@ -51,6 +55,7 @@ pub(super) fn encode(usage: &UsageVectors) -> Vec<u8> {
         model: usage.model.clone(),
         strength: usage.strength,
         handicap: usage.handicap,
+        served: usage.served,
         tools: usage.tools.iter().map(tool).collect(),
         sample: usage.sample.values().map(|prompt| prompt.tools.clone()).collect(),
     };
@@ -75,6 +80,9 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
     if !(0.0..=MOST_HANDICAP).contains(&header.handicap) {
         return Err(malformed("its handicap is out of range"));
     }
+    if header.served.is_some_and(|served| served.reached.abs() > MOST_SCORE) {
+        return Err(malformed("the scores of its prompts are out of range"));
+    }
     // `open` has checked that the sizes add up to the size of the file.
     let dimension = header.model.dimension;
     let (sums, sampled) = body.split_at(header.tools.len() * dimension * 8);
@@ -92,8 +100,8 @@ pub(super) fn decode(bytes: &[u8], path: &Path) -> Result<UsageVectors, Error> {
     }
     let sample = sample(header.sample, sampled, dimension);
     let sample = sample.ok_or_else(|| malformed("its sample of prompts is not one"))?;
-    let Header { model, strength, handicap, .. } = header;
-    Ok(UsageVectors { model, tools, sample, strength, handicap })
+    let Header { model, strength, handicap, served, .. } = header;
+    Ok(UsageVectors { model, tools, sample, strength, handicap, served })
 }
 
 /// Whether the sum is possible for this number of unit vectors.

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_vectors::durable::{self, Readers};
 
+use super::calibration::ServedScores;
 use super::execution::PromptHash;
 use super::learned_vectors::{CatalogHistory, LearnedVector};
 use super::{Error, calibration, usage_file};
-use crate::index::ModelKey;
+use crate::index::{ModelKey, Vectors};
 
 /// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of
 /// addition. There is room for 2^31 prompts.
@@ -80,12 +81,14 @@ pub struct UsageVectors {
     pub(super) strength: f32,
     /// See [`UsageVectors::handicap`].
     pub(super) handicap: f32,
+    /// See [`UsageVectors::served`].
+    pub(super) served: Option<ServedScores>,
 }
 
 impl UsageVectors {
     pub fn new(model: ModelKey) -> Self {
         let (tools, sample) = (BTreeMap::new(), BTreeMap::new());
-        Self { model, tools, sample, strength: 1.0, handicap: 0.0 }
+        Self { model, tools, sample, strength: 1.0, handicap: 0.0, served: None }
     }
 
     pub fn model(&self) -> &ModelKey {
@@ -118,6 +121,13 @@ impl UsageVectors {
     #[doc(hidden)] // For our own crates.
     pub fn handicap(&self) -> f32 {
         self.handicap
+    }
+
+    /// Returns the best scores of past prompts, each held out of the history of its tools.
+    /// [`UsageVectors::calibrate`] measures them.
+    #[doc(hidden)] // For our own crates.
+    pub fn served(&self) -> Option<ServedScores> {
+        self.served
     }
 
     /// Checks that this model made the usage vectors.
@@ -182,21 +192,19 @@ impl UsageVectors {
         self.tools.remove(id).is_some()
     }
 
-    /// Returns the new vectors of the tools with history, by row. `own` returns a row's vector
-    /// without history.
+    /// Returns the new vectors of the tools with history, by row. `own` has the tools' vectors without
+    /// history.
     #[doc(hidden)] // For our own crates.
-    pub fn learned_vectors<'v>(
-        &self,
-        tools: &[Arc<Tool>],
-        own: impl Fn(u32) -> &'v [f32],
-    ) -> Vec<LearnedVector> {
-        CatalogHistory::new(self, tools, &own).moves(own, self.strength)
+    pub fn learned_vectors(&self, tools: &[Arc<Tool>], own: &Vectors) -> Vec<LearnedVector> {
+        CatalogHistory::new(self, tools, own).moves(self.strength)
     }
 
-    /// Fits strength and handicap to a catalog. Must be called after learning and forgetting.
+    /// Fits strength and handicap to a catalog, and measures the scores of past prompts. Must be called after learning and forgetting.
     #[doc(hidden)] // For our own crates.
-    pub fn calibrate<'v>(&mut self, tools: &[Arc<Tool>], own: impl Fn(u32) -> &'v [f32] + Sync) {
-        (self.strength, self.handicap) = calibration::fit(self, tools, own);
+    pub fn calibrate(&mut self, tools: &[Arc<Tool>], own: &Vectors) {
+        let fitted = calibration::fit(self, tools, own);
+        (self.strength, self.handicap, self.served) =
+            (fitted.strength, fitted.handicap, fitted.served);
     }
 
     /// Returns a fingerprint of what was learned: the SHA-256 of all of it, in hexadecimal.

@@ -2,9 +2,11 @@
 
 use toolroute_vectors::embedding::Calibration;
 
+use super::fit::SURE;
 use super::fusion::Fusion;
 use super::hybrid::total_without_name;
 use super::retriever::{Candidate, Retrieval, Score};
+use crate::feedback::ServedScores;
 
 /// The weight of the fused score relative to the cosine. Over eleven catalogs, weights of 0.3 to
 /// 0.8 recognise prompts of other catalogs best; each part alone is worse.
@@ -37,15 +39,54 @@ pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
         + (1.0 - Fusion::SEMANTIC_WEIGHT) * raw(candidate.keyword) / Fusion::KEYWORD_SCALE
 }
 
-/// Returns the probability, 0 to 1, that one of `tools` tools fits. It is 0.5 at the threshold of
-/// the model's calibration.
+/// What the evidence of a prompt is compared with.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogEvidence {
+    /// The number of tools.
+    pub tools: usize,
+    /// See [`background_evidence`](super::background_evidence).
+    pub background: f32,
+    /// What past prompts reached, if any were learned.
+    pub served: Option<ServedScores>,
+}
+
+/// The evidence of a prompt that a tool serves, relative to its best score by meaning: the median of
+/// each of nine choice catalogs of `scripts/calibrate.py` is between 1.48 and 1.67.
+const EVIDENCE_PER_SCORE: f32 = 1.6;
+
+/// The weight, in past prompts, of the model's own range of doubt.
+const FEW_PROMPTS: f32 = 20.0;
+
+/// The least share of the model's range of doubt that past prompts leave.
+const LEAST_DOUBT: f32 = 0.2;
+
+/// Returns the probability, 0 to 1, that a tool fits. It is 0.5 at the threshold of the model's
+/// calibration.
 ///
 /// The threshold rises with the number of tools, because a large catalog contains a tool near any
-/// prompt. It also rises with `background`, the evidence of ordinary prompts in this catalog.
-pub fn confidence(evidence: f32, (tools, background): (usize, f32), model: &Calibration) -> f32 {
+/// prompt. It also rises with `background`, the evidence of ordinary prompts in this catalog. Above
+/// the threshold, the probability rises faster if past prompts had less evidence than the model
+/// expects of prompts that fit for sure, so that a catalog whose users ask vaguely is not doubted
+/// more often than others.
+pub fn confidence(evidence: f32, catalog: CatalogEvidence, model: &Calibration) -> f32 {
+    let CatalogEvidence { tools, background, served } = catalog;
     let size = model.per_doubling * libm::log2f(tools.max(1) as f32);
     let threshold = model.threshold + size + model.background * background;
-    1.0 / (1.0 + libm::expf(-(evidence - threshold) / model.width))
+    let above = evidence - threshold;
+    let width = match served {
+        Some(served) if above > 0.0 => model.width * share_of_doubt(served, threshold, model),
+        _ => model.width,
+    };
+    1.0 / (1.0 + libm::expf(-above / width))
+}
+
+/// Returns the share of the model's range of doubt, from the threshold to [`SURE`], below the evidence
+/// that 90 % of past prompts reached.
+fn share_of_doubt(served: ServedScores, threshold: f32, model: &Calibration) -> f32 {
+    let usual = model.width * libm::logf(SURE / (1.0 - SURE));
+    let prompts = served.prompts as f32;
+    let found = (EVIDENCE_PER_SCORE * served.reached - threshold) / usual;
+    ((prompts * found + FEW_PROMPTS) / (prompts + FEW_PROMPTS)).clamp(LEAST_DOUBT, 1.0)
 }
 
 #[cfg(test)]
@@ -100,7 +141,8 @@ mod tests {
     fn it_rises_with_the_best_and_falls_with_the_catalog() {
         let sure = |cosine, tools| {
             let candidates = [candidate(0.1, 0.0), candidate(cosine, 0.0)];
-            confidence(evidence_of(&candidates).unwrap(), (tools, 0.0), &MODEL)
+            let catalog = CatalogEvidence { tools, background: 0.0, served: None };
+            confidence(evidence_of(&candidates).unwrap(), catalog, &MODEL)
         };
         assert!(sure(0.8, 100) > 0.9 && sure(0.1, 100) < 0.05);
         assert!(sure(0.5, 10) > sure(0.5, 10_000));
@@ -108,8 +150,25 @@ mod tests {
 
     #[test]
     fn it_falls_with_the_evidence_that_other_prompts_have() {
-        let sure = |background| confidence(0.7, (10, background), &MODEL);
+        let catalog = |background| CatalogEvidence { tools: 10, background, served: None };
+        let sure = |background| confidence(0.7, catalog(background), &MODEL);
         assert!(sure(0.2) > 0.5 && sure(0.9) < 0.5);
+    }
+
+    #[test]
+    fn past_prompts_with_little_evidence_narrow_the_range_of_doubt_only() {
+        // The model is sure of evidence from 0.61 on.
+        let sure = |evidence, served: Option<(f32, u32)>| {
+            let served = served.map(|(reached, prompts)| ServedScores { reached, prompts });
+            confidence(evidence, CatalogEvidence { tools: 1, background: 0.0, served }, &MODEL)
+        };
+        let vague = |prompts| Some((0.55 / EVIDENCE_PER_SCORE, prompts));
+        assert!(sure(0.58, None) < SURE && sure(0.58, vague(256)) > SURE);
+        assert!(sure(0.58, vague(5)) < SURE, "a few prompts say little");
+        assert!(sure(0.53, vague(256)) < SURE, "rarer than a tenth of the past prompts");
+        assert_eq!(sure(0.4, vague(256)), sure(0.4, None));
+        assert_eq!(sure(0.58, Some((0.9, 256))), sure(0.58, None), "it is never doubted more");
+        assert!(sure(0.51, Some((-1.0, 256))) < SURE, "a fifth of the range remains");
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod wording;
 
 pub use background::{background_evidence, background_prompts};
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
-pub use confidence::{confidence, evidence};
+pub use confidence::{CatalogEvidence, confidence, evidence};
 pub use explanation::{
     Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
 };
