@@ -227,7 +227,7 @@ fn past_prompts_show_how_vaguely_users_ask() {
     let lines = |rows: Vec<(usize, &str)>| -> String {
         rows.into_iter().map(|(_, row)| format!("{row}\n")).collect()
     };
-    let past = sandbox.write("past.jsonl", &lines(past));
+    let past = sandbox.write("past.jsonl", lines(past));
     let others = read("offtopic.jsonl");
     let asked = lines(asked) + others.trim_end();
     let asked = sandbox.write("asked.jsonl", &asked);
