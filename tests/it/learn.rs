@@ -170,15 +170,11 @@ fn files_that_cannot_be_used_are_refused_with_a_cure() {
     assert!(warned.contains("nothing was learned of any tool of this catalog"), "{warned}");
 }
 
-/// The figures of `docs/benchmarks.md`, less what a slip of rounding may take. The built-in encoder knows the tools
-/// of metatool by heart: there the mean of five prompts would be worse than its own vectors, and is not followed.
+/// At least half of what five past prompts a tool give in `docs/benchmarks.md`.
 #[test]
 fn past_prompts_help_on_public_sets() {
-    for (name, model, gain) in [
-        ("toollens", "static", 0.1),
-        ("toollens", "toolroute-l6-v1", 0.1),
-        ("metatool", "toolroute-l6-v1", -0.005),
-    ] {
+    for (name, model, gain) in [("toollens", "static", 0.1), ("metatool", "toolroute-l6-v1", 0.03)]
+    {
         let set = shared(&format!("data/{name}"))
             .expect("the shared data; TOOLROUTE_SHARED names its folder");
         let sandbox = Sandbox::new();
@@ -197,7 +193,7 @@ fn past_prompts_help_on_public_sets() {
             .collect();
         let past = sandbox.write("past.jsonl", past);
         let queries: String =
-            rows("queries.jsonl").lines().take(500).map(|l| l.to_owned() + "\n").collect();
+            rows("queries.jsonl").lines().take(300).map(|l| l.to_owned() + "\n").collect();
         let queries = sandbox.write("queries.jsonl", queries);
         let eval = ["eval", "--all", "--tools", text(&tools), "--queries", text(&queries)];
         let ndcg = |more: &[&str]| {

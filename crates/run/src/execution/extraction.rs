@@ -50,7 +50,7 @@ const MOST_BYTES: usize = 16 << 10;
 const MOST_MENTIONS: usize = 200;
 
 /// Words in names of parameters for a country or a part of one.
-const REGIONS: &str = "country province region state";
+const REGION_WORDS: &str = "country province region state";
 
 /// Prepares the arguments of a tool from a prompt and the earlier conversation.
 ///
@@ -178,7 +178,7 @@ impl Prompt<'_> {
         let has = |kind: Kind| self.slots.iter().any(|slot| slot.kind == kind);
         let has_times = has(Kind::Day) || has(Kind::Moment);
         let has_addresses = has(Kind::Address);
-        let has_regions = self.slots.iter().any(|slot| slot.has_word(REGIONS));
+        let has_regions = self.slots.iter().any(|slot| slot.has_word(REGION_WORDS));
         let effects = self.tool.effects();
         let reads_only = effects.reads_only();
         let tense = tense(self.tool, reads_only);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, is_listed, overlap, singular, stem};
+use super::text::{Word, is_function_word, is_listed, joins_list, overlap, singular, stem};
 
 /// A listed value in a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +66,7 @@ impl PromptContext<'_> {
             let (before, after) = found.split_at_mut(at);
             let gap = &self.text[before[at - 1].span.end..after[0].span.start];
             // In "in Spanish and French", the preposition introduces both values.
-            if matches!(gap.trim(), "," | "and" | "or" | ", and" | ", or" | "&" | "/") {
+            if joins_list(gap) {
                 after[0].strength = after[0].strength.max(before[at - 1].strength);
             }
         }

@@ -23,7 +23,7 @@ use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
-use super::text::{Word, is_function_word, is_listed, name_words, stem};
+use super::text::{Word, is_function_word, is_listed, joins_list, name_words, stem};
 use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
 use toolroute_catalog::Effects;
@@ -409,8 +409,7 @@ fn chains(context: &PromptContext<'_>) -> Vec<usize> {
         if end > start {
             continue;
         }
-        let gap = context.text[end..start].trim().to_lowercase();
-        if matches!(gap.as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/") {
+        if joins_list(&context.text[end..start]) {
             chains[at] = chains[before];
         }
     }

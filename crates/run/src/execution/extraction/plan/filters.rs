@@ -11,7 +11,7 @@ const STATES: &str = "active archived canceled cancelled closed done inactive op
      resolved unpaid";
 
 /// Words that say a place after "in the" or "at the" in no tool.
-const NO_PLACES: &str = "afternoon app background beginning calendar catalog catalogue database day end evening file \
+const NOT_PLACES: &str = "afternoon app background beginning calendar catalog catalogue database day end evening file \
      first following form future hour last list log meantime moment month morning next night order past \
      previous quarter queue record report same system table time way week weekend year";
 
@@ -78,7 +78,7 @@ impl Plan<'_> {
         for start in 2..words.len() {
             let lead = words[start - 2].lower.as_str();
             let is_led = words[start - 1].lower == "the" && is_listed(lead, "at for in on");
-            let is_place = !is_listed(&words[start].lower, NO_PLACES)
+            let is_place = !is_listed(&words[start].lower, NOT_PLACES)
                 && !self.context.denies(words[start].span.start);
             if let Some((span, is_whole)) =
                 self.value_at(start, false).filter(|_| is_led && is_place)

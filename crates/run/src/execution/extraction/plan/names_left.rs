@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::REGIONS;
+use super::super::REGION_WORDS;
 use super::super::country::is_region;
 use super::super::mention::{Content, joins_region};
 use super::super::slot::{Kind, Role, Slot};
@@ -30,7 +30,7 @@ pub(super) struct Candidate {
 }
 
 /// Words in names and descriptions of parameters for places.
-const PLACES: &str = "address area city continent country county destination island location near neighborhood origin place \
+const PLACE_WORDS: &str = "address area city continent country county destination island location near neighborhood origin place \
      region site state town venue where zone";
 
 /// Words in names of parameters whose values are seldom names.
@@ -177,7 +177,7 @@ impl Plan<'_> {
                 (!taken).then(|| (mention.span.clone(), text))
             });
         let mut found: Vec<(Range<usize>, String)> = quotes.collect();
-        let has_regions = self.slots.iter().any(|slot| slot.has_word(REGIONS));
+        let has_regions = self.slots.iter().any(|slot| slot.has_word(REGION_WORDS));
         let mut names: Vec<Range<usize>> = Vec::new();
         for span in self.proper_names() {
             match names.last_mut() {
@@ -396,8 +396,8 @@ pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8>
     let lead = one.lead.as_str();
     let about = words(slot.description.as_deref().unwrap_or_default());
     let is_place = slot.kind == Kind::Place
-        || slot.has_word(PLACES)
-        || about.iter().take(8).any(|word| is_listed(&word.lower, PLACES));
+        || slot.has_word(PLACE_WORDS)
+        || about.iter().take(8).any(|word| is_listed(&word.lower, PLACE_WORDS));
     let role = match lead {
         "from" => Some(Role::Start),
         "to" | "into" => Some(Role::End),
@@ -415,7 +415,7 @@ pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8>
     let is_named = nouns.any(|noun| one.beside.contains(&noun));
     let is_region = is_region(&one.value);
     let is_within = is_listed(lead, "in at near around within");
-    let takes_region = slot.has_word(REGIONS);
+    let takes_region = slot.has_word(REGION_WORDS);
     let is_misplaced = (takes_region && !is_region && is_place)
         || (!is_place && is_within && (is_region || one.needs_place()))
         || (slot.kind == Kind::Message && !one.is_quoted);
