@@ -42,9 +42,14 @@ pub enum Change {
     Default { name: String, value: String },
     /// A null was left out because the argument is optional.
     Dropped { name: String },
-    /// Nothing was changed: the tool has no such parameter, but one whose name is similar. The
-    /// argument was sent as it is, because many tools accept more than their schema lists.
-    Unknown { name: String, tool: String, meant: String },
+    /// Nothing was changed: the tool only reads and has no such parameter. The argument was sent as it
+    /// is, because many tools accept more than their schema lists. `meant` is a similar parameter.
+    Unknown {
+        name: String,
+        tool: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        meant: Option<String>,
+    },
     /// An argument was left out, because an HTTP operation has no place for it in its request.
     NotSent { name: String, tool: String },
 }
@@ -56,16 +61,18 @@ impl std::fmt::Display for Change {
             Self::Converted { at, from, to } => write!(f, "`{at}`: {from} became {to}"),
             Self::Default { name, value } => write!(f, "`{name}` is {value} by default"),
             Self::Dropped { name } => write!(f, "`{name}` was null and is left out"),
-            Self::Unknown { name, tool, meant } => f.write_str(&misspelt(name, tool, meant)),
+            Self::Unknown { name, tool, meant } => {
+                write!(f, "`{name}` is no parameter of {tool}")?;
+                match meant {
+                    Some(meant) => write!(f, "; did you mean `{meant}`?"),
+                    None => f.write_str(", which may have ignored it"),
+                }
+            }
             Self::NotSent { name, tool } => {
                 write!(f, "`{name}` is no parameter of {tool} and was not sent")
             }
         }
     }
-}
-
-fn misspelt(name: &str, tool: &str, meant: &str) -> String {
-    format!("`{name}` is no parameter of {tool}; did you mean `{meant}`?")
 }
 
 /// A required input that was not given.
@@ -174,7 +181,10 @@ impl Parameters {
         // Callers should have called `admit` before; the check is repeated so that a call without
         // it cannot hang either.
         match validator.filter(|_| compiled.expansion.fits_with(root, &value).is_ok()) {
-            Some(validator) => unfit.extend(self::unfit(validator, &value)),
+            Some(validator) => {
+                let violations = self::unfit(validator, &value, unfit.is_empty());
+                unfit.extend(violations);
+            }
             None => prepared.unchecked = true,
         }
         if missing.is_empty() && unfit.is_empty() {
@@ -276,21 +286,36 @@ pub(super) fn required(root: &Value) -> impl Iterator<Item = &str> {
     root["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Notes the arguments that are no parameters. A tool may take them, but an HTTP operation has no
-/// place for them: one that may be misspelt is returned as unfit.
+/// Judges the arguments that are no parameters. A tool that may change something would ignore them and do
+/// something else than what was asked: they are returned as unfit. For a tool that only reads they
+/// are noted, unless an HTTP operation has no place for one that may be misspelt.
 fn judge_unknown(prepared: &mut Prepared, tool: &Tool, root: &Value) -> Vec<String> {
-    let name_of_tool = || tool.name.clone();
-    let Some(operation) = &tool.operation else {
-        for (name, meant) in names::misspelt(&prepared.arguments, root) {
-            prepared.changes.push(Change::Unknown { name, tool: name_of_tool(), meant });
+    let unknown = match &tool.operation {
+        Some(operation) => {
+            let names = operation.arguments.iter().map(|argument| argument.name.as_str());
+            names::unknown(&prepared.arguments, &names.collect::<Vec<_>>())
         }
-        return Vec::new();
+        None if names::are_open(root) => Vec::new(),
+        None => {
+            let names = properties(root).map(|(name, _)| name.as_str());
+            names::unknown(&prepared.arguments, &names.collect::<Vec<_>>())
+        }
     };
-    let mut unfit = Vec::new();
-    for (name, meant) in names::placeless(&prepared.arguments, operation) {
+    let (mut unfit, reads_only) = (Vec::new(), tool.effects().reads_only());
+    for names::Unknown { name, meant, expected } in unknown {
+        let tool_name = tool.name.clone();
         match meant {
-            Some(meant) => unfit.push(misspelt(&name, &tool.name, &meant)),
-            None => prepared.changes.push(Change::NotSent { name, tool: name_of_tool() }),
+            meant if !reads_only || tool.operation.is_some() && meant.is_some() => {
+                let cure = meant.map_or_else(
+                    || format!("expected {expected}"),
+                    |meant| format!("did you mean `{meant}`?"),
+                );
+                unfit.push(format!("`{name}` is no parameter of {tool_name}; {cure}"));
+            }
+            meant if tool.operation.is_none() => {
+                prepared.changes.push(Change::Unknown { name, tool: tool_name, meant });
+            }
+            _ => prepared.changes.push(Change::NotSent { name, tool: tool_name }),
         }
     }
     unfit
@@ -342,14 +367,19 @@ fn missing(arguments: &Arguments, root: &Value, hints: &ParameterHints) -> Vec<M
     missing.collect()
 }
 
-/// The schema violations, without missing top-level members, which are reported separately.
-fn unfit(validator: &Validator, arguments: &Value) -> Vec<String> {
+/// The schema violations, without missing top-level members, which are reported separately, as unknown
+/// ones may be.
+fn unfit(validator: &Validator, arguments: &Value, tells_unknown: bool) -> Vec<String> {
     const MOST: usize = 5;
     let errors = validator.iter_errors(arguments).filter_map(|error| {
         let at = error.instance_path().to_string();
         let top = at.is_empty();
-        if top && matches!(error.kind(), ValidationErrorKind::Required { .. }) {
-            return None;
+        match error.kind() {
+            ValidationErrorKind::Required { .. } if top => return None,
+            ValidationErrorKind::AdditionalProperties { .. } if top && !tells_unknown => {
+                return None;
+            }
+            _ => {}
         }
         let said = violation(&error);
         Some(if top { said } else { format!("`{}`: {said}", at.trim_start_matches('/')) })

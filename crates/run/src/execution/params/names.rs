@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::invoker::Arguments;
 use super::{Change, properties};
-use toolroute_catalog::{Operation, near_word};
+use toolroute_catalog::near_word;
 
 /// Names that models and authors use for the same thing. An argument is renamed only if exactly one
 /// parameter of its group exists and was not given, so a group may be broad.
@@ -48,32 +48,38 @@ pub(super) fn rename(given: &Arguments, root: &Value, changes: &mut Vec<Change>)
     renamed
 }
 
-/// The arguments that are no parameters although their names resemble free ones, each with the most
-/// similar one. There are none if the schema takes any others, or has parts that may name more.
-pub(super) fn misspelt(arguments: &Arguments, root: &Value) -> Vec<(String, String)> {
+/// Whether a schema may take arguments that it does not list: it says so, has parts that may name
+/// more, or lists none.
+pub(super) fn are_open(root: &Value) -> bool {
     let others = &root["additionalProperties"];
     let parts = ["patternProperties", "anyOf", "oneOf", "allOf", "$ref", "dependentSchemas", "if"];
-    if others.is_object() || others == true || parts.iter().any(|part| !root[*part].is_null()) {
-        return Vec::new();
-    }
-    let names = properties(root).map(|(name, _)| name.as_str());
-    let free: Vec<&str> = names.filter(|name| !arguments.contains_key(*name)).collect();
-    let unknown = arguments.keys().filter(|name| root["properties"].get(name.as_str()).is_none());
-    let meant = |name: &String| Some((name.clone(), near_word(name, &free)?.to_owned()));
-    unknown.filter_map(meant).collect()
+    others.is_object()
+        || others == true
+        || parts.iter().any(|part| !root[*part].is_null())
+        || properties(root).next().is_none()
 }
 
-/// The arguments for which an operation has no place in its request, each with the free parameter
-/// whose name is the most similar, if one is.
-pub(super) fn placeless(
-    arguments: &Arguments,
-    operation: &Operation,
-) -> Vec<(String, Option<String>)> {
-    let names = || operation.arguments.iter().map(|argument| argument.name.as_str());
-    let free: Vec<&str> = names().filter(|name| !arguments.contains_key(*name)).collect();
-    let placeless = arguments.keys().filter(|given| names().all(|name| name != given.as_str()));
-    let meant = |name: &String| near_word(name, &free).map(str::to_owned);
-    placeless.map(|name| (name.clone(), meant(name))).collect()
+/// An argument that is no parameter.
+pub(super) struct Unknown {
+    pub name: String,
+    /// The free parameter whose name is the most similar, if one is.
+    pub meant: Option<String>,
+    /// The free parameters, or all if none is free.
+    pub expected: String,
+}
+
+/// Returns the arguments that are none of these parameters.
+pub(super) fn unknown(arguments: &Arguments, parameters: &[&str]) -> Vec<Unknown> {
+    let given = |name: &&str| arguments.contains_key(*name);
+    let free: Vec<&str> = parameters.iter().copied().filter(|name| !given(name)).collect();
+    let expected = if free.is_empty() { parameters } else { &free }.join(", ");
+    let unknown = arguments.keys().filter(|name| !parameters.contains(&name.as_str()));
+    let unknown = unknown.map(|name| Unknown {
+        name: name.clone(),
+        meant: near_word(name, &free).map(str::to_owned),
+        expected: expected.clone(),
+    });
+    unknown.collect()
 }
 
 /// Returns the only free parameter that a name can mean: the same name apart from case and

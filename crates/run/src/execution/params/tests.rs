@@ -92,22 +92,33 @@ fn names_and_types_are_put_right_and_told() {
 }
 
 #[test]
-fn an_argument_with_a_misspelt_name_is_sent_as_it_is_and_told() {
+fn an_argument_that_is_no_parameter_is_told_to_readers_and_refused_to_writers() {
     let mut schema = json!({"type": "object", "required": ["text"], "properties": {
         "text": {"type": "string"}, "channel": {"enum": ["sms", "mail"]}}});
+    let prepare = |name: &str, schema: &Value, given: &Value| {
+        let mut tool = Tool::new(None, name, "");
+        tool.input_schema = Some(Schema::new(to_raw_value(schema).unwrap()));
+        Parameters::default().prepare(&tool, given.as_object().unwrap())
+    };
     let given = json!({"text": "hi", "chanel": "sms", "urgent": true});
-    let prepared = prepare(&schema, given.clone()).unwrap();
+    let prepared = prepare("list_messages", &schema, &given).unwrap();
     assert_eq!(Value::Object(prepared.arguments), given);
     let said: Vec<_> = prepared.changes.iter().map(ToString::to_string).collect();
-    let tool = tool(&schema).name;
-    assert_eq!(said, [format!("`chanel` is no parameter of {tool}; did you mean `channel`?")]);
-    let both = json!({"text": "hi", "chanel": "sms", "channel": "sms"});
-    assert_eq!(prepare(&schema, both).unwrap().changes, []);
-    schema["additionalProperties"] = json!(true);
-    assert_eq!(prepare(&schema, given.clone()).unwrap().changes, []);
+    let misspelt = "`chanel` is no parameter of list_messages; did you mean `channel`?";
+    let ignored = "`urgent` is no parameter of list_messages, which may have ignored it";
+    assert_eq!(said, [misspelt, ignored]);
+    let refused = |schema: &Value| prepare("send_message", schema, &given).unwrap_err().unfit;
+    let misspelt = "`chanel` is no parameter of send_message; did you mean `channel`?";
+    let unknown = "`urgent` is no parameter of send_message; expected channel";
+    assert_eq!(refused(&schema), [misspelt, unknown]);
     schema["additionalProperties"] = json!(false);
-    let refused = prepare(&schema, given).unwrap_err();
+    assert_eq!(refused(&schema), [misspelt, unknown], "each is told once");
+    let refused = prepare("list_messages", &schema, &given).unwrap_err();
     assert!(refused.unfit[0].contains("chanel"), "{refused}");
+    schema["additionalProperties"] = json!(true);
+    assert_eq!(prepare("send_message", &schema, &given).unwrap().changes, []);
+    let none = json!({"type": "object", "properties": {}});
+    assert_eq!(prepare("stop_all", &none, &given).unwrap().changes, [], "a client's own members");
 }
 
 #[test]
