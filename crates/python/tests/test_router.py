@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import re
 import threading
 import time
 import warnings
@@ -226,6 +227,16 @@ def test_calls(router):
     assert asyncio.run(waiting.acall("later", {"seconds": 1})) == "waited 1"
     with pytest.raises(toolroute.CallError, match="acall"):
         waiting.call("later", {"seconds": 1})
+
+
+def test_names_that_clients_refuse_are_replaced():
+    long = "GET /films/{film_id}/" + "x" * 80
+    router = Router([{"name": name, "server": "films", "description": "Gets a film"} for name in (long, "a.b", "ab")])
+    names = [router.definition(tool, "anthropic")["name"] for tool in router.tools]
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names), names
+    assert len(set(names)) == 3 and names[2] == "films__ab"
+    with pytest.raises(toolroute.CallError, match=r"films__a\.b.* is a definition without a function"):
+        router.call(names[1], {})
 
 
 def test_definitions_for_clients(router):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from ._errors import RequestError
@@ -12,8 +14,26 @@ if TYPE_CHECKING:
 
     Client = Literal["openai", "responses", "anthropic", "mcp"]
 
+#: The longest name that OpenAI and Anthropic both take.
+_MAX_NAME = 64
+
+
+def wire_name(id: str) -> str:
+    """The name of a tool for OpenAI and Anthropic, which take letters, digits, `_` and `-`, 64 at most: the
+    id itself, or its beginning with a hash.
+
+    >>> wire_name("shop__refund_order"), wire_name("films__GET /films")
+    ('shop__refund_order', 'films__GET__films_dd2f34bc')
+    """
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", id)
+    if name == id and len(name) <= _MAX_NAME:
+        return id
+    seal = hashlib.sha256(id.encode()).hexdigest()[:8]
+    return f"{name[: _MAX_NAME - 9]}_{seal}"
+
+
 def definition(row: str, client: Client) -> dict[str, Any]:
-    """A tool as a client's requests have it, under its id, by which `Router.call` knows it.
+    """A tool as a client's requests have it, under a name by which `Router.call` knows it.
 
     Args:
         row: The tool as JSON, as the engine writes it.
@@ -22,7 +42,8 @@ def definition(row: str, client: Client) -> dict[str, Any]:
         RequestError: There is no such client.
     """
     tool: dict[str, Any] = json.loads(row)
-    named = {"name": tool["id"], "description": tool.get("description", "")}
+    name = tool["id"] if client == "mcp" else wire_name(tool["id"])
+    named = {"name": name, "description": tool.get("description", "")}
     # A new object for each caller, who may change it.
     schema = tool.get("input_schema") or {"type": "object", "properties": {}}
     if client == "openai":

@@ -241,7 +241,8 @@ class Router(Generic[T]):
 
     def definition(self, tool: Union[Hit[T], str, T], client: Client = "openai") -> dict[str, Any]:
         """The definition of a tool for the requests of a client, with the JSON schema that was read from
-        it. Its name is the id of the tool, so that `call` takes what a model answers.
+        it. Its name is the id of the tool, or if OpenAI and Anthropic would refuse that, a similar one;
+        `call` takes both from a model.
 
         Args:
             tool: A hit, an id, or the tool itself.
@@ -429,7 +430,7 @@ class Router(Generic[T]):
         if isinstance(tool, Hit):
             return str(tool.id)
         if isinstance(tool, str):
-            return self._native.resolve(tool) or tool
+            return self._native.resolve(tool) or self._wire_names().get(tool, tool)
         for same in (is_, eq):
             for id, known in list(self._tools.items()):
                 if same(known, tool):
@@ -439,6 +440,10 @@ class Router(Generic[T]):
             if isinstance(own, str) and self._native.resolve(own) == own:
                 return own
         raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
+
+    def _wire_names(self) -> dict[str, str]:
+        """The ids of tools by the names that `definition` gives them."""
+        return {_definitions.wire_name(id): id for id in self._native.ids()}
 
     @contextmanager
     def _noted(self, tool: Any) -> Iterator[None]:

@@ -17,6 +17,10 @@ const COMPLETED_RANKS: usize = 5;
 /// finds more of what multi-step prompts need (`docs/routing.md`).
 const LEAST_SUPPLY: f32 = 0.3;
 
+/// The minimum score of the last tool of a full answer, as a share of the first one's, at which it stays
+/// instead of a supplier.
+const NEAR_FIRST: f32 = 0.8;
+
 /// A tool that was added to an answer because another one needs it.
 pub(super) struct Supplied {
     pub row: u32,
@@ -27,7 +31,7 @@ pub(super) struct Supplied {
 impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,
     /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
-    /// loses its last tool. The first rank never changes, and its ids come before those of others.
+    /// loses its last tool, unless that fits about as well as the first. The first rank never changes, and its ids come before those of others.
     pub fn complete(
         &self,
         ranking: &mut Ranking,
@@ -66,6 +70,11 @@ impl State {
                 |(tool, required)| Some((*tool, *required, find(ranking, required, 0.0)?)),
             );
             let (tool, required, found) = instead.unwrap_or((tool, required, found));
+            let is_near = |last: &Candidate| last.score >= NEAR_FIRST * first[0].score;
+            let takes_place = ranking.chosen.iter().all(|other| other.row != found.row);
+            if takes_place && ranking.chosen.get(limit - 1).is_some_and(is_near) {
+                continue;
+            }
             ranking.chosen.retain(|other| other.row != found.row);
             ranking.chosen.truncate(limit - 1);
             let at = ranking.chosen.iter().position(|other| other.row == tool.row);

@@ -1,6 +1,7 @@
 //! Finds the tools that a prompt names exactly, whatever their descriptions contain.
 //!
-//! A name is recognised as the whole prompt, as an identifier among the words, or between backticks. A plain
+//! A name is recognised as the whole prompt ("please commit it" is no more than a name), behind the name of its
+//! server at the beginning ("git commit -m fix"), as an identifier among the words, or between backticks. A plain
 //! word such as "fetch" in a sentence is prose, and only its meaning counts. So is a phrase of plain words:
 //! large catalogs contain tools called "Search by name" or "Weather forecast", and recognising such phrases
 //! as names lowered nDCG@5 by 0.013 on one set (stabletoolbench, keyword strategy).
@@ -49,6 +50,9 @@ fn hash(name: &str) -> u64 {
     hasher.finish()
 }
 
+/// Words that say nothing beside a tool's name.
+const EMPTY_WORDS: &str = "a an call do it make me my now please run that the them this use";
+
 impl ExactNames {
     /// Indexes the names. `names` yields names and ids with their rows.
     pub fn new<S: AsRef<str>>(names: impl Iterator<Item = (u32, S)>) -> Self {
@@ -84,6 +88,7 @@ impl ExactNames {
     pub fn find(&self, prompt: &str) -> Vec<u32> {
         let mut search = Search { names: self, found: Vec::new(), key: String::new() };
         search.take(prompt.trim().trim_matches(is_quote));
+        search.order(prompt);
         prompt.split_whitespace().for_each(|word| search.word(word));
         prompt.split('`').skip(1).step_by(2).for_each(|quoted| {
             search.take(quoted.trim());
@@ -123,6 +128,22 @@ impl Search<'_> {
             self.found.push(entries);
         }
         is_name
+    }
+
+    /// Looks up the only word of an order besides those that say nothing, and the first two words as a
+    /// server and its tool.
+    fn order(&mut self, prompt: &str) {
+        let is_edge = |c: char| !c.is_alphanumeric() && c != '_';
+        let words = || prompt.split_whitespace().map(|word| word.trim_matches(is_edge));
+        if let (Some(server), Some(tool)) = (words().next(), words().nth(1)) {
+            self.take(&format!("{server}__{tool}"));
+        }
+        let is_empty =
+            |word: &&str| EMPTY_WORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word));
+        let mut rest = words().filter(|word| !word.is_empty() && !is_empty(word));
+        if let (Some(only), None) = (rest.next(), rest.next()) {
+            self.take(only);
+        }
     }
 
     /// Looks up a text, or else the text without surrounding punctuation. Returns whether it is a
@@ -270,6 +291,18 @@ mod tests {
         assert_eq!(find("what is 1 + 1 - 2"), NONE);
         assert_eq!(find("+"), [9]);
         assert_eq!(find("what does `+` do"), [9]);
+    }
+
+    #[test]
+    fn an_order_that_is_no_more_than_a_name_is_one() {
+        let names = [(0, "commit"), (0, "git__commit"), (1, "show"), (1, "git__show"), (2, "log")];
+        let find = |prompt: &str| ExactNames::new(names.into_iter()).find(prompt);
+        for prompt in ["please commit", "Commit it.", "make a commit", "git commit -m 'x'"] {
+            assert_eq!(find(prompt), [0], "{prompt}");
+        }
+        assert_eq!(find("show the commit"), NONE);
+        assert_eq!(find("how do I commit to git"), NONE);
+        assert_eq!(find("it"), NONE);
     }
 
     #[test]

@@ -149,11 +149,14 @@ fn number(text: &str, fraction: bool) -> Option<Value> {
         return (whole.to_string() == text).then(|| Value::from(whole));
     }
     let number = Number::from_f64(text.parse().ok().filter(|_| fraction)?)?;
-    // "007" is a name, "1e400" is too large for a number, and many decimals of 17 digits lose some.
-    let plain = text.strip_suffix(".0").unwrap_or(text);
-    let again = number.to_string();
-    (again == text || again.strip_suffix(".0").unwrap_or(&again) == plain)
-        .then_some(Value::Number(number))
+    // "007" is a name, "1e400" is too large for a number, and many decimals of 17 digits lose some. Only
+    // zeros at the end of the decimals say nothing.
+    let plain = |text: &str| match text.split_once('.') {
+        Some(_) => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => text.to_owned(),
+    };
+    let is_number = text.split_once('.').is_none_or(|(_, decimals)| !decimals.is_empty());
+    (is_number && plain(&number.to_string()) == plain(text)).then_some(Value::Number(number))
 }
 
 fn boolean(text: &str) -> Option<Value> {
