@@ -133,7 +133,7 @@ impl Search<'_> {
     /// Looks up the only word of an order besides those that say nothing, and the first two words as a
     /// server and its tool.
     fn order(&mut self, prompt: &str) {
-        let is_edge = |c: char| !c.is_alphanumeric() && c != '_';
+        let is_edge = |c: char| is_quote(c) && c != '`' || matches!(c, '.' | ',' | '!' | '?' | ';');
         let words = || prompt.split_whitespace().map(|word| word.trim_matches(is_edge));
         if let (Some(server), Some(tool)) = (words().next(), words().nth(1)) {
             self.take(&format!("{server}__{tool}"));
