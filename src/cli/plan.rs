@@ -110,8 +110,8 @@ fn show(
         row.is_some_and(|row| catalog.tools()[row as usize].effects().destroys())
     };
     for (number, step) in (1..).zip(&report.steps) {
-        let tool = step.tool.as_ref().map_or("no tool", |tool| tool.as_str());
-        let said = format!("{number}. {} → {tool}: {}", step.need, word(step.state));
+        let tool = step.tool.as_ref().map(|tool| format!(" → {tool}")).unwrap_or_default();
+        let said = format!("{number}. {}{tool}: {}", step.need, word(step.state));
         render::line(&render::plain(&said))?;
         for line in of(step, live, global) {
             render::line(&format!("   {}", render::plain(&line)))?;

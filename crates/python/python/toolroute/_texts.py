@@ -34,7 +34,7 @@ def embed(
     try:
         import numpy
     except ImportError as error:
-        raise ImportError("embed needs numpy; install it with `pip install toolroute[numpy]`") from error
+        raise ImportError("embed needs numpy; install it with `pip install numpy`") from error
     listed = [encodable(text) for text in _listed("texts", texts)]
     vectors, width = _toolroute.embed(listed, role, model)
     return numpy.frombuffer(vectors, dtype=numpy.float32).reshape(len(listed), width)
