@@ -3,7 +3,7 @@
 
 use super::state::State;
 use super::{Context, EngineConfig, Error, SelectRequest};
-use crate::query::{Lexicon, Reading, ReadingWords, Speaker, Turn};
+use crate::query::{Lexicon, Reading, ReadingWords, Speaker};
 use crate::selection::{Policy, ToolFilter};
 
 impl EngineConfig {
@@ -86,17 +86,17 @@ impl State {
     }
 }
 
-/// Reads the prompt of a request together with the user's latest turns.
+/// Reads the prompt of a request together with the user's latest turns, and those of the assistant after
+/// them.
 pub(super) fn read(request: &SelectRequest, words: &ReadingWords<'_, impl Lexicon>) -> Reading {
     let context = request.context.as_ref().filter(|context| context.depth > 0);
-    let said = context.map(|context| {
-        let turns = context.conversation.iter().rev();
-        let said = turns.filter(|turn| turn.role == Speaker::User).take(context.depth);
-        let mut said: Vec<Turn> = said.cloned().collect();
-        said.reverse();
-        said
+    let said = context.map_or(&[][..], |context| {
+        let turns = &context.conversation;
+        let mut users = (0..turns.len()).rev().filter(|at| turns[*at].role == Speaker::User);
+        let from = users.by_ref().take(context.depth).last();
+        &turns[from.unwrap_or(turns.len())..]
     });
-    Reading::new(&request.prompt, &said.unwrap_or_default(), words)
+    Reading::new(&request.prompt, said, words)
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
+use super::clauses::sentences;
 use super::context::{Speaker, Turn, says_nothing};
 use super::focus::focus;
 use super::mood::{may_order, orders};
 use super::plain_text::{Places, unquoted, words};
 use super::reference::refers_back;
-use super::requests::content_words;
+use super::requests::{content_words, is_request};
 use super::{Pattern, is_listed};
 
 /// Beginnings of a prompt that continues an earlier one. In Hebrew, "and" is part of the word.
@@ -56,32 +57,97 @@ pub fn acts_on_it(prompt: &str) -> bool {
         && content_words(order) < ENOUGH_WORDS
 }
 
+/// Words with which a user agrees or refuses, and says nothing else.
+const AGREEING: &str = "absolutely actually agreed ahead all and confirm confirmed correct course cool definitely do don't exactly \
+    fine go good great just kindly nah no nope of ok okay perfect please right so sounds sure thank thanks that that's \
+    this very well y yeah yep yes you yup ja nein oui non sí no da да нет כן לא";
+
+/// Questions after which a user turns to something new.
+static OPEN: Pattern = Pattern::new(
+    r"(?i)\b(?:(?:any|some)thing (?:else|more)|what (?:else|next)|(?:can|may|could) i (?:help|assist|do)|help you)\b",
+);
+
+/// Maximum number of characters that are taken from a question of the assistant.
+const QUESTION_CHARS: usize = 300;
+
+fn only_agrees(prompt: &str) -> bool {
+    let plain = unquoted(prompt, Places::default());
+    let words = words(&plain);
+    let mut said = words.iter().filter(|word| **word != ",");
+    said.clone().count() > 0 && said.all(|word| is_listed(AGREEING, word))
+}
+
+/// Returns the question with which the assistant's last turn ends.
+fn question(conversation: &[Turn]) -> Option<&str> {
+    let last = conversation.last().filter(|turn| turn.role == Speaker::Assistant)?;
+    let last = sentences(&last.text).pop()?.trim();
+    let asks = last.ends_with('?') && last.chars().nth(QUESTION_CHARS).is_none();
+    (asks && !OPEN.is_match(last)).then_some(last)
+}
+
+/// Whether a prompt is a reply: it agrees, it answers a question of the assistant, or, where turns of the
+/// assistant are not known, it is only a name or a number.
+fn is_reply(prompt: &str, before: &[Turn], is_tool_word: &dyn Fn(&str) -> bool) -> bool {
+    if only_agrees(prompt) {
+        return true;
+    }
+    let asks_itself = || is_request(prompt) && content_words(prompt) > 1 || prompt.ends_with('?');
+    if question(before).is_some() {
+        return content_words(prompt) <= MOST_WORDS && !asks_itself();
+    }
+    let is_value = |word: &str| {
+        word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit() || c == '+')
+            && !is_tool_word(&word.to_lowercase())
+            && !may_order(&word.to_lowercase())
+    };
+    let is_known = before.iter().any(|turn| turn.role == Speaker::Assistant);
+    !is_known && prompt.split_whitespace().count() <= 3 && prompt.split_whitespace().all(is_value)
+}
+
 /// Returns the text for retrieval: the prompt and, for a follow-up, the earlier prompt to which it
 /// refers.
 ///
-/// Turns of assistants and tools are ignored: they contain results, not requests.
+/// Turns of assistants and tools are ignored, because they contain results and no requests, except for
+/// the question to which the prompt is the reply.
 pub fn routing_text<'a>(prompt: &'a str, conversation: &[Turn]) -> Cow<'a, str> {
-    let mut said = conversation.iter().rev().filter(|turn| turn.role == Speaker::User).peekable();
+    text_after(prompt, conversation, &|_| true)
+}
+
+/// The same as [`routing_text`], if it is known which words are those of tools.
+pub(super) fn text_after<'a>(
+    prompt: &'a str,
+    conversation: &[Turn],
+    is_tool_word: &dyn Fn(&str) -> bool,
+) -> Cow<'a, str> {
+    let is_user = |(_, turn): &(usize, &Turn)| turn.role == Speaker::User;
+    let mut said = conversation.iter().enumerate().rev().filter(is_user).peekable();
+    let hangs_on = |text: &str, before| is_follow_up(text) || is_reply(text, before, is_tool_word);
     // Most prompts have no earlier turn; then the patterns need not run.
-    if said.peek().is_none() || !is_follow_up(prompt) {
+    if said.peek().is_none() || !hangs_on(prompt, conversation) {
         return Cow::Borrowed(prompt);
     }
     let mut earlier: Vec<Cow<'_, str>> = Vec::new();
-    for turn in said.map(|turn| turn.text.trim()).filter(|text| !says_nothing(text)).take(BACK) {
-        let asked = focus(turn, &|_| true).text;
-        let is_whole = !is_follow_up(&asked);
+    let said = said.filter(|(_, turn)| !says_nothing(turn.text.trim())).take(BACK);
+    for (at, turn) in said {
+        let asked = focus(turn.text.trim(), &|_| true).text;
+        let is_whole = !hangs_on(&asked, &conversation[..at]);
         earlier.push(asked);
         if is_whole {
             break;
         }
     }
-    if earlier.is_empty() {
-        return Cow::Borrowed(prompt);
-    }
     // The prompt that stands on its own determines the kind of tool; later ones only vary it.
-    let first = earlier.pop().unwrap_or_default();
+    let Some(first) = earlier.pop() else { return Cow::Borrowed(prompt) };
     let first: String = first.chars().take(EARLIER_CHARS).collect();
-    Cow::Owned(format!("{first}\n{prompt}"))
+    // "Shall I delete it?" says what is to be done, "for what time?" does not.
+    let says_what = |question: &&str| {
+        let question = question.to_lowercase();
+        words(&question).iter().any(|word| *word != "do" && may_order(word))
+    };
+    match question(conversation).filter(says_what) {
+        Some(question) => Cow::Owned(format!("{first}\n{question}\n{prompt}")),
+        None => Cow::Owned(format!("{first}\n{prompt}")),
+    }
 }
 
 #[cfg(test)]
@@ -153,5 +219,31 @@ mod tests {
         let own = "Send an email to Dana about the trip to Rome";
         assert_eq!(routing_text(own, &conversation), own);
         assert_eq!(routing_text("and tomorrow?", &[]), "and tomorrow?");
+    }
+
+    #[test]
+    fn a_reply_is_routed_with_what_was_asked() {
+        let turn = |role, text: &str| Turn { role, text: text.to_owned() };
+        let asked = |first: &str, question: &str| {
+            [turn(Speaker::User, first), turn(Speaker::Assistant, question)]
+        };
+        let delete = asked("delete the note Ideas", "I found it. Really delete it?");
+        for reply in ["yes", "Yes, please", "ok", "of course", "go ahead", "Ideas", "2", "both"] {
+            let expected = format!("delete the note Ideas\nReally delete it?\n{reply}");
+            assert_eq!(routing_text(reply, &delete), expected);
+        }
+        let block = asked("block the caller", "Whom do you mean?");
+        let named: Vec<Turn> = block.iter().cloned().chain([turn(Speaker::User, "Dana")]).collect();
+        assert_eq!(routing_text("the dentist", &block), "block the caller\nthe dentist");
+        assert_eq!(routing_text("ok", &named), "block the caller\nok");
+        let done = asked("delete the note Ideas", "Done. Anything else?");
+        for (new, before) in
+            [("weather in Oslo", &done), ("set an alarm for 7", &delete), ("what's new?", &delete)]
+        {
+            assert_eq!(routing_text(new, before), new);
+        }
+        let session = &block[..1];
+        assert_eq!(text_after("Dana", session, &|_| false), "block the caller\nDana");
+        assert_eq!(text_after("Calendar", session, &|_| true), "Calendar");
     }
 }

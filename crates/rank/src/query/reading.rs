@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Turn;
 use super::clauses::clauses;
 use super::focus::{Omission, focus};
-use super::follow_up::routing_text;
+use super::follow_up::text_after;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, is_told_by, latin_share};
 use super::negation::{only_forbids, without_negations};
@@ -56,7 +56,7 @@ impl Reading {
     pub(crate) fn new(prompt: &str, said: &[Turn], words: &ReadingWords<'_, impl Lexicon>) -> Self {
         let ReadingWords { lexicon, is_tool_word, translates } = *words;
         let asked = focus(prompt, is_tool_word);
-        let mut text = routing_text(&asked.text, said);
+        let mut text = text_after(&asked.text, said, is_tool_word);
         // Words of the tools are English, whatever other language has them too.
         let is_other = |found: &Translation| {
             let telling = found.language.words_in(&text);
