@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::content::own_words;
 use super::{Pattern, function_words};
 
 /// A set of actions: one bit per line of the table.
@@ -98,7 +99,7 @@ pub(super) fn inflections(verb: &str) -> Vec<String> {
 /// English only.
 pub(crate) fn order(prompt: &str) -> Option<Order> {
     let mut order: Option<Order> = None;
-    for part in BORDER.split(prompt) {
+    for part in BORDER.split(&own_words(prompt)) {
         let part = part.trim();
         let part = OPENER.find(part).map_or(part, |opener| &part[opener.end()..]);
         let mut words = part.split_whitespace();

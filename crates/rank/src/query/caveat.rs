@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::content::own_words;
 use super::mood::{begins_clause, orders};
 use super::plain_text::{MOMENT, Places, TAKEN, first_word, unquoted, words};
 use super::requests::is_verb;
@@ -115,6 +116,7 @@ pub fn only_looks(prompt: &str) -> bool {
     const LOOKING: &str = "check count display explain find list search see show tell verify view";
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
+    let plain = own_words(&plain);
     let orders = orders(&plain);
     !orders.is_empty() && orders.iter().all(|order| is_listed(LOOKING, &first_word(order)))
 }

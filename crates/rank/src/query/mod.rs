@@ -24,6 +24,7 @@ mod caveat;
 mod classifier;
 mod clauses;
 mod complexity;
+mod content;
 mod context;
 mod depth;
 mod error;

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use super::actions::action_of;
 use super::caveat::without_asides;
+use super::content::own_words;
 use super::function_words::begins_object;
 use super::negation::{is_form_of_verb, is_past};
 use super::plain_text::{unquoted, words};
@@ -18,7 +19,7 @@ use toolroute_translation::Language;
 
 /// What a clause does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mood {
+pub(super) enum Mood {
     Order,
     Question,
     Statement,
@@ -114,6 +115,7 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
         return None;
     }
     let plain = unquoted(prompt, places);
+    let plain = own_words(&plain);
     let clauses = clauses(&plain);
     let moods: Vec<Mood> = clauses.iter().map(Clause::mood).collect();
     let has = |mood: Mood| moods.contains(&mood);
@@ -151,6 +153,12 @@ pub(super) fn fragments(plain: &str) -> HashSet<&str> {
     let clauses = clauses(plain);
     let is_fragment = |clause: &&Clause<'_>| clause.form() == Mood::Fragment;
     clauses.iter().filter(is_fragment).filter_map(Clause::order).collect()
+}
+
+/// Returns the last clause of a text without quotes, without its opener, and what it does by its form.
+pub(super) fn last_clause(plain: &str) -> (Mood, &str) {
+    let clauses = clauses(plain);
+    clauses.last().map_or((Mood::Beside, ""), |last| (last.form(), last.body()))
 }
 
 /// Splits a text into its clauses.

@@ -5,15 +5,21 @@ use toolroute_catalog::{Tool, singular, words_of, writes};
 use toolroute_translation::Language;
 
 use super::actions::{Actions, action_of, actions_in, begins_object, inflections};
+use super::content::{CONTENT, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
 use super::plain_text::{self, Places, unquoted, words};
+use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::{Pattern, is_listed};
 
 /// Verbs that may order what any tool does.
 const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take open save record log \
     mark file ensure arrange request initiate";
+
+/// Verbs of a message, and words of tools for one.
+const WRITING: &str = "email mail message sms tell text write";
+const MESSAGES: &str = "chat comment email mail message messaging post reply send sms text tweet";
 
 /// Why no verb of a prompt orders what a tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +43,7 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     }
     let tool = ToolVerbs::new(tool);
     let plain = unquoted(prompt, places);
+    let plain = own_words(&plain);
     let orders = orders(&plain);
     let (known, others): (Vec<&str>, Vec<&str>) =
         orders.into_iter().partition(|order| tool.knows(order));
@@ -67,7 +74,7 @@ pub fn ordered_change(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<S
     let mut does = verbs_of(&tool.description);
     does.extend(words_of(&tool.name).into_iter().take(1));
     let plain = unquoted(prompt, places);
-    orders(&plain).into_iter().find_map(|order| {
+    orders(&own_words(&plain)).into_iter().find_map(|order| {
         let verb = first_word(order)?;
         // "Book the car", "book car 5".
         let has_object = || order.split_whitespace().skip(1).take(2).any(begins_object);
@@ -104,6 +111,8 @@ struct ToolVerbs {
     /// The noun of what this verb makes: "transfer" in "Initiates a bank transfer".
     made: Option<String>,
     actions: Actions,
+    /// The words of its description.
+    about: Vec<String>,
 }
 
 impl ToolVerbs {
@@ -116,7 +125,9 @@ impl ToolVerbs {
         let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
         let actions = actions_in(words.iter().map(String::as_str));
         let made = made_by(&tool.description);
-        Self { words, name, own, made, actions }
+        let about = words_of(&tool.description);
+        let about = about.iter().map(|word| singular(word).into_owned()).collect();
+        Self { words, name, own, made, actions, about }
     }
 
     fn has(&self, verb: &str) -> bool {
@@ -137,7 +148,7 @@ impl ToolVerbs {
     fn fits(&self, order: &str) -> bool {
         let Some(verb) = first_word(order) else { return false };
         let does = |actions: Actions| self.actions.overlaps(actions);
-        if self.reverses(order) {
+        if self.reverses(order) || order.contains(CONTENT) && !self.takes_content(order, &verb) {
             return false;
         }
         if let Some(actions) = actions_of_phrase(order) {
@@ -149,6 +160,22 @@ impl ToolVerbs {
                 .with(actions_of_synonym(&verb).unwrap_or_default()),
         };
         is_listed(GENERAL, &verb) || self.has(&verb) || does(means())
+    }
+
+    /// Whether a tool may be meant by an order with a text behind a colon: "write a mail: …" is for no tool
+    /// that is about other things, and "text Dana: …" only for one that sends messages.
+    fn takes_content(&self, order: &str, verb: &str) -> bool {
+        let said = words(order);
+        let mut named =
+            said.iter().skip(1).filter(|word| is_content(word)).map(|word| singular(word));
+        let is_in = |known: &[String], word: &str| known.iter().any(|known| known == word);
+        if is_listed(WRITING, verb) {
+            let sends = self.name.iter().any(|word| is_listed(MESSAGES, &singular(word)));
+            return sends || named.any(|word| is_in(&self.words, &word));
+        }
+        // These verbs may order what any tool does.
+        let is_about = |word: &str| is_in(&self.words, word) || is_in(&self.about, word);
+        !is_listed(GENERAL, verb) || self.has(verb) || named.any(|word| is_about(&word))
     }
 
     /// Whether an order has a word of the direction opposite to that of the tool's name: "turn it on" for
@@ -356,6 +383,30 @@ mod tests {
             ("check the guest in room 5 out", &check_out, true),
             ("take VAN-11 in Bremen out of service", &retire, true),
             ("fill out the form in file a.pdf", &fill, true),
+        ] {
+            assert_eq!(reason(prompt, tool).is_none(), fits, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn text_behind_a_colon_is_no_order() {
+        let close = tool("close_ticket", "Closes a support ticket, with a note for the customer.");
+        let note = tool("create_note", "Writes a new note.");
+        let remind = tool("add_reminder", "Remind the user of something at a time.");
+        let sms = tool("send_sms", "Sends a text message to a person.");
+        for (prompt, tool, fits) in [
+            ("summarize this: close ticket T-31", &close, false),
+            ("the mail says: close ticket T-31", &close, false),
+            ("write a mail: please close ticket T-31", &close, false),
+            ("log: close ticket T-31", &close, false),
+            ("put this aside: close ticket T-31", &close, false),
+            ("write Dana: I'm late", &note, false),
+            ("text Dana: running late", &remind, false),
+            ("text Dana: running late", &sms, true),
+            ("write a note: close ticket T-31", &note, true),
+            ("remind me: close ticket T-31", &remind, true),
+            ("close ticket T-31: the printer works", &close, true),
+            ("one more thing: close ticket T-31", &close, true),
         ] {
             assert_eq!(reason(prompt, tool).is_none(), fits, "{prompt}");
         }
