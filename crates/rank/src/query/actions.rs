@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::content::own_words;
+use super::requests::is_verb;
 use super::{Pattern, function_words};
 
 /// A set of actions: one bit per line of the table.
@@ -108,20 +109,42 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
         if super::is_listed(GENERAL, &verb) {
             return None;
         }
-        let Some(&(action, is_often_noun)) = TABLE.ordering.get(verb.as_str()) else { continue };
+        let Some((action, is_often_noun)) = action_of(&verb) else { continue };
         if is_often_noun && !words.next().is_some_and(begins_object) {
             continue;
         }
         let found = order.get_or_insert(Order { verb, actions: Actions::default() });
-        found.actions.0 |= action;
+        found.actions = found.actions.with(action);
     }
     order
 }
 
 /// Returns the actions that a verb of the table orders, and whether it is often a noun.
 pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
-    let &(actions, is_often_noun) = TABLE.ordering.get(verb)?;
-    Some((Actions(actions), is_often_noun))
+    if let Some(&(actions, is_often_noun)) = TABLE.ordering.get(verb) {
+        return Some((Actions(actions), is_often_noun));
+    }
+    let is_often_noun =
+        |verb| TABLE.ordering.get(verb).is_some_and(|(_, is_often_noun)| *is_often_noun);
+    let undone =
+        undone(verb).filter(|undone| TABLE.ordering.contains_key(undone) || is_verb(undone))?;
+    Some((Actions(done_by(verb)?), is_often_noun(undone)))
+}
+
+/// Returns the verb of which another one says the opposite: "mute" of "unmute".
+pub(super) fn undone(verb: &str) -> Option<&str> {
+    verb.strip_prefix("un").filter(|_| verb != "unlike")
+}
+
+/// The actions that a word of a tool's text names. "Un" before a verb restores what was, unless the table
+/// says something else.
+fn done_by(word: &str) -> Option<u64> {
+    let restores = || {
+        let is_done = |undone: &str| TABLE.doing.contains_key(undone) || is_verb(undone);
+        undone(word).filter(|undone| is_done(undone))?;
+        TABLE.ordering.get("restore").map(|(actions, _)| *actions)
+    };
+    TABLE.doing.get(word).copied().or_else(restores)
 }
 
 /// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".
@@ -137,7 +160,7 @@ pub(super) fn begins_object(word: &str) -> bool {
 
 /// The actions that words of a tool's text name.
 pub(crate) fn actions_in<'a>(words: impl Iterator<Item = &'a str>) -> Actions {
-    let found = words.filter_map(|word| TABLE.doing.get(word.to_lowercase().as_str()));
+    let found = words.filter_map(|word| done_by(&word.to_lowercase()));
     Actions(found.fold(0, |all, actions| all | actions))
 }
 

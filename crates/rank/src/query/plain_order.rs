@@ -413,6 +413,24 @@ mod tests {
     }
 
     #[test]
+    fn un_before_a_verb_orders_the_opposite() {
+        let mute = tool("mute_channel", "Mutes a channel");
+        let cancel = tool("cancel_event", "Removes event from calendar");
+        let restore = tool("restore_project", "Restores an archived project");
+        for (prompt, tool, fits) in [
+            ("unmute channel C-2", &mute, false),
+            ("mute channel C-2", &mute, true),
+            ("uncancel the meeting", &cancel, false),
+            ("unsend the message", &tool("send_sms", "Sends a message"), false),
+            ("unarchive project P-9", &restore, true),
+            ("unmute channel C-2", &tool("unmute_channel", "Unmutes a channel"), true),
+            ("mute channel C-2", &tool("unmute_channel", "Unmutes a channel"), false),
+        ] {
+            assert_eq!(reason(prompt, tool).is_none(), fits, "{prompt}");
+        }
+    }
+
+    #[test]
     fn statements_order_nothing() {
         let reopen = tool("ticket_reopen", "Reopen a closed ticket.");
         let pick = tool("create_pick_list", "Create a pick list for an order.");

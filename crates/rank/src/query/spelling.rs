@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
-use super::requests::{is_verb, verbs};
+use super::actions::undone;
+use super::mood::may_order;
+use super::requests::verbs;
 
 /// The words that are considered correct, in lower case.
 pub trait Lexicon {
@@ -129,7 +131,9 @@ struct Dictionary<'a, K> {
 impl<'a, K: Lexicon> Dictionary<'a, K> {
     fn knows(&self, word: &str) -> bool {
         self.catalog.binary_search_by(|(known, _)| (**known).cmp(word)).is_ok()
-            || is_verb(word)
+            || may_order(word)
+            // "Unblock" is no "unlock".
+            || undone(word).is_some_and(may_order)
             || self.lexicon.contains(word)
     }
 
@@ -239,6 +243,7 @@ mod tests {
         let mut searched: Vec<(Box<str>, u32)> =
             searched.split_whitespace().map(|word| (word.into(), 1)).collect();
         searched.push(("branches".into(), 1));
+        searched.extend([("unlock".into(), 1), ("archive".into(), 1)]);
         searched.push(("branch".into(), 9));
         searched.sort();
         Words { read: read.split_whitespace().collect(), searched }
@@ -304,6 +309,7 @@ mod tests {
             "brnach_one two-brnach brnach() $brnach brnach=1 branch's brnach's",
             "write to Brnach and BRNACH",
             "lösch brnach",
+            "unblock and unarchive the unpost",
             "删除 brnach",
             "",
             "  ",
