@@ -65,8 +65,11 @@ impl fmt::Display for FitReason {
                 write!(f, "confidence {found:.digits$} is below {least:.digits$}")
             }
             Self::MissingAction { verb, is_elsewhere } => {
-                let which = if *is_elsewhere { "no near tool" } else { "no tool here" };
-                write!(f, "{which} {}", third_person(verb))
+                // It may be the second one that does.
+                match is_elsewhere {
+                    true => write!(f, "the nearest tool does not {verb}"),
+                    false => write!(f, "no tool here {}", third_person(verb)),
+                }
             }
             Self::BetterExcluded => f.write_str("a tool that is left out fits far better"),
             Self::Forbids => f.write_str("the prompt says what not to do"),
@@ -205,10 +208,17 @@ mod tests {
         };
         assert_eq!(missing("delete the file a.txt", [0.5, 0.48]), None);
         let near = missing("delete the file a.txt", [0.5, 0.2]);
-        assert_eq!(near.as_deref(), Some("no near tool deletes"), "another one does");
+        assert_eq!(near.as_deref(), Some("the nearest tool does not delete"), "another one does");
         let none = missing("pay the file a.txt", [0.5, 0.2]);
         assert_eq!(none.as_deref(), Some("no tool here pays"));
         assert_eq!(missing("create the file a.txt", [0.5, 0.2]), None);
+        assert_eq!(missing("save this as a.txt: buy milk", [0.5, 0.2]), None, "content");
+        let dropped = missing("drop the file a.txt", [0.5, 0.2]);
+        assert_eq!(dropped.as_deref(), Some("the nearest tool does not drop"));
+        let restored = missing("undelete file a.txt", [0.5, 0.2]);
+        assert_eq!(restored.as_deref(), Some("no tool here undeletes"));
+        let undone = missing("unremove file a.txt", [0.2, 0.5]);
+        assert_eq!(undone.as_deref(), Some("no tool here unremoves"), "the opposite of remove");
         assert_eq!(missing("is the file a.txt there", [0.5, 0.2]), None);
     }
 }
