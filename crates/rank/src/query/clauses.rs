@@ -118,7 +118,7 @@ pub(super) fn has_content(text: &str) -> bool {
 
 /// Maximum number of bytes that are read of a text before or after a joint. A sentence may have
 /// thousands of joints.
-const NEAR: usize = 1_000;
+pub(super) const NEAR: usize = 1_000;
 
 /// Returns the beginning of a long text, and a short one whole.
 pub(super) fn beginning(text: &str) -> &str {

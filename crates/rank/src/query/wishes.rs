@@ -7,12 +7,13 @@
 use std::cell::Cell;
 
 use super::actions::{action_of, begins_object};
-use super::clauses::{JOINT, Rules, Seam, beginning, has_content, sentences, split};
-use super::mood::may_order;
+use super::clauses::{JOINT, NEAR, Rules, Seam, beginning, has_content, sentences, split};
+use super::content::{CONTENT, own_words};
+use super::mood::{has_finite_verb, may_order};
 use super::requests::{
     content_words, is_content, is_relative, is_request, is_verb, without_opener,
 };
-use super::{Pattern, Places, caveat, function_words, is_listed};
+use super::{Pattern, Places, caveat, function_words, is_listed, plain_text};
 
 static QUESTION: Pattern = Pattern::new(
     r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b",
@@ -56,9 +57,8 @@ pub(crate) fn wishes(prompt: &str) -> Vec<String> {
 /// Splits off what follows a "then" without a verb, and gives it the verb before: "list the oaks, then
 /// the elms".
 fn with_sequels(wish: &str) -> Vec<String> {
-    let is_then = |joint: &regex::Match<'_>| joint.as_str().to_lowercase().contains("then");
     let (mut found, mut from, mut lead) = (Vec::new(), 0, String::new());
-    for joint in JOINT.find_iter(wish).filter(is_then) {
+    for joint in JOINT.find_iter(wish).filter(|joint| is_then(joint.as_str())) {
         let (before, after) = (&wish[from..joint.start()], &wish[joint.end()..]);
         let is_thing = words(after).next().is_some_and(|word| function_words::begins_object(&word));
         let has_noun = content_words(beginning(after)) >= 1 && !refers_only(beginning(after));
@@ -126,12 +126,15 @@ fn stands_alone(piece: &str) -> bool {
     let is_whole = asks && content_words(piece) >= 2;
     let is_question =
         QUESTION.is_match(without_opener(piece)) && content_words(piece) >= 1 && !refers(piece);
-    is_whole || is_question || is_order(piece)
+    is_whole || is_question || is_order(piece) || names_a_person(piece)
 }
 
 fn parts(seam: &Seam<'_>) -> bool {
     let (before, after) = (seam.before, beginning(seam.after));
     if !is_ordered(before, seam.piece, seam.is_ordered) || !has_content(before) {
+        return false;
+    }
+    if is_in_content(before) {
         return false;
     }
     if is_request(after) && !is_relative(after) && has_content(after) {
@@ -146,10 +149,32 @@ fn parts(seam: &Seam<'_>) -> bool {
         caveat(seam.sentence, Places::default()).is_none()
             || QUESTION.is_match(without_opener(seam.sentence))
     };
-    is_order(after)
+    let is_next = || is_then(seam.joint) && names_a_person(after);
+    (is_order(after) || is_next())
         && !is_name
         && *seam.is_plain.get_or_init(is_plain)
         && !may_be_a_recipient(before, after)
+}
+
+/// Whether a text begins with a verb, though it may be a noun, and a name: "text Ben the menu". "Book Club is
+/// at 8" tells something.
+fn names_a_person(text: &str) -> bool {
+    let text = without_opener(beginning(text));
+    let is_name =
+        text.split_whitespace().nth(1).is_some_and(|name| name.starts_with(char::is_uppercase));
+    let lower = text.to_lowercase();
+    is_name && !verb_of(text).is_empty() && !has_finite_verb(&plain_text::words(&lower))
+}
+
+fn is_then(joint: &str) -> bool {
+    joint.to_lowercase().contains("then")
+}
+
+/// Whether the end of a text is what an order brings along: "make a note: call Ann and".
+fn is_in_content(text: &str) -> bool {
+    let from = text.len().saturating_sub(NEAR);
+    let end = (from..=text.len()).find(|at| text.is_char_boundary(*at)).map(|from| &text[from..]);
+    end.is_some_and(|end| own_words(end).ends_with(CONTENT))
 }
 
 /// Whether a text is a request, or a later part of it is: "the van is broken, take it out of service".
@@ -212,7 +237,9 @@ pub(super) fn is_order(text: &str) -> bool {
     }
     let is_number = next.starts_with(|c: char| c.is_ascii_digit());
     let is_known = action_of(&verb).is_some_and(|(_, is_often_noun)| !is_often_noun);
-    let has_value = is_known && text.split_whitespace().nth(1).is_some_and(begins_object);
+    let mut tokens = text.split_whitespace().skip(1);
+    let has_value = is_known && tokens.clone().next().is_some_and(begins_object)
+        || may_order(&verb) && has_id(&verb, [tokens.next(), tokens.next()]);
     // "Hand that to Ann" may go on a statement before it.
     let has_object = next != "that" && function_words::begins_object(&next)
         || (has_particle && is_number)
@@ -223,6 +250,22 @@ pub(super) fn is_order(text: &str) -> bool {
             && verb.chars().all(|c| c.is_ascii_alphabetic())
             && (!verb.ends_with('s') || verb.ends_with("ss")));
     may_be_verb && has_object
+}
+
+/// Whether the words after a verb are an id, or a noun and its id: "refund O-12", "lock account A-4". In "order
+/// O-12" the verb is the noun of the id.
+fn has_id(verb: &str, words: [Option<&str>; 2]) -> bool {
+    let is_id = |word: &str| {
+        let has = |is_one: fn(&char) -> bool| word.chars().any(|c| is_one(&c));
+        has(char::is_ascii_digit) && has(|c| c.is_alphabetic())
+    };
+    let [Some(first), second] = words else { return false };
+    let is_noun = || is_content(&first.to_lowercase()) && first.chars().all(char::is_alphabetic);
+    let is_own = || {
+        first.to_lowercase().starts_with(&verb[..1])
+            && action_of(verb).is_some_and(|(_, is_noun)| is_noun)
+    };
+    is_id(first) && !is_own() || second.is_some_and(is_id) && is_noun()
 }
 
 /// Whether the part after a joint may begin with a recipient: "send dana" and "ann a mail".
@@ -281,6 +324,16 @@ mod tests {
                 ["the van is broken, take it out of service", "tell dispatch in #dispatch"],
             ),
             ("close T-3001, reopen T-3003", ["close T-3001", "reopen T-3003"]),
+            ("refund O-1001 and close T-32", ["refund O-1001", "close T-32"]),
+            ("close T-32 and refund O-1001", ["close T-32", "refund O-1001"]),
+            (
+                "lock account A-4 and archive project P-9",
+                ["lock account A-4", "archive project P-9"],
+            ),
+            (
+                "check the weather in Oslo and then text Ben \"pack warm clothes\"",
+                ["check the weather in Oslo", "text Ben \"pack warm clothes\""],
+            ),
             ("list the oaks and then the elms", ["list the oaks", "list the elms"]),
             (
                 "write down the tour, then its stops",
@@ -312,6 +365,9 @@ mod tests {
             "who works this week and when",
             "Move my alarm, which was set for 6, to 7",
             "stop the mixer and throw away the buns unless it is hot",
+            "order O-1001 and T-32 of Ann",
+            "make a note: close T-31 and refund O-1001",
+            "summarize this: lock the door and archive project P-9",
         ] {
             assert_eq!(wishes(prompt).len(), 1, "{prompt}: {:?}", wishes(prompt));
         }
