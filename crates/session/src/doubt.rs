@@ -67,16 +67,20 @@ fn unserved(tool: &Tool, selection: &Selection, words: &str, places: Places<'_>)
     ))
 }
 
-/// Nouns of what is only looked at.
-const VIEWS: &str =
-    "balance details history list overview report statement statistics status summary";
+/// Nouns of what is only looked at, and words before a noun that say so, too.
+const VIEWS: &str = "agenda balance details forecast history info information list overview report schedule state \
+    statistics stats status summary weather";
+const VIEWED: &str = "current latest recent upcoming";
 
 /// Whether a tool is named after something to look at, and nothing tells that it changes anything:
-/// `fuel_report`.
+/// `fuel_report`, `recent_calls`.
 fn is_view(tool: &Tool) -> bool {
     let words = words_of(&tool.name);
-    let head = words.last().is_some_and(|last| VIEWS.split(' ').any(|view| view == last));
-    head && tool.effects().kind == EffectKind::Unknown
+    let is_in = |list: &str, word: Option<&String>| {
+        word.is_some_and(|word| list.split_whitespace().any(|view| view == word))
+    };
+    let is_named = is_in(VIEWS, words.last()) || words.len() > 1 && is_in(VIEWED, words.first());
+    is_named && tool.effects().kind == EffectKind::Unknown
 }
 
 /// Whether an argument has the beginning of a text.
@@ -152,6 +156,11 @@ mod tests {
         for (name, description, is_one) in [
             ("fuel_report", "Fuel of a month, by car", true),
             ("page_history", "All versions of a page", true),
+            ("recent_calls", "call log", true),
+            ("current_user", "Switches the user", false),
+            ("recent", "Calls of the week", false),
+            ("send_forecast", "Sends the forecast", false),
+            ("weather_forecast", "Forecast for the next days.", true),
             ("send_report", "Fuel of a month", false),
             ("fuel_report", "Sends the fuel of a month to the office", false),
             ("fuel", "Fuel of a month", false),

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::content::own_words;
-use super::mood::{begins_clause, orders};
-use super::plain_text::{MOMENT, Places, TAKEN, first_word, unquoted, words};
+use super::mood::{begins_clause, wants_to_see};
+use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::is_verb;
 use super::{is_listed, pattern};
 use toolroute_translation::restriction;
@@ -111,14 +111,11 @@ pub fn condition(prompt: &str) -> Option<String> {
     condition_in(&words)
 }
 
-/// Whether a prompt orders nothing but to look or to tell: "show me the report".
+/// Whether a prompt wants nothing but to see: "show me the report", "what's the balance?", "fuel of May".
 pub fn only_looks(prompt: &str) -> bool {
-    const LOOKING: &str = "check count display explain find list search see show tell verify view";
     let plain = unquoted(prompt, Places::default());
     let plain = without_asides(&plain);
-    let plain = own_words(&plain);
-    let orders = orders(&plain);
-    !orders.is_empty() && orders.iter().all(|order| is_listed(LOOKING, &first_word(order)))
+    wants_to_see(&own_words(&plain))
 }
 
 /// Returns the words with which a part of a prompt puts off what is ordered beside it, or restricts it to

@@ -12,7 +12,7 @@ use super::caveat::without_asides;
 use super::content::own_words;
 use super::function_words::begins_object;
 use super::negation::{is_form_of_verb, is_past};
-use super::plain_text::{unquoted, words};
+use super::plain_text::{first_word, unquoted, words};
 use super::requests::is_verb;
 use super::{Pattern, Places, is_listed};
 use toolroute_translation::Language;
@@ -63,6 +63,9 @@ static EXPLAIN: Pattern = Pattern::new(
 /// Words that begin a question.
 const QUESTIONS: &str = "how why what who whom whose where which when whether did does is are was were am should has \
     had can could may might must shall will would isn't aren't";
+
+/// Those before "is".
+const ASKED: &str = "how what when where who why";
 
 /// Subjects of a statement.
 const SUBJECTS: &str = "i i'm i've i'll i'd we we're we've we'll we'd he he's she she's they they're they've they'll \
@@ -155,6 +158,26 @@ pub(super) fn fragments(plain: &str) -> HashSet<&str> {
     clauses.iter().filter(is_fragment).filter_map(Clause::order).collect()
 }
 
+/// Verbs of orders to look or to tell.
+const LOOKING: &str = "check count display explain find list search see show tell verify view";
+
+/// Whether a text without quotes only asks, orders to look, or names a thing.
+pub(super) fn wants_to_see(plain: &str) -> bool {
+    let clauses = clauses(plain);
+    let mut said = clauses.iter().map(|clause| (clause, clause.mood()));
+    let sees = |(clause, mood): (&Clause<'_>, Mood)| {
+        let verb = clause.order().map(first_word).unwrap_or_default();
+        match mood {
+            Mood::Question | Mood::Beside => true,
+            Mood::Order => is_listed(LOOKING, &verb),
+            Mood::Fragment => is_listed(LOOKING, &verb) || !may_order(&verb),
+            Mood::Statement => false,
+        }
+    };
+    let is_said = clauses.iter().any(|clause| clause.mood() != Mood::Beside);
+    is_said && said.all(sees)
+}
+
 /// Returns the last clause of a text without quotes, without its opener, and what it does by its form.
 pub(super) fn last_clause(plain: &str) -> (Mood, &str) {
     let clauses = clauses(plain);
@@ -237,7 +260,8 @@ impl<'a> Clause<'a> {
         let is_asked = match first {
             "have" => is_listed(SUBJECTS, second),
             "do" => is_listed("i you we they he she", second),
-            _ => is_listed(QUESTIONS, first),
+            // "What's the weather".
+            _ => is_listed(QUESTIONS, first) || is_listed(ASKED, first.trim_end_matches("'s")),
         };
         if is_asked || EXPLAIN.is_match(body) {
             Mood::Question

@@ -184,3 +184,22 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn who_only_looks_orders_no_change() {
+    for (prompt, looks) in [
+        ("show me the missed calls", true),
+        ("what's the weather in Lisbon for the next 5 days", true),
+        ("is the garage open?", true),
+        ("traffic on the A7", true),
+        ("check the fuel report", true),
+        ("open the garage", false),
+        ("can you open the garage?", false),
+        ("what's the weather, and open the garage", false),
+        ("the garage is open", false),
+        ("reboot it", false),
+        ("please", false),
+    ] {
+        assert_eq!(only_looks(prompt), looks, "{prompt}");
+    }
+}
