@@ -21,7 +21,7 @@ pub fn doubt(
     // A question about the arguments comes first, because its answer may use the moment.
     let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
     let places = Places { taken: &prepared.taken, moments };
-    if tool.effects().reads_only() || is_view(tool) && only_looks(words) {
+    if only_reads(tool, words) {
         return unserved(tool, selection, words, places);
     }
     let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
@@ -52,6 +52,11 @@ pub fn doubt(
     let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
+}
+
+/// Whether a call for these words changes nothing.
+pub(super) fn only_reads(tool: &Tool, words: &str) -> bool {
+    tool.effects().reads_only() || is_view(tool) && only_looks(words)
 }
 
 /// Why a tool that only reads, and that may not fit, is no answer to a prompt: it orders a change, and

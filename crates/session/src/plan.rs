@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Session;
 use super::back_reference::{StepBefore, refers_back};
-use super::doubt::{doubt, is_form_of_any, question, says};
+use super::doubt::{doubt, is_form_of_any, only_reads, question, says};
 use super::outlook::JoinedNeed;
 use toolroute_catalog::{Tool, ToolId, words_of};
 use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, condition};
@@ -243,7 +243,7 @@ impl<'a> Plan<'a> {
         let tool = Arc::clone(&first.tool);
         step.tool = Some(tool.id.clone());
         step.why = first.explanation.why.clone();
-        step.may_change = !tool.effects().reads_only();
+        step.may_change = !only_reads(&tool, &step.need);
         let prepared = self.arguments(&tool);
         let step = self.steps.last_mut()?;
         let shared = shared.map(|word| question(&says(&word), &tool));
@@ -269,7 +269,8 @@ impl<'a> Plan<'a> {
         if self.joins_the_last(&tool, &arguments) {
             return None;
         }
-        if !tool.effects().reads_only() && self.hold() {
+        let may_change = self.steps.last().is_some_and(|step| step.may_change);
+        if may_change && self.hold() {
             return None;
         }
         let step = self.steps.last_mut()?;
