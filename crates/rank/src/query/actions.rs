@@ -131,9 +131,12 @@ pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
     Some((Actions(done_by(verb)?), is_often_noun(undone)))
 }
 
+/// Words that only seem to be "un" and a verb: "unread messages".
+const NO_OPPOSITES: &str = "uncut unlike unread unset unsplit";
+
 /// Returns the verb of which another one says the opposite: "mute" of "unmute".
 pub(super) fn undone(verb: &str) -> Option<&str> {
-    verb.strip_prefix("un").filter(|_| verb != "unlike")
+    verb.strip_prefix("un").filter(|_| !super::is_listed(NO_OPPOSITES, verb))
 }
 
 /// The actions that a word of a tool's text names. "Un" before a verb restores what was, unless the table

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::mood::{Mood, last_clause};
+use super::mood::{Mood, has_order, last_clause};
 use super::plain_text::{TAKEN, words};
 use super::{Pattern, is_listed};
 
 /// Stands for the text behind a colon.
 pub(super) const CONTENT: char = '¶';
+
+/// Stands behind that sign, if the text is an order itself.
+pub(super) const ORDERED: char = '‡';
 
 static COLON: Pattern = Pattern::new(r":(?:\s|$)");
 
@@ -46,7 +49,11 @@ pub(super) fn own_words(text: &str) -> Cow<'_, str> {
         own.push_str(&text[from..colon.start()]);
         own.push(' ');
         own.push(CONTENT);
-        from = end_of(&text[colon.start() + 1..], &extent) + colon.start() + 1;
+        let begin = colon.start() + 1;
+        from = begin + end_of(&text[begin..], &extent);
+        if has_order(&lower[begin..from]) {
+            own.push(ORDERED);
+        }
     }
     if from == 0 {
         return Cow::Borrowed(text);
@@ -103,13 +110,13 @@ mod tests {
     #[test]
     fn text_behind_an_order_a_speaker_or_a_name_is_content() {
         for (prompt, own) in [
-            ("summarize this mail: Please close T-3. Thanks", "summarize this mail ¶"),
-            ("Spell-check this:\n\nclose T-3", "Spell-check this ¶"),
-            ("remember: close T-3", "remember ¶"),
-            ("Ana wrote: close T-3", "Ana wrote ¶"),
-            ("Hi! The mail says: close T-3", "Hi! The mail says ¶"),
-            ("from Ana: close T-3", "from Ana ¶"),
-            ("Ana: close T-3\nreopen T-4", "Ana ¶\nreopen T-4"),
+            ("summarize this mail: Please close T-3. Thanks", "summarize this mail ¶‡"),
+            ("Spell-check this:\n\nclose T-3", "Spell-check this ¶‡"),
+            ("remember: close T-3", "remember ¶‡"),
+            ("Ana wrote: close T-3", "Ana wrote ¶‡"),
+            ("Hi! The mail says: close T-3", "Hi! The mail says ¶‡"),
+            ("from Ana: close T-3", "from Ana ¶‡"),
+            ("Ana: close T-3\nreopen T-4", "Ana ¶‡\nreopen T-4"),
             ("close T-3: it works. Reopen T-4", "close T-3 ¶. Reopen T-4"),
         ] {
             assert_eq!(own_words(prompt), own);

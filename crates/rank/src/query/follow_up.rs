@@ -10,6 +10,7 @@ use super::mood::{may_order, orders};
 use super::plain_text::{Places, unquoted, words};
 use super::reference::refers_back;
 use super::requests::{content_words, is_request};
+use super::wishes::is_order;
 use super::{Pattern, is_listed};
 
 /// Beginnings of a prompt that continues an earlier one. In Hebrew, "and" is part of the word.
@@ -91,7 +92,8 @@ fn is_reply(prompt: &str, before: &[Turn], is_tool_word: &dyn Fn(&str) -> bool) 
     if only_agrees(prompt) {
         return true;
     }
-    let asks_itself = || is_request(prompt) && content_words(prompt) > 1 || prompt.ends_with('?');
+    let is_own = || is_request(prompt) || is_order(prompt);
+    let asks_itself = || is_own() && content_words(prompt) > 1 || prompt.ends_with('?');
     if question(before).is_some() {
         return content_words(prompt) <= MOST_WORDS && !asks_itself();
     }
@@ -237,9 +239,12 @@ mod tests {
         assert_eq!(routing_text("the dentist", &block), "block the caller\nthe dentist");
         assert_eq!(routing_text("ok", &named), "block the caller\nok");
         let done = asked("delete the note Ideas", "Done. Anything else?");
-        for (new, before) in
-            [("weather in Oslo", &done), ("set an alarm for 7", &delete), ("what's new?", &delete)]
-        {
+        for (new, before) in [
+            ("mute the channel", &delete),
+            ("weather in Oslo", &done),
+            ("set an alarm for 7", &delete),
+            ("what's new?", &delete),
+        ] {
             assert_eq!(routing_text(new, before), new);
         }
         let session = &block[..1];

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use super::actions::{action_of, begins_object};
 use super::clauses::{JOINT, NEAR, Rules, Seam, beginning, has_content, sentences, split};
-use super::content::{CONTENT, own_words};
+use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{has_finite_verb, may_order};
 use super::requests::{
     content_words, is_content, is_relative, is_request, is_verb, without_opener,
@@ -174,7 +174,7 @@ fn is_then(joint: &str) -> bool {
 fn is_in_content(text: &str) -> bool {
     let from = text.len().saturating_sub(NEAR);
     let end = (from..=text.len()).find(|at| text.is_char_boundary(*at)).map(|from| &text[from..]);
-    end.is_some_and(|end| own_words(end).ends_with(CONTENT))
+    end.is_some_and(|end| own_words(end).ends_with([CONTENT, ORDERED]))
 }
 
 /// Whether a text is a request, or a later part of it is: "the van is broken, take it out of service".
