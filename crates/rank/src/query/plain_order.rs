@@ -42,8 +42,11 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
         return None;
     }
     let tool = ToolVerbs::new(tool);
-    let plain = unquoted(prompt, places);
-    let plain = own_words(&plain);
+    let mut plain = own_words(&unquoted(prompt, places)).into_owned();
+    // A text that an argument took may be an order, too.
+    if own_words(&unquoted(prompt, Places::default())).contains(ORDERED) {
+        plain = plain.replace(CONTENT, &format!("{CONTENT}{ORDERED}"));
+    }
     let orders = orders(&plain);
     let (known, others): (Vec<&str>, Vec<&str>) =
         orders.into_iter().partition(|order| tool.knows(order));

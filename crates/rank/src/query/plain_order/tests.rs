@@ -121,6 +121,17 @@ fn text_behind_a_colon_is_no_order() {
 }
 
 #[test]
+fn text_that_an_argument_took_is_no_order_either() {
+    let prompt = "put this aside: delete the note Ideas";
+    let taken = [prompt.find("delete").unwrap()..prompt.len()];
+    let places = Places { taken: &taken, moments: &[] };
+    let delete = tool("delete_note", "Deletes a note for good.");
+    assert!(verb_mismatch(prompt, places, &delete).is_some());
+    let note = tool("create_note", "Writes a new note.");
+    assert!(verb_mismatch("make a note: delete it", places, &note).is_none());
+}
+
+#[test]
 fn un_before_a_verb_orders_the_opposite() {
     let mute = tool("mute_channel", "Mutes a channel");
     let cancel = tool("cancel_event", "Removes event from calendar");
