@@ -58,8 +58,7 @@ impl Conversation {
 
     /// The turns before the last message of the user, oldest first.
     pub fn history(&self) -> Vec<Turn> {
-        let end = self.last().unwrap_or_default();
-        self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
+        self.latest(self.last().unwrap_or_default())
     }
 
     /// The turns before a prompt that the request contains beside its messages, oldest first. If
@@ -67,7 +66,17 @@ impl Conversation {
     pub(super) fn before(&self, prompt: &str) -> Vec<Turn> {
         let is_prompt = |turn: &Turn| turn.role == Speaker::User && turn.text == prompt;
         let end = self.turns.len() - usize::from(self.turns.last().is_some_and(is_prompt));
-        self.turns[end.saturating_sub(MOST_HISTORY)..end].to_vec()
+        self.latest(end)
+    }
+
+    /// The last turns before one, and the last of the user if it is before them: behind the results of
+    /// many tools, "yes" is about that.
+    fn latest(&self, end: usize) -> Vec<Turn> {
+        let (before, latest) = self.turns[..end].split_at(end.saturating_sub(MOST_HISTORY));
+        let is_user = |turn: &&Turn| turn.role == Speaker::User;
+        let has_user = latest.iter().any(|turn| is_user(&turn));
+        let asked = before.iter().rfind(is_user).filter(|_| !has_user);
+        asked.into_iter().chain(latest).cloned().collect()
     }
 
     /// Whether the conversation used a tool of this name, or the request forces it.
@@ -184,5 +193,24 @@ fn shortened(text: &str) -> String {
     match text[end..].char_indices().rev().nth(MOST_END - 1) {
         Some((start, _)) => format!("{}\n{}", &text[..end], &text[end + start..]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_before_the_results_of_many_tools_stays() {
+        let result = r#"{"role": "tool", "content": "done"},"#.repeat(2 * MOST_HISTORY);
+        let body = format!(
+            r#"{{"messages": [{{"role": "user", "content": "delete the notes"}}, {result}
+                {{"role": "assistant", "content": "All?"}}, {{"role": "user", "content": "yes"}}]}}"#
+        );
+        let conversation = Conversation::parse(&body).unwrap();
+        assert_eq!(conversation.prompt().as_deref(), Some("yes"));
+        let history = conversation.history();
+        assert_eq!((history.len(), &*history[0].text), (MOST_HISTORY + 1, "delete the notes"));
+        assert_eq!(history.last().map(|turn| turn.role), Some(Speaker::Assistant));
     }
 }
