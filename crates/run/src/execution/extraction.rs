@@ -17,6 +17,7 @@ mod mention;
 mod plan;
 mod query_text;
 mod reference;
+mod sense;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -250,6 +251,7 @@ impl Prompt<'_> {
     fn result(&self, mut plan: Plan<'_>) -> PreparedArguments {
         let mut arguments = self.given.clone();
         let mut sources = self.given_sources();
+        plan.doubt_unsaid_subjects();
         plan.doubt_unused();
         plan.doubt_cut_ids();
         for (at, slot) in self.slots.iter().enumerate() {

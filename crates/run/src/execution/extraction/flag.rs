@@ -10,10 +10,10 @@ use super::text::{Word, is_function_word, is_listed, is_negated_verb, stem};
 const EMPTY: &str = "are be include is only show";
 
 /// Verbs that are names of booleans too. As the first word of a request they are what to do.
-const ORDERS: &str = "append archive cache check clean clear close compress confirm copy create delete draft \
-     empty encrypt fix flag follow force format include lock merge mute notify open overwrite pin \
-     publish read recurse remove repeat replace reverse save sort star stream sync track validate \
-     wait watch";
+pub(super) const ORDERS: &str = "append archive cache check clean clear close compress confirm copy \
+     create delete draft empty encrypt fix flag follow force format include lock merge mute \
+     notify open overwrite pin publish read recurse remove repeat replace reverse save sort star \
+     stream sync track validate wait watch";
 
 /// Words after which a verb is an order.
 const BEFORE_ORDERS: &str = "also and can could just now or please then to would you";
@@ -107,7 +107,7 @@ impl PromptContext<'_> {
 
     /// Returns the value that a word sets; `None` if it is denied otherwise than by "not" or "non"
     /// right before it.
-    fn truth_of(&self, at: usize) -> Option<bool> {
+    pub(super) fn truth_of(&self, at: usize) -> Option<bool> {
         let before = self.before(self.words[at].span.start);
         let denies = |word: &&&Word| {
             is_listed(&word.lower, "not no non nor never without except excluding instead than")

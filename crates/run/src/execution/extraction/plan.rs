@@ -39,6 +39,8 @@ pub(super) struct Plan<'a> {
     pub reader: Interpreter<'a>,
     /// Stems of the words of the tool's name and description.
     pub tool_words: &'a [String],
+    /// How many of them are those of its name.
+    named: usize,
     pub effects: Effects,
     /// Whether a verb of the tool's name ends something.
     ends: bool,
@@ -85,6 +87,7 @@ impl<'a> Plan<'a> {
             is_function_word(word) || said.any(|said| stem(&said.lower) == stem(word))
         };
         let mut unsaid = name_words(tool);
+        let named = unsaid.len();
         let ends = unsaid.iter().any(|word| is_listed(word, DESTROYING));
         unsaid.retain(|word| !is_said(word) && !is_listed(word, DESTROYING));
         let chains = chains(&context);
@@ -100,6 +103,7 @@ impl<'a> Plan<'a> {
             slots,
             reader,
             tool_words,
+            named,
             effects,
             ends,
             unsaid,

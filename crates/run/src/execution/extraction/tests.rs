@@ -1,4 +1,5 @@
 mod left_over;
+mod orders;
 
 use serde_json::json;
 use serde_json::value::to_raw_value;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::choice::{Choice, INTRODUCED, NAMED};
+use super::super::sense::{Sense, Subject, subject};
 use super::super::slot::{Kind, Slot};
 use super::super::text::overlap;
 use super::Plan;
@@ -57,20 +58,46 @@ impl Plan<'_> {
     fn set_truths(&mut self) {
         for at in 0..self.slots.len() {
             let slot = &self.slots[at];
-            if slot.kind == Kind::Boolean
-                && self.is_open(at)
-                && let Some((span, truth)) = self.boolean(slot)
-            {
+            if slot.kind != Kind::Boolean || !self.is_open(at) {
+                continue;
+            }
+            // A tool that only reads has no order of its own.
+            let sense = self.context.sense(slot, self.tool_words);
+            let sense = sense.filter(|_| !self.effects.reads_only());
+            let said = match (self.context.stated_boolean(slot), sense) {
+                (Some((span, truth)), _) | (None, Some(Sense::Said(span, truth))) => {
+                    Some((span, truth))
+                }
+                (None, Some(Sense::Unclear(spans))) => {
+                    let said = spans.iter().map(|span| self.text_of(span)).collect();
+                    self.ask_about(at, "what the prompt says of it is not clear", said);
+                    None
+                }
+                (None, None) => self.context.flag(slot, self.slots, self.tool_words),
+            };
+            if let Some((span, truth)) = said {
                 self.take(at, truth, &span, "");
                 self.spent.push(span);
             }
         }
     }
 
-    /// Returns the boolean that the prompt states with the parameter's name, or describes by it.
-    fn boolean(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
-        let stated = self.context.stated_boolean(slot);
-        stated.or_else(|| self.context.flag(slot, self.slots, self.tool_words))
+    /// Turns a boolean that nothing sets into a doubt if the tool that may change something does nothing but
+    /// set it: "open the garage door" says nothing of `locked`, and its default may be the opposite.
+    pub(in super::super) fn doubt_unsaid_subjects(&mut self) {
+        let is_set =
+            |at: usize| !self.assignments[at].is_empty() || self.open_questions[at].is_some();
+        let sets_more = (0..self.slots.len()).any(|at| !self.slots[at].required && is_set(at));
+        for at in 0..self.slots.len() {
+            let is_subject = match subject(&self.slots[at], self.tool_words, self.named) {
+                Subject::OfName => true,
+                Subject::OfDescription => !sets_more,
+                Subject::No => false,
+            };
+            if is_subject && self.is_open(at) && !self.effects.reads_only() {
+                self.ask_about(at, "the prompt does not say whether it is to be so", Vec::new());
+            }
+        }
     }
 
     /// Returns the index in `found` of the slot with the strongest choice, if no other slot has a

@@ -1,0 +1,209 @@
+//! Booleans that the order itself sets: "turn the light off" for `on`, "unlock the door" for `locked`,
+//! "make it private" for `public`.
+
+use std::ops::Range;
+
+use super::cue::PromptContext;
+use super::flag::ORDERS;
+use super::mention::Content;
+use super::slot::{Kind, Slot};
+use super::text::{Word, is_function_word, is_listed, stem};
+
+/// Words of one sense, and their opposites.
+const SENSES: [(&str, &str); 5] = [
+    (
+        "activate activated active enable enabled on start started",
+        "deactivate deactivated disable disabled inactive off stop stopped",
+    ),
+    ("open opened", "close closed shut"),
+    ("public publish published", "private"),
+    ("show shown visible", "hidden hide invisible"),
+    ("allow allowed permit permitted", "deny denied forbid forbidden"),
+];
+
+/// Names of booleans that say nothing but that something is on or off.
+const SWITCHES: &str = "flag power setting state status switch toggle value";
+
+/// Beginnings of words that say the opposite of the rest.
+const OPPOSING: [&str; 5] = ["un", "de", "dis", "in", "non"];
+
+/// Verbs whose particle, "on" or "off", says what is to be done.
+const SWITCHING: &str = "flick flip keep leave put set switch turn";
+
+/// Verbs that give a thing the state that stands behind it: "make the project private".
+const SETTING: &str = "change keep leave make mark put render set switch turn update";
+
+/// Words after which a verb is an order.
+const BEFORE_ORDERS: &str =
+    "also and can could immediately just kindly now or please then to would you";
+
+const ARTICLES: &str = "a an her his its my our that the their this your";
+
+/// What the words of a prompt say of a boolean.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Sense {
+    /// They say it once, or several times the same.
+    Said(Range<usize>, bool),
+    /// They say both, or deny it: "do not turn it off".
+    Unclear(Vec<Range<usize>>),
+}
+
+impl PromptContext<'_> {
+    /// Returns what the prompt orders of a boolean: by its verb, by "on" or "off", or by the state that
+    /// something is to have. `None` if it says nothing of it.
+    pub fn sense(&self, slot: &Slot, tool_words: &[String]) -> Option<Sense> {
+        let name = name(slot, tool_words)?;
+        let mut said: Vec<(Range<usize>, Option<bool>)> = Vec::new();
+        for (at, word) in self.words.iter().enumerate() {
+            let Some(truth) = truth(name, &stem(&word.lower)) else { continue };
+            // "Copy the mail" is an order for another tool than `send_mail`, which has `copy`.
+            let is_other =
+                is_listed(&word.lower, ORDERS) && !tool_words.contains(&stem(&word.lower));
+            let is_order = self.is_ordered(at) && !(is_other && truth && self.begins(word));
+            if self.is_in_a_value(&word.span) || !is_order {
+                continue;
+            }
+            let denied = self.truth_of(at);
+            said.push((word.span.clone(), denied.map(|is_so| is_so == truth)));
+        }
+        let (span, first) = said.first()?.clone();
+        Some(match first.filter(|_| said.iter().all(|(_, other)| *other == first)) {
+            Some(truth) => Sense::Said(span, truth),
+            None => Sense::Unclear(said.into_iter().map(|(span, _)| span).collect()),
+        })
+    }
+
+    /// Whether a word is the verb of an order, its particle, or the state that it is to bring about.
+    fn is_ordered(&self, at: usize) -> bool {
+        let word = &self.words[at];
+        let before = at.checked_sub(1).map(|before| &self.words[before]);
+        let is_next =
+            |word: &&Word| self.text[word.span.end..self.words[at].span.start].trim().is_empty();
+        let before = before.filter(is_next);
+        let follows = |list: &str| before.is_some_and(|word| is_listed(&word.lower, list));
+        let verb = self.words[..at].iter().rfind(|word| self.begins(word));
+        let has_verb = |list: &str| verb.is_some_and(|verb| is_listed(&verb.lower, list));
+        match word.lower.as_str() {
+            "on" => (follows(SWITCHING) || has_verb(SWITCHING)) && !self.leads(at),
+            "off" => follows(SWITCHING) || (self.ends(at) && !self.is_after_amount(at)),
+            // "Skip back".
+            _ if self.begins(word)
+                || (self.ends(at) && before.is_some_and(|verb| self.begins(verb))) =>
+            {
+                true
+            }
+            _ => self.ends(at) && (has_verb(SETTING) || follows("are as be is on to with")),
+        }
+    }
+
+    /// Whether an order may begin with a word.
+    fn begins(&self, word: &Word) -> bool {
+        let before = self.words.iter().rfind(|other| other.span.end <= word.span.start);
+        before.is_none_or(|before| {
+            let gap = &self.text[before.span.end..word.span.start];
+            is_listed(&before.lower, BEFORE_ORDERS) || gap.contains([',', '.', ';', ':', '!', '?'])
+        })
+    }
+
+    /// Whether a clause ends with a word, or goes on with a word of prose.
+    fn ends(&self, at: usize) -> bool {
+        let after = self.after(self.words[at].span.end);
+        after.first().is_none_or(|word| {
+            is_function_word(&word.lower) || is_listed(&word.lower, "again please")
+        })
+    }
+
+    /// Whether "on" leads to what follows it: "on Monday", "on the kitchen wall".
+    fn leads(&self, at: usize) -> bool {
+        let is_verb = at > 0 && is_listed(&self.words[at - 1].lower, SWITCHING);
+        let next = self.words.get(at + 1).map(|next| next.span.start);
+        let is_day = |content: &Content| {
+            matches!(content, Content::When(_) | Content::Period(_) | Content::Unclear)
+        };
+        let is_at = |start: usize| {
+            self.mentions.iter().any(|m| m.span.start == start && is_day(&m.content))
+        };
+        let after = self.after(self.words[at].span.end);
+        let is_article = after.first().is_some_and(|word| is_listed(&word.lower, ARTICLES));
+        next.is_some_and(is_at) || (!is_verb && (is_article || !self.ends(at)))
+    }
+
+    /// Whether an amount stands right before a word: "20 % off".
+    fn is_after_amount(&self, at: usize) -> bool {
+        let start = self.words[at].span.start;
+        let mut amounts = self.mentions.iter().filter(|m| matches!(m.content, Content::Amount(_)));
+        amounts.any(|m| m.span.end <= start && self.text[m.span.end..start].trim().is_empty())
+    }
+}
+
+/// Returns the word of a boolean's name that says what is so: `enabled` of `notifications_enabled`. A name
+/// that says nothing, such as `power`, stands for `on`. `tool_words` are the stems of the tool's words.
+fn name<'s>(slot: &'s Slot, tool_words: &[String]) -> Option<&'s str> {
+    let (last, rest) = slot.words.split_last()?;
+    let is_state = || {
+        last.ends_with("ed") || SENSES.iter().any(|(a, b)| is_listed(last, a) || is_listed(last, b))
+    };
+    let mut things = rest.iter().filter(|word| !is_listed(word, "are be is")).peekable();
+    // "Direct flights" are no state of a flight.
+    if slot.kind != Kind::Boolean || (things.peek().is_some() && !is_state()) {
+        return None;
+    }
+    let is_of_tool = things.all(|word| tool_words.contains(&stem(word)));
+    is_of_tool.then_some(if is_listed(last, SWITCHES) { "on" } else { last })
+}
+
+/// What a word says of a boolean with a name, by their stems; `None` if it says nothing of it.
+fn truth(name: &str, word: &str) -> Option<bool> {
+    let name = stem(name);
+    let has = |list: &str, wanted: &str| list.split(' ').any(|one| stem(one) == wanted);
+    for (sense, opposite) in SENSES {
+        if has(sense, &name) || has(opposite, &name) {
+            let is_own = |list: &str| has(list, &name) == has(list, word);
+            if has(sense, word) || has(opposite, word) {
+                return Some(is_own(sense));
+            }
+        }
+    }
+    let opposes = |a: &str, b: &str| {
+        OPPOSING.iter().any(|begin| a.strip_prefix(begin).is_some_and(|rest| is_same(rest, b)))
+    };
+    match is_same(word, &name) {
+        true => Some(true),
+        false => (opposes(word, &name) || opposes(&name, word)).then_some(false),
+    }
+}
+
+/// Whether two stems are of one word: "pinn" of "pinned" and "pin".
+fn is_same(a: &str, b: &str) -> bool {
+    let doubles = |long: &str, short: &str| {
+        long.strip_prefix(short).is_some_and(|rest| rest.len() == 1 && short.ends_with(rest))
+    };
+    a == b || doubles(a, b) || doubles(b, a)
+}
+
+/// Whether a tool does nothing but set a boolean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// Its name says so: `locked` of `lock_door`.
+    OfName,
+    /// Its description says so: `on` of "Switches the lamps on or off".
+    OfDescription,
+    No,
+}
+
+/// Whether a tool sets a boolean and nothing else. `tool_words` are the stems of the tool's words, of which
+/// the first `named` are those of its name.
+pub(super) fn subject(slot: &Slot, tool_words: &[String], named: usize) -> Subject {
+    let Some(name) = name(slot, tool_words) else { return Subject::No };
+    if tool_words.first().is_some_and(|verb| is_same(verb, &stem(name))) {
+        return Subject::OfName;
+    }
+    let says = |wanted: bool| tool_words.iter().any(|word| truth(name, word) == Some(wanted));
+    let sets = |word: &String| {
+        SETTING.split(' ').any(|verb| stem(verb) == *word) || truth(name, word).is_some()
+    };
+    match tool_words.get(named).is_some_and(sets) && says(true) && says(false) {
+        true => Subject::OfDescription,
+        false => Subject::No,
+    }
+}

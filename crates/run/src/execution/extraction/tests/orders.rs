@@ -1,0 +1,87 @@
+//! Booleans that the order sets.
+
+use super::*;
+
+/// A tool that switches what `name` says, with a required id and a default.
+fn switch(tool_name: &str, about: &str, name: &str, default: bool) -> Tool {
+    let properties =
+        json!({"zone_id": {"type": "string"}, name: {"type": "boolean", "default": default}});
+    tool(tool_name, about, &object(properties, &["zone_id"]))
+}
+
+#[test]
+fn an_order_sets_a_boolean_to_what_it_says() {
+    let heating = switch("set_heating", "Turns the heating of a zone on or off", "on", true);
+    let lock = switch("lock_door", "Lock/unlock the door of a zone", "locked", true);
+    let public = switch("set_access", "Makes a zone public or private", "public", true);
+    let alarm = switch("set_alarm", "Arms the alarm of a zone", "alarm_disabled", false);
+    let mute = switch("mute_zone", "Mutes a zone", "muted", true);
+    for (tool, name, prompt, expected) in [
+        (&heating, "on", "switch off the heating of Z-1", false),
+        (&heating, "on", "turn the heating of Z-1 off", false),
+        (&heating, "on", "heating of zone Z-1 off please", false),
+        (&heating, "on", "disable the heating of Z-1", false),
+        (&heating, "on", "please turn on the heating of Z-1", true),
+        (&heating, "on", "turn the heating of Z-1 on", true),
+        (&lock, "locked", "unlock the door of Z-1", false),
+        (&lock, "locked", "can you unlock the door of Z-1?", false),
+        (&lock, "locked", "lock the door of Z-1", true),
+        (&public, "public", "make zone Z-1 private", false),
+        (&public, "public", "set zone Z-1 to private", false),
+        (&public, "public", "make zone Z-1 public", true),
+        (&alarm, "alarm_disabled", "disable the alarm of Z-1", true),
+        (&alarm, "alarm_disabled", "enable the alarm of Z-1", false),
+        (&mute, "muted", "unmute zone Z-1", false),
+        (&mute, "muted", "mute zone Z-1", true),
+    ] {
+        let expected = json!({"zone_id": "Z-1", name: expected});
+        assert_eq!(given(tool, prompt), expected, "{prompt}");
+    }
+}
+
+#[test]
+fn the_default_is_no_answer_to_an_order_that_does_not_say_what_the_tool_sets() {
+    let lock = switch("lock_door", "Lock/unlock the door of a zone", "locked", true);
+    let feature =
+        switch("toggle_alarm", "Enables or disables the alarm of a zone", "enabled", true);
+    for (tool, name, prompt) in [
+        (&lock, "locked", "open the door of Z-1"),
+        (&lock, "locked", "do not unlock the door of Z-1"),
+        (&lock, "locked", "unlock and lock the door of Z-1"),
+        (&feature, "enabled", "toggle the alarm of Z-1"),
+    ] {
+        assert_eq!(asked(tool, prompt), [name], "{prompt}");
+    }
+}
+
+#[test]
+fn words_that_order_nothing_of_a_boolean_leave_its_default() {
+    let schema = object(
+        json!({"room": {"enum": ["hall", "attic"]}, "on": {"type": "boolean", "default": true},
+            "brightness": {"type": "integer"}}),
+        &["room"],
+    );
+    let light = tool("set_light", "Switches the lamps of a room on or off, or dims them", &schema);
+    let expected = json!({"room": "hall", "brightness": 40});
+    for prompt in ["set the hall light to brightness 40", "set brightness 40 on the hall lamps"] {
+        assert_eq!(given(&light, prompt), expected, "{prompt}");
+    }
+    let mail = json!({"to": {"type": "string", "format": "email"}, "copy": {"type": "boolean", "default": false}});
+    let send = tool("send_mail", "Sends a mail", &object(mail, &["to"]));
+    assert_eq!(given(&send, "copy the mail to a@b.org"), json!({"to": "a@b.org"}));
+    let flight = json!({"to": {"enum": ["Rome"]}, "direct_flight": {"type": "boolean"}});
+    let book = tool("flight_book", "Books a flight", &object(flight, &["to"]));
+    assert_eq!(given(&book, "book a direct flight to Rome"), json!({"to": "Rome"}));
+}
+
+#[test]
+fn an_adverb_right_after_the_verb_sets_a_boolean() {
+    let schema = object(json!({"back": {"type": "boolean", "default": false}}), &[]);
+    let skip = tool("skip_track", "Next or previous song", &schema);
+    assert_eq!(given(&skip, "skip back"), json!({"back": true}));
+    assert_eq!(given(&skip, "skip this song"), json!({}));
+    let call = json!({"name": {"type": "string"}, "speaker": {"type": "boolean"}});
+    let call = tool("call_contact", "Starts a call", &object(call, &["name"]));
+    let expected = json!({"name": "Tom", "speaker": true});
+    assert_eq!(given(&call, "call Tom on speaker"), expected);
+}
