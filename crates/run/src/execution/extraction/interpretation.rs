@@ -372,6 +372,10 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
                 false => Interpretation::NotApplicable,
             }
         }
+        (Kind::Text | Kind::Id, Content::Token(text)) if is_phone(text) => match slot.is_phone() {
+            true => as_said(text),
+            false => Interpretation::NotApplicable,
+        },
         (Kind::Path, Content::Quoted(text)) if named || has_path_form(text) => as_said(text),
         (Kind::Email, Content::Quoted(text)) if text.contains('@') => as_said(text),
         (Kind::Url, Content::Quoted(text)) if text.contains("://") => as_said(text),
@@ -396,7 +400,8 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     match content {
         Content::Token(text) | Content::Path(text) | Content::Currency(text) => {
             let is_token = matches!(content, Content::Token(_));
-            let is_free = slot.pattern.is_none() && is_certain_id(text);
+            let is_certain = is_certain_id(text) || (slot.required && is_code(text));
+            let is_free = slot.pattern.is_none() && is_certain;
             let can_be = slot.shows(text) || (is_token && (named || is_free));
             if can_be { as_said(text) } else { Interpretation::NotApplicable }
         }
@@ -406,6 +411,20 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         }
         _ => Interpretation::NotApplicable,
     }
+}
+
+/// Whether a word is an international telephone number.
+fn is_phone(word: &str) -> bool {
+    word.starts_with('+') && word.bytes().filter(u8::is_ascii_digit).count() >= 8
+}
+
+/// Whether a word consists of capitals and digits, as codes do: "XMAS10".
+fn is_code(word: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| word.bytes().any(|byte| test(&byte));
+    word.len() > 3
+        && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase)
 }
 
 /// Whether a quoted text looks like a path.

@@ -88,6 +88,11 @@ impl Content {
         }
     }
 
+    /// Whether it is an id rather than a word in capitals.
+    pub fn is_id(&self) -> bool {
+        matches!(self, Self::Token(text) if text.contains(|c: char| c.is_ascii_digit()))
+    }
+
     /// Returns the units that an amount may have.
     pub fn units(&self) -> &[Unit] {
         match self {

@@ -228,6 +228,11 @@ impl<'a> Plan<'a> {
     /// Returns the cue for a mention and a slot. A mention that the prompt denies or that is
     /// relative conflicts with every slot.
     fn cue(&self, mention: &Mention, slot: &Slot) -> Cue {
+        // "The priority of T-32" is that of a thing, and no id.
+        let is_text = slot.kind == Kind::Text;
+        if is_text && mention.content.is_id() && self.word_before(mention) == "of" {
+            return Cue::default();
+        }
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);

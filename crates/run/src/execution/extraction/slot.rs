@@ -3,13 +3,16 @@
 mod examples;
 mod id;
 mod kind;
+mod tool;
 
 use regex::Regex;
 use serde_json::Value;
 
 use super::super::params;
+use super::decimal::Decimal;
 use super::unit::{Dimension, Unit};
 use super::{Question, text};
+use tool::{give_rest_to_title, give_thing, give_unit, told};
 use toolroute_catalog::Tool;
 
 pub(super) use id::{is_abbreviation, is_lettered};
@@ -64,6 +67,8 @@ pub(super) struct Slot {
     pub counts_in_parts: bool,
     /// Whether a month is written as "2026-10".
     pub has_month_form: bool,
+    /// Whether its format is `time`, which writes the seconds.
+    pub has_time_format: bool,
     /// The `strftime` format of a day, if its description names one.
     pub day_form: Option<String>,
     /// The `strftime` format of a moment without an offset, if its description names one.
@@ -83,7 +88,7 @@ const PROSE: &[&str] =
 
 /// Last words of names of parameters for a person.
 const PEOPLE: &str = "agent assignee assistant attendant author contact courier customer doctor driver employee \
-     engineer guest maid manager member nurse operator owner patient person reviewer student supervisor teacher \
+     engineer guest maid manager member nurse operator owner patient person reviewer sender student supervisor teacher \
      technician user waiter worker";
 
 impl Slot {
@@ -94,9 +99,8 @@ impl Slot {
         let item = if is_list { params::resolved(&schema["items"], root) } else { schema };
         let item = kind::sole_alternative(item, root);
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
-        // A name of signs alone, such as `_`, has no words.
-        let words = Some(text::name_words(name)).filter(|words| !words.is_empty());
-        let words = words.unwrap_or_else(|| vec![name.to_owned()]);
+        let said = said.or_else(|| told(name, about_tool));
+        let words = words_of(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_zone = words.iter().any(|word| word == "zone");
@@ -107,11 +111,11 @@ impl Slot {
             about: &said.unwrap_or_default().to_lowercase(),
             has_choices: !choices.is_empty(),
             has_pattern: pattern.is_some(),
-            about_tool,
+            about_tool: &about_tool.to_lowercase(),
         };
         let kind = kind::of(&given, item);
         let has_examples = kind == Kind::Text && !given.tells_code();
-        let examples = said.filter(|_| has_examples).map(examples::of);
+        let examples = said.filter(|_| has_examples).map(|said| examples::of(said, &words));
         let choices = [choices, examples.unwrap_or_default()].concat();
         let is_number = kind.is_number();
         // The keys of an issue tracker begin with the name of any project.
@@ -132,6 +136,7 @@ impl Slot {
             day_form: said.and_then(day_form),
             moment_form: said.and_then(moment_form),
             has_month_form: has_month_form(said.unwrap_or_default(), item),
+            has_time_format: item["format"] == "time",
             counts_in_parts: is_number && counts_in_parts(said.unwrap_or_default(), schema),
             has_maximum_100: is_number
                 && schema["maximum"] == 100
@@ -231,6 +236,25 @@ impl Slot {
         self.has_word(MONEY)
     }
 
+    /// Whether its description names a currency, in whatever words: "in local currency (e.g., USD)".
+    pub fn tells_currency(&self, currency: Unit) -> bool {
+        let about = self.description.as_deref().unwrap_or_default();
+        let is_it = |word: &text::Word| {
+            let said = Unit::meanings_of(&about[word.span.clone()]);
+            said.into_iter()
+                .any(|unit| currency.convert(Decimal::whole(1), unit) == Some(Decimal::whole(1)))
+        };
+        text::words(about).iter().any(is_it)
+    }
+
+    /// Whether it takes a telephone number.
+    pub fn is_phone(&self) -> bool {
+        const NUMBER: &str = "a contact name number or to";
+        self.has_word("fax mobile phone tel telephone")
+            || self.words.iter().all(|word| text::is_listed(word, NUMBER))
+                && self.says("number phone")
+    }
+
     /// Whether it is how much a value goes up or down: `delta`, `stock_change`.
     pub fn is_change(&self) -> bool {
         let is_last = |word: &String| {
@@ -272,10 +296,16 @@ impl Slot {
     }
 }
 
+/// Returns the words of a name. A name of signs alone, such as `_`, has no other than itself.
+fn words_of(name: &str) -> Vec<String> {
+    let words = Some(text::name_words(name)).filter(|words| !words.is_empty());
+    words.unwrap_or_else(|| vec![name.to_owned()])
+}
+
 /// Returns the slots of a tool's schema in order: its parameters, and the members of object
 /// parameters, one level deep.
 pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
-    let about = tool.description.to_lowercase();
+    let about = &tool.description;
     let hinted = &tool.routing.parameter_hints.required;
     let mut slots = Vec::new();
     for (name, schema) in params::properties(root) {
@@ -285,7 +315,7 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
         if resolved["properties"].is_object() {
             for (inner, schema) in params::properties(resolved) {
                 let inner_required = params::required(resolved).any(|other| other == inner);
-                let mut slot = Slot::new(inner, schema, root, &about);
+                let mut slot = Slot::new(inner, schema, root, about);
                 slot.name = format!("{name}/{inner}");
                 slot.path.insert(0, name.clone());
                 slot.required = is_required && inner_required;
@@ -293,23 +323,15 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
                 slots.push(slot);
             }
         } else {
-            let mut slot = Slot::new(name, schema, root, &about);
+            let mut slot = Slot::new(name, schema, root, about);
             slot.required = is_required;
             slots.push(slot);
         }
     }
     give_rest_to_title(&mut slots);
+    give_thing(&mut slots, tool);
+    give_unit(&mut slots, &tool.description);
     slots
-}
-
-/// Lets a title that is the only required text take the text after a colon: "open a ticket: the scanner
-/// is broken".
-fn give_rest_to_title(slots: &mut [Slot]) {
-    const TITLES: &str = "title subject summary headline task todo";
-    let mut texts = slots.iter_mut().filter(|slot| slot.required && slot.kind.is_text());
-    if let (Some(title), None) = (texts.next(), texts.next()) {
-        title.takes_rest |= title.kind == Kind::Text && !title.is_list && title.has_word(TITLES);
-    }
 }
 
 pub(super) fn role_of_word(word: &str) -> Option<Role> {

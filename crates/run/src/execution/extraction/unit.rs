@@ -261,6 +261,11 @@ impl Unit {
             _ => None,
         }
     }
+
+    /// Returns the only currency that the description of a tool names for its amounts: "in euros".
+    pub fn of_money(description: &str) -> Option<Self> {
+        Self::of_parameter(&[], description).filter(|unit| unit.dimension() == Dimension::Money)
+    }
 }
 
 fn introduces(word: &Word) -> bool {

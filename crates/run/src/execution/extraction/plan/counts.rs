@@ -119,15 +119,25 @@ impl Plan<'_> {
         let mention = self.mention(at);
         let Content::Amount(amount) = &mention.content else { return false };
         let after = self.context.after(mention.span.end);
-        let has_noun = after.first().is_some_and(|word| !is_function_word(&word.lower));
+        let has_noun = after.first().is_some_and(|word| !is_function_word(&word.lower))
+            || self.id_after(at).is_some();
         let is_number = amount.units.is_empty() && !amount.has_hash && !amount.is_part;
         is_number && has_noun && !self.taken[at] && !self.context.denies(mention.span.start)
+    }
+
+    /// Returns where the id begins that stands right after a mention: "2 SKU-13".
+    fn id_after(&self, at: usize) -> Option<usize> {
+        let end = self.mention(at).span.end;
+        let mut mentions = self.context.mentions.iter();
+        let next = mentions.find(|next| next.span.start > end)?;
+        let is_id = matches!(next.content, Content::Token(_));
+        (is_id && &self.context.text[end..next.span.start] == " ").then_some(next.span.start)
     }
 
     /// Whether the word after a mention begins a value of a parameter.
     fn counts_value(&self, at: usize) -> bool {
         let after = self.context.after(self.mention(at).span.end);
-        let next = after.first().map(|word| word.span.start);
+        let next = after.first().map(|word| word.span.start).or_else(|| self.id_after(at));
         let mut sources = self.assignments.iter().flatten().map(|taken| &taken.source);
         sources.any(|source| matches!(source, Source::Prompt { start, .. } if Some(*start) == next))
     }

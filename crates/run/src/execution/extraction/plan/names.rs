@@ -17,7 +17,7 @@ const SURE: &str = "with using";
 const LIKELY: &str = "to for of in from at on by";
 
 /// Verbs that give a parameter a value: "set the title to Lost parcel".
-const SETTING: &str = "set change update make switch turn rename";
+const SETTING: &str = "change increase lower make raise reduce rename set switch turn update";
 
 /// The most words of a value that no sign ends.
 const MOST_WORDS: usize = 8;
@@ -113,9 +113,9 @@ impl Plan<'_> {
         let edge = lead.map_or(0, |at| words[at].span.end);
         let before = &self.context.text[edge..words[first].span.start];
         let is_listed_part = before.contains([',', ';']) && lead.is_some();
-        let verb = words.first().map_or("", |word| word.lower.as_str());
         let gap = self.gap(next - 1, next)?;
-        let is_set = is_listed(verb, SETTING) && words[next].lower == "to" && gap.is_empty();
+        let to = self.setting_to(next).filter(|_| gap.is_empty());
+        let is_set = to.is_some();
         let is_assigned = is_set || matches!(gap, ":" | "=");
         if !gap.is_empty() && !is_assigned {
             return None;
@@ -131,7 +131,7 @@ impl Plan<'_> {
             return None;
         }
         let is_sure_lead = is_assigned || is_listed_part || is_listed(lead_word, SURE) || is_named;
-        let start = next + usize::from(is_set || is_named);
+        let start = to.map_or(next + usize::from(is_named), |to| to + 1);
         let clause = if is_set { None } else { self.clause_at(slot, start) };
         // What follows a colon may be a reason: "block the member: he stole a bike".
         let clause = clause.filter(|_| is_assigned && !slot.is_person());
@@ -149,6 +149,7 @@ impl Plan<'_> {
         }
         let is_lead = |word: &str| is_listed(word, SURE) || is_listed(word, LIKELY);
         let from = lead.filter(|_| is_lead(lead_word)).unwrap_or(first);
+        let from = to.filter(|to| *to > next).unwrap_or(from);
         // "password protected" says how it is.
         let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
         let is_login = slot.says("login username handle");
@@ -157,6 +158,15 @@ impl Plan<'_> {
             false => !is_state && ((is_sure_lead && is_whole) || is_code || is_login),
         };
         Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
+    }
+
+    /// Returns the word "to" after the name of a slot, which ends before `next`, if the prompt sets it: "set the
+    /// priority to high", "set the priority of T-32 to high".
+    fn setting_to(&self, next: usize) -> Option<usize> {
+        let words = self.context.words;
+        let verb = words.first().filter(|verb| is_listed(&verb.lower, SETTING));
+        let to = (next..words.len().min(next + 5)).find(|at| words[*at].lower == "to");
+        to.filter(|to| verb.is_some() && (*to == next || words[next].lower == "of"))
     }
 
     /// Returns the words from `start` to the end of a clause as the text of a slot, and whether nothing

@@ -85,7 +85,7 @@ impl Plan<'_> {
             let is_taken = |span: &Range<usize>| overlap(span, &word.span);
             let is_value = |content: &Content| match content {
                 Content::Place(_) => false,
-                Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+                Content::Token(_) => content.is_id(),
                 _ => true,
             };
             let mut mentions = self.context.mentions.iter();

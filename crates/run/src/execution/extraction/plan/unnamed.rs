@@ -357,7 +357,7 @@ impl Plan<'_> {
                 let after = self.context.after(mention.span.end);
                 !amount.is_spelled && after.first().is_none_or(|word| is_function_word(&word.lower))
             }
-            Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+            content @ Content::Token(_) => content.is_id(),
             Content::Place(_) => {
                 let before = self.word_before(mention);
                 matches!(before.as_str(), "in" | "at" | "near" | "to" | "from" | "around")
@@ -372,7 +372,7 @@ impl Plan<'_> {
     fn is_distinct(&self, mention: &Mention) -> bool {
         match &mention.content {
             Content::Amount(_) => !self.text_of(&mention.span).eq_ignore_ascii_case("one"),
-            Content::Token(text) => text.contains(|c: char| c.is_ascii_digit()),
+            content @ Content::Token(_) => content.is_id(),
             Content::Quoted(_) | Content::When(_) | Content::Period(_) => true,
             _ => false,
         }

@@ -169,7 +169,9 @@ fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if is_country_code(given, schema) {
         return Kind::Country;
     }
-    if given.has_pattern || is_id(given.last()) {
+    // `name_or_number`
+    let is_id = is_id(given.last()) && !given.words.iter().any(|word| word == "name");
+    if given.has_pattern || is_id {
         return Kind::Id;
     }
     if is_place(given) {

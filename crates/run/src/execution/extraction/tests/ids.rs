@@ -1,0 +1,68 @@
+//! Ids, codes and telephone numbers, and what is said of them.
+
+use super::*;
+
+#[test]
+fn a_code_goes_to_the_only_parameter_that_is_asked_for() {
+    let code = || json!({"type": "string"});
+    let check =
+        tool("check_voucher", "Is a code valid?", &object(json!({"code": code()}), &["code"]));
+    for (prompt, expected) in [("is XMAS10 valid?", "XMAS10"), ("check voucher ABC", "ABC")] {
+        assert_eq!(given(&check, prompt), json!({"code": expected}), "{prompt}");
+    }
+    assert_eq!(asked(&check, "is the voucher valid?"), ["code"]);
+    let properties = json!({"code": code(), "percent": {"type": "integer"}, "valid_until": code()});
+    let about = "Makes a discount code. valid_until is a date (YYYY-MM-DD)";
+    let create = tool("create_voucher", about, &object(properties, &["code", "percent"]));
+    let expected = json!({"code": "SPRING15", "percent": 15, "valid_until": "2027-04-30"});
+    assert_eq!(given(&create, "create a 15% voucher SPRING15 valid until 2027-04-30"), expected);
+}
+
+#[test]
+fn a_telephone_number_goes_to_the_parameter_for_one() {
+    let text = || json!({"type": "string"});
+    let call = object(json!({"name_or_number": text()}), &["name_or_number"]);
+    let call = tool("call_contact", "Start a phone call.", &call);
+    for (prompt, expected) in
+        [("call +49 170 1234567", "+491701234567"), ("call Dana Levi", "Dana Levi")]
+    {
+        assert_eq!(given(&call, prompt), json!({"name_or_number": expected}), "{prompt}");
+    }
+    let properties = json!({"name": text(), "phone": text(), "email": text(), "company": text()});
+    let add = tool("add_contact", "Save a new contact.", &object(properties, &["name"]));
+    let expected = json!({"name": "Lena Vogt", "phone": "+491609988776", "email": "lena@vogt.de"});
+    let prompt = "save Lena Vogt, +49 160 9988776, lena@vogt.de as a contact";
+    assert_eq!(given(&add, prompt), expected);
+    let schema = object(json!({"order_number": text()}), &["order_number"]);
+    let cancel = tool("find_order", "Finds an order", &schema);
+    assert_eq!(asked(&cancel, "find the order of +49 170 1234567"), ["order_number"]);
+}
+
+#[test]
+fn the_name_of_a_parameter_before_of_and_an_id_is_that_of_the_thing() {
+    let text = || json!({"type": "string"});
+    let schema =
+        object(json!({"ticket_id": text(), "priority": text()}), &["ticket_id", "priority"]);
+    let about = "priority: low, normal, high or urgent";
+    let set = tool("set_ticket_priority", about, &schema);
+    for (prompt, expected) in [
+        ("raise the priority of T-32 to urgent", "urgent"),
+        ("set the priority of ticket T-32 to high", "high"),
+        ("set T-32 to low priority", "low"),
+    ] {
+        let expected = json!({"ticket_id": "T-32", "priority": expected});
+        assert_eq!(given(&set, prompt), expected, "{prompt}");
+    }
+    assert_eq!(asked(&set, "set the priority of T-32"), ["priority"]);
+}
+
+#[test]
+fn a_number_before_an_id_counts_what_it_names() {
+    let text = || json!({"type": "string"});
+    let properties =
+        json!({"order_id": text(), "sku": text(), "quantity": {"type": "integer", "default": 1}});
+    let add =
+        tool("add_item_to_order", "Adds an article", &object(properties, &["order_id", "sku"]));
+    let expected = json!({"order_id": "O-1000", "sku": "SKU-13", "quantity": 2});
+    assert_eq!(given(&add, "add 2 SKU-13 to order O-1000"), expected);
+}
