@@ -252,6 +252,7 @@ impl Prompt<'_> {
         let mut arguments = self.given.clone();
         let mut sources = self.given_sources();
         plan.doubt_unsaid_subjects();
+        plan.doubt_currency();
         plan.doubt_unused();
         plan.doubt_cut_ids();
         for (at, slot) in self.slots.iter().enumerate() {

@@ -9,6 +9,7 @@ use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_function_word, is_listed, joins_list, overlap, singular, stem};
+use super::unit::Unit;
 
 /// A listed value in a prompt.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,15 +85,23 @@ impl PromptContext<'_> {
                 .is_some_and(|word| is_capital(word) && !is_function_word(&word.lower))
     }
 
-    /// Adds the values that a currency chooses: "€20" chooses `eur`.
+    /// Adds the values that a currency chooses: "€20" chooses `eur`, and "20 dollars" the only currency with
+    /// that name.
     fn add_currencies(&self, slot: &Slot, found: &mut Vec<Choice>) {
         for mention in self.mentions {
-            let Content::Currency(code) = &mention.content else { continue };
+            let shared = || mention.content.units().iter().find_map(Unit::codes);
+            let codes = match &mention.content {
+                Content::Currency(code) => Some(&code[..]),
+                _ => shared(),
+            };
+            let Some(codes) = codes else { continue };
             let is_code = |value: &&(Vec<String>, Value)| {
-                value.1.as_str().is_some_and(|text| text.eq_ignore_ascii_case(code))
+                let text = value.1.as_str().unwrap_or_default();
+                codes.split(' ').any(|code| code.eq_ignore_ascii_case(text))
             };
             let is_known = found.iter().any(|choice| choice.span == mention.span);
-            if let Some((_, value)) = slot.choices.iter().find(is_code).filter(|_| !is_known)
+            let mut fitting = slot.choices.iter().filter(is_code);
+            if let (Some((_, value)), None, false) = (fitting.next(), fitting.next(), is_known)
                 && let Some(strength) = self.way(slot, &mention.span, INTRODUCED)
             {
                 let (span, value) = (mention.span.clone(), value.clone());

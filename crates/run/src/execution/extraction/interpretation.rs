@@ -180,8 +180,12 @@ impl Interpreter<'_> {
             return read;
         }
         let is_right = if has(Dimension::Money) {
-            let is_named = amount.units.iter().any(|unit| matches!(unit, Unit::Currency(_)));
-            if slot.is_money() && is_named && !self.has_unit && !self.reads_only {
+            if amount.units.contains(&Unit::Cents) {
+                let why = "whether it counts in cents is not known";
+                return Err(Interpretation::invalid(why));
+            }
+            let is_told = || amount.units.iter().any(|unit| slot.tells_currency(*unit));
+            if slot.is_money() && !self.has_unit && !self.reads_only && !is_told() {
                 let why = "which currency it counts in is not known";
                 return Err(Interpretation::invalid(why));
             }

@@ -1,3 +1,4 @@
+mod amounts;
 mod ids;
 mod left_over;
 mod orders;

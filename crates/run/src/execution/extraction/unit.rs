@@ -35,8 +35,9 @@ pub(super) enum Unit {
     },
     /// A currency, by its ISO 4217 code.
     Currency(&'static str),
-    /// Money of an unknown currency, such as "$".
-    Money,
+    /// Money whose sign or name several currencies share, such as "$": their codes, the one that is usually
+    /// meant first.
+    Money(&'static str),
     /// Hundredths of a currency.
     Cents,
     Celsius,
@@ -170,7 +171,11 @@ impl Unit {
         }
         units.extend(Self::currency(word).map(Self::Currency));
         units.extend(match lower.as_str() {
-            "$" | "¥" | "dollar" | "dollars" | "pound" | "pounds" | "bucks" => Some(Self::Money),
+            "$" | "dollar" | "dollars" | "bucks" => {
+                Some(Self::Money("USD AUD CAD HKD NZD SGD TWD MXN"))
+            }
+            "pound" | "pounds" => Some(Self::Money("GBP EGP")),
+            "¥" => Some(Self::Money("JPY CNY")),
             "¢" | "cent" | "cents" => Some(Self::Cents),
             "°c" | "celsius" => Some(Self::Celsius),
             "°f" | "fahrenheit" => Some(Self::Fahrenheit),
@@ -189,10 +194,15 @@ impl Unit {
         CODES.split(' ').find(|code| *code == word).or_else(|| named().map(|(code, _)| *code))
     }
 
+    /// Returns the codes of the currencies that share a sign or a name.
+    pub fn codes(&self) -> Option<&'static str> {
+        if let Self::Money(codes) = self { Some(codes) } else { None }
+    }
+
     pub fn dimension(self) -> Dimension {
         match self {
             Self::Scaled { dimension, .. } => dimension,
-            Self::Currency(_) | Self::Money | Self::Cents => Dimension::Money,
+            Self::Currency(_) | Self::Money(_) | Self::Cents => Dimension::Money,
             Self::Celsius | Self::Fahrenheit | Self::Degrees => Dimension::Temperature,
             Self::Percent => Dimension::Percent,
         }
@@ -201,7 +211,7 @@ impl Unit {
     /// Whether people usually omit the unit of a value for a parameter with this unit. They omit
     /// "Celsius" for a thermostat, but "for 10" may be seconds or minutes.
     pub fn is_usually_omitted(self) -> bool {
-        matches!(self, Self::Currency(_) | Self::Money | Self::Celsius | Self::Percent)
+        matches!(self, Self::Currency(_) | Self::Money(_) | Self::Celsius | Self::Percent)
     }
 
     /// Converts an amount to another unit. Returns `None` if the conversion is not exact or would
@@ -214,12 +224,15 @@ impl Unit {
                 Self::Scaled { dimension, size, .. },
                 Self::Scaled { dimension: other, size: target, .. },
             ) if dimension == other => amount.times(size, target),
-            (Self::Money | Self::Currency("EUR" | "USD" | "GBP" | "ILS"), Self::Cents) => {
+            (Self::Money("JPY CNY"), Self::Cents) => None,
+            (Self::Money(_) | Self::Currency("EUR" | "USD" | "GBP" | "ILS"), Self::Cents) => {
                 amount.times(100, 1)
             }
             (Self::Degrees, Self::Celsius | Self::Fahrenheit) => Some(amount),
-            (Self::Money, Self::Currency("USD")) => Some(amount),
-            (Self::Currency(_), Self::Money) => Some(amount),
+            (Self::Money(codes), Self::Currency(code))
+            | (Self::Currency(code), Self::Money(codes)) => {
+                codes.starts_with(code).then_some(amount)
+            }
             _ => None,
         }
     }
@@ -289,7 +302,11 @@ impl std::fmt::Display for Unit {
         f.write_str(match self {
             Self::Scaled { name, .. } => name,
             Self::Currency(code) => code,
-            Self::Money => "of a currency",
+            Self::Money(codes) => match codes.split(' ').next() {
+                Some("USD") => "dollars",
+                Some("GBP") => "pounds",
+                _ => "¥",
+            },
             Self::Cents => "cents",
             Self::Celsius => "°C",
             Self::Fahrenheit => "°F",
@@ -319,6 +336,11 @@ mod tests {
         assert_eq!(convert(5, "MB", "MB").as_deref(), Some("5"));
         assert_eq!(convert(20, "$", "cents").as_deref(), Some("2000"));
         assert_eq!(convert(20, "USD", "EUR"), None);
+        assert_eq!(convert(20, "$", "USD").as_deref(), Some("20"));
+        for (from, to) in [("$", "AUD"), ("$", "EUR"), ("€", "$"), ("¥", "cents"), ("¢", "EUR")]
+        {
+            assert_eq!(convert(20, from, to), None, "{from} to {to}");
+        }
         assert_eq!(convert(70, "°F", "°C"), None);
         assert_eq!(convert(1, "month", "days"), None);
     }

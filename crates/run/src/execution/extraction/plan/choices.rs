@@ -6,6 +6,7 @@ use super::super::choice::{Choice, INTRODUCED, NAMED};
 use super::super::sense::{Sense, Subject, subject};
 use super::super::slot::{Kind, Slot};
 use super::super::text::overlap;
+use super::super::unit::{Dimension, Unit};
 use super::Plan;
 
 /// Choices by slot.
@@ -97,6 +98,23 @@ impl Plan<'_> {
             if is_subject && self.is_open(at) && !self.effects.reads_only() {
                 self.ask_about(at, "the prompt does not say whether it is to be so", Vec::new());
             }
+        }
+    }
+
+    /// Turns a currency that the prompt says, and that chose no value, into a doubt: the default would be
+    /// another one.
+    pub(in super::super) fn doubt_currency(&mut self) {
+        let is_currency = |slot: &Slot| {
+            slot.role.is_none() && (slot.kind == Kind::Currency || slot.has_word("currency"))
+        };
+        let Some(slot) = self.only(is_currency).filter(|_| !self.effects.reads_only()) else {
+            return;
+        };
+        let is_money = |unit: &Unit| unit.dimension() == Dimension::Money && *unit != Unit::Cents;
+        let mut mentions = self.context.mentions.iter();
+        if let Some(said) = mentions.find(|mention| mention.content.units().iter().any(is_money)) {
+            let said = self.text_of(&said.span);
+            self.ask_about(slot, "which of its values is meant is not known", vec![said]);
         }
     }
 
