@@ -209,6 +209,8 @@ impl Prompt<'_> {
             has_unit: has(Kind::Currency)
                 || self.slots.iter().any(|slot| slot.has_word("currency unit")),
             has_time: has(Kind::Time),
+            has_day: has_times,
+            today: now.date(),
             reads_only,
             units: mentions.iter().flat_map(|mention| mention.content.units()).copied().collect(),
         };
@@ -345,7 +347,7 @@ fn tense(tool: &Tool, reads_only: bool) -> Tense {
     const AHEAD: &str = "appointment book booking deadline due flight forecast hotel remind reminder \
          reservation reserve schedule";
     const PLANNED: &str = "event meeting task todo";
-    const CREATING: &str = "add create make plan set update";
+    const CREATING: &str = "add create make move plan postpone reschedule set update";
     const PAST: &str = "expense history log sale statement transaction usage visit";
     let singular = |word: String| text::singular(&word).into_owned();
     let words: Vec<String> = text::name_words(&tool.name).into_iter().map(singular).collect();

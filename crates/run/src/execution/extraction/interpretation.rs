@@ -58,6 +58,9 @@ pub(super) struct Interpreter<'a> {
     pub has_unit: bool,
     /// Whether the tool has a parameter for the time of the day.
     pub has_time: bool,
+    /// Whether the tool has a parameter for a day or a moment.
+    pub has_day: bool,
+    pub today: Date,
     /// Whether the tool only reads, so that an id of another form than the example does no harm.
     pub reads_only: bool,
     /// The units of the prompt's amounts.
@@ -77,7 +80,7 @@ impl Interpreter<'_> {
             (Kind::Month, content) => month(content, slot),
             (Kind::Country, content) => country(content, named),
             (Kind::Moment, Content::When(when)) => self.moment(when, slot),
-            (Kind::Time, Content::When(when)) => self.time(when),
+            (Kind::Time, Content::When(when)) => self.time(when, slot),
             (Kind::Id, content) if !named && self.excludes(content, slot) => {
                 Interpretation::NotApplicable
             }
@@ -289,13 +292,19 @@ impl Interpreter<'_> {
         }
     }
 
-    fn time(&self, when: &PartialDateTime) -> Interpretation {
-        if !when.days.is_empty() && !self.has_time {
-            return Interpretation::NotApplicable;
+    fn time(&self, when: &PartialDateTime, slot: &Slot) -> Interpretation {
+        let is_other_day = when.days.iter().any(|day| *day != self.today);
+        if is_other_day && !self.has_day && !self.reads_only {
+            return Interpretation::invalid("no parameter takes the day that is said with it");
         }
-        // The value has no offset, although the format `time` requires one, because the offset
-        // depends on the day.
-        let form = if when.times.len() == 1 { "%H:%M" } else { "%H:%M:%S" };
+        if !matches!(when.zone, Zone::Local) {
+            return Interpretation::invalid(
+                "no parameter takes the time zone that is said with it",
+            );
+        }
+        // The offset depends on the day, so the value has none.
+        let has_seconds = slot.has_time_format || when.times.iter().any(|time| time.second() > 0);
+        let form = if has_seconds { "%H:%M:%S" } else { "%H:%M" };
         let times = when.times.iter().map(|time| time.strftime(form).to_string());
         Interpretation::only(times.collect(), "by the clock")
     }

@@ -2,6 +2,7 @@ mod amounts;
 mod ids;
 mod left_over;
 mod orders;
+mod times;
 
 use serde_json::json;
 use serde_json::value::to_raw_value;

@@ -208,7 +208,9 @@ fn of_time(given: &ParameterTraits<'_>) -> Option<Kind> {
     if has_day_form || text::is_listed(given.last(), "date due deadline birthday") {
         return Some(Kind::Day);
     }
-    given.tells("hh:mm").then_some(Kind::Time)
+    let is_time = given.tells("hh:mm|time of day|time of the day")
+        || (given.last() == "time" && given.about.is_empty());
+    is_time.then_some(Kind::Time)
 }
 
 fn is_country_code(given: &ParameterTraits<'_>, schema: &Value) -> bool {
