@@ -92,9 +92,10 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     };
     let plain = read(&slots, false);
     let has_message = has_message(&slots, &given);
-    // What follows a colon may be a reason, which must not say what is destroyed.
-    let is_read = !has_message && !tool.effects().destroys();
-    let left = left_text(&slots, &plain).filter(|_| is_read);
+    let destroys = tool.effects().destroys();
+    let left = left_text(&slots, &plain).filter(|_| !destroys);
+    let left = left.or_else(|| only_text(&slots, &plain, tool, sources.prompt));
+    let left = left.filter(|_| !has_message);
     if !has_message && left.is_none() {
         return plain;
     }
@@ -113,7 +114,24 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
         && with_rest.sources.iter().any(takes_it)
         && !names_a_slot(&with_rest, &slots)
         && (has_message || plain.arguments.iter().all(is_kept));
-    if is_rest { with_rest } else { plain }
+    match left.filter(|_| destroys) {
+        _ if !is_rest => plain,
+        // What follows a colon may be a reason, which must not say what is destroyed.
+        Some(at) => asking_for(&slots[at], plain, &with_rest),
+        None => with_rest,
+    }
+}
+
+/// Adds a question about the text after a colon, which `with_rest` has, to the arguments without it.
+fn asking_for(
+    slot: &Slot,
+    mut plain: PreparedArguments,
+    with_rest: &PreparedArguments,
+) -> PreparedArguments {
+    let said = with_rest.arguments.get(&slot.name).and_then(Value::as_str).unwrap_or_default();
+    let why = format!("\"{said}\" may be meant for it");
+    plain.missing.push(Question { candidates: vec![said.to_owned()], ..slot.question(&why) });
+    plain
 }
 
 /// Whether one message of the tool can be the text after a colon.
@@ -129,12 +147,30 @@ fn has_message(slots: &[Slot], given: &Arguments) -> bool {
 fn left_text(slots: &[Slot], plain: &PreparedArguments) -> Option<usize> {
     let [question] = &plain.missing[..] else { return None };
     let is_left = |slot: &Slot| {
-        let is_name = slot.has_word("name") || slot.is_person();
-        let is_text = slot.kind == Kind::Text && !slot.is_list && !is_name;
-        is_text && slot.name == question.name && question.candidates.is_empty()
+        takes_reason(slot) && slot.name == question.name && question.candidates.is_empty()
     };
     let has_message = slots.iter().any(|slot| slot.takes_rest);
     slots.iter().position(is_left).filter(|_| !has_message)
+}
+
+/// Returns the only text that has no value, if nothing is asked for and the tool may change something: "close
+/// ticket T-507: replaced the valve" for an optional `resolution`. What a colon leads to may be a question.
+fn only_text(
+    slots: &[Slot],
+    plain: &PreparedArguments,
+    tool: &Tool,
+    prompt: &str,
+) -> Option<usize> {
+    let is_open = |slot: &Slot| takes_reason(slot) && !plain.arguments.contains_key(&slot.path[0]);
+    let mut open = (0..slots.len()).filter(|at| is_open(&slots[*at]));
+    let one = open.next().filter(|_| open.next().is_none());
+    let is_told = prompt.contains(": ") && !prompt.trim_end().ends_with('?');
+    one.filter(|_| is_told && plain.missing.is_empty() && !tool.effects().reads_only())
+}
+
+/// Whether a slot is a text other than a name.
+fn takes_reason(slot: &Slot) -> bool {
+    slot.kind == Kind::Text && !slot.is_list && !slot.has_word("name") && !slot.is_person()
 }
 
 /// Finds the values in a prompt. Returns `None` if the prompt is too long or has too many values.

@@ -18,7 +18,9 @@ pub(super) fn singular(word: &str) -> Cow<'_, str> {
 
 /// Whether the text between two values makes them items of one list.
 pub(super) fn joins_list(gap: &str) -> bool {
-    matches!(gap.trim().to_lowercase().as_str(), "," | "and" | ", and" | "or" | ", or" | "&" | "/")
+    let gap = gap.trim().to_lowercase();
+    let gap = gap.strip_suffix(" the").unwrap_or(&gap);
+    matches!(gap, "," | "and" | ", and" | "or" | ", or" | "&" | "/")
 }
 
 /// A word of a prompt: its byte range, and its text in lower case.

@@ -227,7 +227,9 @@ pub(super) fn places(text: &str, has_regions: bool) -> Vec<Mention> {
         let Some(place) = groups.name("place") else { break };
         let said = place.as_str().trim_end_matches(['-', '\'', '’']);
         let said = without_possessive(said);
-        from = place.end();
+        let end = end_of_place(text, place.start() + said.len());
+        let said = &text[place.start()..end];
+        from = place.end().max(end);
         // Only a country has an article: "in the Netherlands".
         if groups.name("the").is_some() && country::code(said).is_none() {
             continue;
@@ -248,6 +250,20 @@ pub(super) fn places(text: &str, has_regions: bool) -> Vec<Mention> {
         }
     }
     mentions
+}
+
+/// Returns where the name of a place ends that goes on in lower case: "Hamburg central station".
+pub(crate) fn end_of_place(text: &str, mut end: usize) -> usize {
+    const NOUNS: &str = "airport bus central centre center harbour main old railway square station street town train \
+         university";
+    while let Some(rest) = text[end..].strip_prefix(' ') {
+        let word = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        if !is_listed(word, NOUNS) {
+            break;
+        }
+        end += 1 + word.len();
+    }
+    end
 }
 
 /// Whether a name says where the place before it, which ends at `end`, is.

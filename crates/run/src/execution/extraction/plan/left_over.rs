@@ -23,6 +23,9 @@ impl Plan<'_> {
         }
         self.give_proper_names();
         self.give_list_of_names();
+        if !self.effects.reads_only() {
+            self.give_label();
+        }
         if self.effects.reads_only() {
             self.give_phrase_left();
             self.give_person_filter();

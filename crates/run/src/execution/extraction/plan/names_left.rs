@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::REGION_WORDS;
 use super::super::country::is_region;
-use super::super::mention::{Content, joins_region};
+use super::super::mention::{Content, end_of_place, joins_region};
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::{
     Word, is_function_word, is_listed, overlap, stem, without_possessive, words,
@@ -287,7 +287,7 @@ impl Plan<'_> {
         let (first, last) = (&all[name.start].span, &all[name.end - 1].span);
         let is_initial = last.len() == 1 && name.len() > 1 && text[last.end..].starts_with('.');
         let said = &text[first.start..last.end + usize::from(is_initial)];
-        first.start..first.start + without_possessive(said).len()
+        first.start..end_of_place(text, first.start + without_possessive(said).len())
     }
 
     /// Returns the index after the last word of a name that goes on at `end`.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_function_word, is_listed, overlap, stem, without_possessive};
+use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
 use super::names_left::{JOINTS, score};
 
@@ -16,6 +16,10 @@ pub(super) const ASKING: &str = "another associated called calculate compare cur
 /// Words that say when or how, or that stand for a name.
 const ADVERBS: &str = "again asap back both everybody everyone fast first her him it nobody now once one others please \
      somebody someone soon straight today tomorrow too whoever yet";
+
+/// Adjectives that choose one of several things, and are no label.
+const CHOOSING: &str = "active big current different last latest long main new next old other own previous \
+     quick second short small third whole";
 
 /// Words before a phrase that is a value.
 const LEADS: &str = "a about an by in of on regarding the";
@@ -34,7 +38,12 @@ impl Plan<'_> {
         if this.kind != Kind::Text || this.is_list || this.says("code expression function sql") {
             return;
         }
-        let phrases = self.phrases_left();
+        let mut phrases = self.phrases_left();
+        // "Ship" is what `create_shipment` does.
+        let verb = self.context.words.first().map(|word| stem(&word.lower)).unwrap_or_default();
+        if verb.len() > 3 && self.tool_words.iter().any(|word| word.starts_with(&verb)) {
+            phrases.retain(|phrase| phrase.end > 1);
+        }
         let [phrase] = &phrases[..] else { return };
         let (lead, span) = self.place_of(phrase);
         let said = self.text_of(&span);
@@ -118,12 +127,59 @@ impl Plan<'_> {
         else {
             return;
         };
-        let phrases = self.phrases_left();
+        let all = self.context.words;
+        // "Assigned to" says that an assignee follows.
+        let acts = |at: usize| {
+            let word = &all[at].lower;
+            word.ends_with("ed")
+                && self.slots[slot].nouns().any(|noun| noun.starts_with(&stem(word)))
+        };
+        let mut phrases = self.phrases_left();
+        phrases.retain(|phrase| phrase.len() > 1 || !acts(phrase.start));
         let [phrase] = &phrases[..] else { return };
         let (lead, span) = self.place_of(phrase);
-        if !self.slots[slot].required && is_listed(lead, "by for from of") && phrase.len() <= 2 {
-            let said = self.text_of(&span);
+        let said = self.text_of(&span);
+        let whole = all[phrase.start].span.start..all[phrase.end - 1].span.end;
+        let is_led = is_listed(lead, "by for from of")
+            || (lead == "to" && phrase.start > 1 && acts(phrase.start - 2))
+            || span.end < whole.end;
+        if !self.slots[slot].required && is_led && phrase.len() <= 2 {
             self.give_candidate(slot, &span, &said);
+        }
+    }
+
+    /// Gives the words beside the tool's thing to the only optional text for its label: "start a pasta timer".
+    /// A tool that ends something asks: without them it may end more.
+    pub(super) fn give_label(&mut self) {
+        let is_label = |slot: &Slot| {
+            let is_text = slot.kind == Kind::Text && !slot.is_list && !slot.required;
+            // Only what ends something needs to know which.
+            let names = if self.ends { "label name tag title" } else { "label" };
+            is_text && slot.has_word(names)
+        };
+        let Some(slot) = self.only(is_label) else { return };
+        let needed = self.open_required(|_| true);
+        let all = self.context.words;
+        let mut phrases = self.phrases_left();
+        phrases.retain(|phrase| phrase.end > 1);
+        let ([phrase], true) = (&phrases[..], needed.is_empty()) else { return };
+        let things = &self.tool_words[1.min(self.named)..self.named];
+        let is_thing =
+            |word: Option<&Word>| word.is_some_and(|word| things.contains(&stem(&word.lower)));
+        let word = all[phrase.end - 1].lower.as_str();
+        let describes = ["ed", "ing", "ly", "est"].iter().any(|end| word.ends_with(end))
+            || is_listed(word, ADVERBS)
+            || is_listed(word, CHOOSING);
+        let before =
+            all[..phrase.start].iter().rev().find(|word| !is_listed(&word.lower, "a an my the"));
+        let is_for = before.is_some_and(|word| is_listed(&word.lower, "called for named of"));
+        if describes || phrase.len() > 2 || !(is_thing(all.get(phrase.end)) || is_for) {
+            return;
+        }
+        let (_, span) = self.place_of(phrase);
+        let is_sure = !self.ends && !self.effects.destroys();
+        if !self.context.denies(span.start) {
+            self.offer(slot, &span, is_sure);
         }
     }
 

@@ -180,6 +180,10 @@ impl Plan<'_> {
                     || matches!(word(0), "on" | "by" | "for" | "at" | "until")
                     || (is_relative && !matches!(word(0), "of" | "from" | "about" | "than"))
             }
+            // What a tool that only reads shows of a person is told by the address.
+            Content::Email(_) if self.effects.reads_only() => {
+                !matches!(word(0), "about" | "than" | "like")
+            }
             _ => !matches!(word(0), "of" | "from" | "about" | "than" | "like" | "by"),
         }
     }

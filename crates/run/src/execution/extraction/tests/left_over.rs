@@ -80,6 +80,11 @@ fn a_tool_that_changes_something_gets_the_only_name_that_is_left() {
     {
         assert_eq!(asked(&unlock, prompt), ["login"], "{prompt}");
     }
+    let carrier = json!({"order_id": {"type": "string"}, "carrier": {"type": "string"}});
+    let carrier = object(carrier, &["order_id", "carrier"]);
+    let ship = tool("create_shipment", "Hands an order over to a carrier", &carrier);
+    let expected = json!({"order_id": "O-3", "carrier": "DHL"});
+    assert_eq!(given(&ship, "ship O-3 with DHL"), expected);
     let delete = tool("delete_user", "Deletes a user", &schema);
     let question = prepare(&delete, "delete the user mara").missing.remove(0);
     assert_eq!(question.candidates, ["mara"]);
@@ -102,4 +107,68 @@ fn an_id_in_groups_is_one_and_digits_behind_an_id_are_asked_about() {
     let cancel = tool("cancel_booking", "Cancels a booking", &schema);
     assert_eq!(asked(&cancel, "cancel V-1"), ["booking_id"]);
     assert_eq!(given(&cancel, "cancel B-1"), json!({"booking_id": "B-1"}));
+}
+
+#[test]
+fn what_would_make_a_call_do_less_is_used_or_asked_about() {
+    let text = || json!({"type": "string"});
+    let label = || json!({"label": text(), "minutes": {"type": "number"}});
+    let about = "Stops a running timer (all if no label)";
+    let stop = tool("stop_timer", about, &object(json!({"label": text()}), &[]));
+    for prompt in ["stop the pasta timer", "cancel the pasta timer", "stop the timer for the pasta"]
+    {
+        let question = prepare(&stop, prompt).missing.remove(0);
+        assert_eq!(question.candidates, ["pasta"], "{prompt}");
+    }
+    for prompt in ["stop the timer", "please stop all timers", "stop the running timer"] {
+        assert_eq!(given(&stop, prompt), json!({}), "{prompt}");
+    }
+    let start = tool("start_timer", "Starts a timer", &object(label(), &["minutes"]));
+    let expected = json!({"label": "pasta", "minutes": 8});
+    assert_eq!(given(&start, "start a pasta timer for 8 minutes"), expected);
+    let rooms = json!({"room": {"enum": ["kitchen", "bedroom"]}, "on": {"type": "boolean"}});
+    let light = tool("set_light", "Switches lamps on or off", &object(rooms, &["room"]));
+    assert_eq!(asked(&light, "turn the light in the kitchen and the bedroom off"), ["room"]);
+}
+
+#[test]
+fn a_tool_that_lists_gets_the_person_whose_things_are_asked_for() {
+    let text = || json!({"type": "string"});
+    let orders = object(json!({"customer_email": text(), "limit": {"type": "integer"}}), &[]);
+    let orders = tool("list_orders", "Lists orders, newest first", &orders);
+    let expected = json!({"customer_email": "mia@example.org"});
+    assert_eq!(given(&orders, "list the orders of mia@example.org"), expected);
+    let tickets = object(json!({"status": text(), "assignee": text()}), &[]);
+    let tickets = tool("list_tickets", "Support cases, oldest first", &tickets);
+    assert_eq!(given(&tickets, "which tickets are assigned to ana?"), json!({"assignee": "ana"}));
+    let messages = tool("read_messages", "Get messages", &object(json!({"sender": text()}), &[]));
+    for prompt in ["read Dana's messages", "read the messages from Dana"] {
+        assert_eq!(given(&messages, prompt), json!({"sender": "Dana"}), "{prompt}");
+    }
+    assert_eq!(given(&messages, "read my messages"), json!({}));
+}
+
+#[test]
+fn the_text_after_a_colon_goes_to_the_only_optional_text() {
+    let text = || json!({"type": "string"});
+    let schema = || object(json!({"ticket_id": text(), "resolution": text()}), &["ticket_id"]);
+    let close = tool("close_ticket", "Marks a case as solved", &schema());
+    let expected = json!({"ticket_id": "T-31", "resolution": "replacement sent"});
+    assert_eq!(given(&close, "close T-31: replacement sent"), expected);
+    let only = json!({"ticket_id": "T-31"});
+    assert_eq!(given(&close, "close T-31: was it solved?"), only);
+    let delete = tool("delete_ticket", "Deletes a ticket", &schema());
+    let question = prepare(&delete, "delete ticket T-31: it was a test").missing.remove(0);
+    assert_eq!(
+        (&*question.name, &question.candidates[..]),
+        ("resolution", &["it was a test".to_owned()][..])
+    );
+}
+
+#[test]
+fn the_name_of_a_place_goes_on_in_lower_case() {
+    let schema = object(json!({"destination": {"type": "string"}}), &["destination"]);
+    let route = tool("get_directions", "Route between two places", &schema);
+    let expected = json!({"destination": "Hamburg central station"});
+    assert_eq!(given(&route, "directions to Hamburg central station"), expected);
 }
