@@ -63,7 +63,10 @@ impl Plan<'_> {
             return;
         }
         let text = self.context.text;
-        let words = without_order(&words, objects).unwrap_or(&words).to_owned();
+        let words =
+            without_order(&words, self.tool_words.first().map_or("", String::as_str), objects)
+                .unwrap_or(&words)
+                .to_owned();
         // The words are together in the prompt unless values of other parameters were among them.
         let start = self.spent.is_empty().then(|| text.rfind(&words)).flatten();
         let span = start.map_or(0..text.len(), |start| start..start + words.len());
@@ -204,9 +207,10 @@ pub(super) fn objects(tool: &Tool) -> Vec<String> {
     all.filter(is_object).map(|word| stem(&word)).collect()
 }
 
-/// The words of an order, and the stems of the tool's objects.
+/// The words of an order, and the stems of the tool's verb and objects.
 struct OrderWords<'a> {
     said: Vec<Word>,
+    verb: &'a str,
     objects: &'a [String],
 }
 
@@ -220,6 +224,18 @@ impl OrderWords<'_> {
         at + self.said.iter().skip(at).take_while(|word| is_listed(&word.lower, list)).count()
     }
 
+    /// Whether a word is the tool's own verb, or "find", which is no noun as "search" is.
+    fn is_verb(&self, at: usize) -> bool {
+        let is_own =
+            |word: &Word| stem(&word.lower) == self.verb && !is_listed(&word.lower, COMMANDS);
+        self.said.get(at).is_some_and(|word| is_own(word) || word.lower == "find")
+    }
+
+    fn is_capital(&self, at: usize, text: &str) -> bool {
+        let word = self.said.get(at);
+        word.is_some_and(|word| text[word.span.clone()].starts_with(char::is_uppercase))
+    }
+
     fn is_object(&self, at: usize) -> bool {
         self.said.get(at).is_some_and(|word| self.objects.contains(&stem(&word.lower)))
     }
@@ -228,14 +244,16 @@ impl OrderWords<'_> {
 /// What follows the order at the beginning of a text. An order is "search for", "look for" or
 /// "look up", or a verb with an object of the tool and a preposition. Returns `None` without an
 /// order, and if nothing is left.
-fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
-    let order = OrderWords { said: words(text), objects };
+fn without_order<'a>(text: &'a str, own: &str, objects: &[String]) -> Option<&'a str> {
+    let order = OrderWords { said: words(text), verb: own, objects };
     let said = &order.said;
     let (is, past) = (|at, list| order.is(at, list), |at, list| order.past(at, list));
     let is_object = |at| order.is_object(at);
     let verb = past(0, POLITE);
     let word = said.get(verb)?.lower.as_str();
-    if !is_listed(word, COMMANDS) && !is_listed(word, ORDERS) {
+    let is_own = order.is_verb(verb);
+    let searches = is_listed(word, COMMANDS) || is_listed(word, ORDERS);
+    if !is_own && !searches {
         return None;
     }
     let has_particle = match word {
@@ -249,12 +267,23 @@ fn without_order<'a>(text: &'a str, objects: &[String]) -> Option<&'a str> {
     };
     let object = past(after_verb, ARTICLES);
     let after_object = (object..).find(|at| !is_object(*at))?;
-    let has_object = after_object > object
+    let has_object = searches
+        && after_object > object
         && (word != "look" || has_particle)
         && (is(after_object, TOPICAL) || is(after_object, OTHERS));
     let rest = match has_object {
         true => after_object + usize::from(is(after_object, TOPICAL)),
         false if has_particle => after_verb,
+        // "Find the movie Inception", but "find book covers".
+        false
+            if is_own
+                && object > after_verb
+                && after_object > object
+                && order.is_capital(after_object, text) =>
+        {
+            after_object
+        }
+        false if is_own => past(after_verb, "a an any me some us"),
         false => return None,
     };
     let ordered = said.get(..rest)?;
@@ -280,7 +309,7 @@ struct Phrase {
 /// for bicycle helmets". Returns `None` if the prompt neither orders a search nor names an object with
 /// "for" or the like.
 fn phrase(text: &str, objects: &[String]) -> Option<Phrase> {
-    let order = OrderWords { said: words(text), objects };
+    let order = OrderWords { said: words(text), verb: "", objects };
     let said = &order.said;
     let (is, past) = (|at, list| order.is(at, list), |at, list| order.past(at, list));
     let is_object = |at| order.is_object(at);
@@ -323,6 +352,7 @@ mod tests {
         let books = Tool::new(Some("library"), "search_books", "Searches the books of a library");
         let papers = Tool::new(Some("arxiv"), "search", "Search for academic papers by topic");
         let flights = Tool::new(Some("travel"), "search_flights", "Searches flights");
+        let music = Tool::new(Some("phone"), "play_music", "Plays a song or an album");
         for (tool, said, left) in [
             (&books, "search books about dune", Some("dune")),
             (&books, "Could you find me the books on Mars, please", Some("Mars, please")),
@@ -333,10 +363,15 @@ mod tests {
             (&papers, "show academic papers about bees", Some("bees")),
             (&flights, "look up flights to Rome", Some("to Rome")),
             (&flights, "look up Rome", Some("Rome")),
-            // The object is not the tool's, is the beginning of a name, or nothing follows it.
-            (&books, "find the papers on graph theory", None),
-            (&books, "find the library of congress", None),
-            (&books, "find book covers", None),
+            (&books, "find the book Dune", Some("Dune")),
+            // The object is not the tool's, or is the beginning of a name.
+            (&books, "find the papers on graph theory", Some("the papers on graph theory")),
+            (&books, "find the library of congress", Some("the library of congress")),
+            (&books, "find book covers", Some("book covers")),
+            (&music, "play some jazz", Some("jazz")),
+            (&music, "play Bohemian Rhapsody by Queen", Some("Bohemian Rhapsody by Queen")),
+            (&music, "play the song Hurt", Some("Hurt")),
+            (&music, "jazz to play", None),
             (&books, "search engines", None),
             (&books, "google stock price", None),
             (&books, "find books about", None),
@@ -344,7 +379,11 @@ mod tests {
             (&books, "books about dune", None),
             (&books, "", None),
         ] {
-            assert_eq!(without_order(said, &objects(tool)), left, "{said}");
+            assert_eq!(
+                without_order(said, &stem(&name_words(&tool.name)[0]), &objects(tool)),
+                left,
+                "{said}"
+            );
         }
     }
 }
