@@ -269,9 +269,15 @@ impl Checker {
 
 /// Whether a text is a time of the day, with or without its offset.
 fn is_time_of_day(text: &str) -> bool {
-    let time = text.trim_end_matches(['Z', 'z']);
-    let time = time.rfind(['+', '-']).map_or(time, |offset| &time[..offset]);
-    time.len() >= 5 && time.parse::<jiff::civil::Time>().is_ok()
+    let time = text.split(['Z', 'z', '+', '-', '.']).next().unwrap_or_default();
+    let parts: Vec<&str> = time.split(':').collect();
+    let is_below = |part: &str, limit: u8| {
+        part.len() == 2 && part.parse::<u8>().is_ok_and(|number| number < limit)
+    };
+    let [hour, rest @ ..] = &parts[..] else { return false };
+    (1..=2).contains(&rest.len())
+        && is_below(hour, 24)
+        && rest.iter().all(|part| is_below(part, 60))
 }
 
 /// Whether a value fits a schema, including its formats.

@@ -258,3 +258,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_time_of_the_day_may_have_an_offset() {
+    let schema =
+        json!({"type": "object", "properties": {"time": {"type": "string", "format": "time"}}});
+    let checker = Checker::new(&schema);
+    let fits = |time: &str| checker.misfit(&["time".to_owned()], false, &time.into()).is_none();
+    for time in ["06:30", "06:30:00", "09:30:00Z", "09:30:00.5+02:00", "23:59:59-05:00"] {
+        assert!(fits(time), "{time}");
+    }
+    for time in ["6:30", "24:00:00", "12:60", "noon", "12", ""] {
+        assert!(!fits(time), "{time}");
+    }
+}
