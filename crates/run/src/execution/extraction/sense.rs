@@ -54,7 +54,9 @@ impl PromptContext<'_> {
     pub fn sense(&self, slot: &Slot, tool_words: &[String]) -> Option<Sense> {
         let name = name(slot, tool_words)?;
         let mut said: Vec<(Range<usize>, Option<bool>)> = Vec::new();
-        for (at, word) in self.words.iter().enumerate() {
+        // What stands behind a colon is no order: "comment on V-3: still open".
+        let end = self.text.find(": ").unwrap_or(self.text.len());
+        for (at, word) in self.words.iter().take_while(|word| word.span.end <= end).enumerate() {
             let Some(truth) = truth(name, &stem(&word.lower)) else { continue };
             // "Copy the mail" is an order for another tool than `send_mail`, which has `copy`.
             let is_other =
@@ -86,12 +88,9 @@ impl PromptContext<'_> {
         match word.lower.as_str() {
             "on" => (follows(SWITCHING) || has_verb(SWITCHING)) && !self.leads(at),
             "off" => follows(SWITCHING) || (self.ends(at) && !self.is_after_amount(at)),
+            _ if self.begins(word) => true,
             // "Skip back".
-            _ if self.begins(word)
-                || (self.ends(at) && before.is_some_and(|verb| self.begins(verb))) =>
-            {
-                true
-            }
+            _ if before.is_some_and(|verb| self.is_first(verb)) && self.ends(at) => true,
             _ => self.ends(at) && (has_verb(SETTING) || follows("are as be is on to with")),
         }
     }
@@ -103,6 +102,12 @@ impl PromptContext<'_> {
             let gap = &self.text[before.span.end..word.span.start];
             is_listed(&before.lower, BEFORE_ORDERS) || gap.contains([',', '.', ';', ':', '!', '?'])
         })
+    }
+
+    /// Whether only words that lead to an order stand before a word.
+    fn is_first(&self, word: &Word) -> bool {
+        let before = self.words.iter().take_while(|before| before.span.end <= word.span.start);
+        before.into_iter().all(|before| is_listed(&before.lower, BEFORE_ORDERS))
     }
 
     /// Whether a clause ends with a word, or goes on with a word of prose.

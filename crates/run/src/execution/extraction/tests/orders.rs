@@ -69,6 +69,14 @@ fn words_that_order_nothing_of_a_boolean_leave_its_default() {
     let mail = json!({"to": {"type": "string", "format": "email"}, "copy": {"type": "boolean", "default": false}});
     let send = tool("send_mail", "Sends a mail", &object(mail, &["to"]));
     assert_eq!(given(&send, "copy the mail to a@b.org"), json!({"to": "a@b.org"}));
+    let damage = json!({"vehicle_id": {"type": "string"}, "description": {"type": "string"},
+        "drivable": {"type": "boolean"}});
+    let damage = object(damage, &["vehicle_id", "description"]);
+    let report = tool("report_damage", "Reports a damage of a vehicle", &damage);
+    for said in ["scratch on the door, still drivable", "drivable"] {
+        let expected = json!({"vehicle_id": "V-3", "description": said});
+        assert_eq!(given(&report, &format!("report a damage on V-3: {said}")), expected);
+    }
     let flight = json!({"to": {"enum": ["Rome"]}, "direct_flight": {"type": "boolean"}});
     let book = tool("flight_book", "Books a flight", &object(flight, &["to"]));
     assert_eq!(given(&book, "book a direct flight to Rome"), json!({"to": "Rome"}));
