@@ -220,7 +220,8 @@ impl Interpreter<'_> {
         said: Decimal,
         slot: &Slot,
     ) -> Option<Result<(Decimal, String), Interpretation>> {
-        let is_share = slot.says("percent percentage probability rate ratio return share yield");
+        let is_share = slot.says("percent percentage probability rate ratio return share yield")
+            || (slot.kind == Kind::Integer && slot.has_word("brightness level loudness volume"));
         let part = || said.times(1, 100);
         if slot.has_maximum_100 || slot.says("percent percentage") || slot.kind == Kind::Integer {
             return (is_share || slot.has_maximum_100).then(|| Ok((said, String::new())));

@@ -1,4 +1,4 @@
-//! Money.
+//! Money and percentages.
 
 use super::*;
 
@@ -41,4 +41,14 @@ fn the_name_of_several_currencies_chooses_the_only_one_that_a_tool_lists() {
     ] {
         assert_eq!(asked(tool, &format!("pay supplier S-2 {said}")), [question], "{said}");
     }
+}
+
+#[test]
+fn a_whole_number_for_a_level_takes_a_percentage() {
+    let schema = object(json!({"level": {"type": "integer"}}), &["level"]);
+    let volume = tool("set_volume", "Changes the loudness", &schema);
+    assert_eq!(given(&volume, "set the volume to 20%"), json!({"level": 20}));
+    let schema = object(json!({"items": {"type": "integer"}}), &["items"]);
+    let order = tool("order_items", "Orders items", &schema);
+    assert_eq!(asked(&order, "order 20%"), ["items"]);
 }
