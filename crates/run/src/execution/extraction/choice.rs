@@ -242,7 +242,7 @@ impl PromptContext<'_> {
         found.all(|(_, truth)| truth == one.1).then_some(one)
     }
 
-    fn spoken_stems(&self, at: usize, words: &[String]) -> Option<Range<usize>> {
+    pub(super) fn spoken_stems(&self, at: usize, words: &[String]) -> Option<Range<usize>> {
         let said = self.words.get(at..at + words.len())?;
         let same = said.iter().zip(words).all(|(said, word)| stem(&said.lower) == stem(word));
         let span = said[0].span.start..said[said.len() - 1].span.end;

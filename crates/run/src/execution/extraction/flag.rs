@@ -74,7 +74,7 @@ impl PromptContext<'_> {
     }
 
     /// Whether a word is an adjective before one of the tool's words: "the unread messages".
-    fn is_attribute(&self, at: usize, others: &[Slot], tool_words: &[String]) -> bool {
+    pub(super) fn is_attribute(&self, at: usize, others: &[Slot], tool_words: &[String]) -> bool {
         let is_other = |word: &Word| {
             let names = others.iter().filter_map(adjective);
             names.map(stem).any(|name| name == stem(&word.lower))

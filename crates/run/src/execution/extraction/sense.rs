@@ -10,16 +10,21 @@ use super::slot::{Kind, Slot};
 use super::text::{Word, is_function_word, is_listed, stem};
 
 /// Words of one sense, and their opposites.
-const SENSES: [(&str, &str); 5] = [
+const SENSES: [(&str, &str); 6] = [
     (
         "activate activated active enable enabled on start started",
         "deactivate deactivated disable disabled inactive off stop stopped",
     ),
-    ("open opened", "close closed shut"),
+    ("open opened reopen reopened", "close closed shut"),
+    ("complete completed done finished resolved", "open pending reopen reopened undone unfinished"),
     ("public publish published", "private"),
     ("show shown visible", "hidden hide invisible"),
     ("allow allowed permit permitted", "deny denied forbid forbidden"),
 ];
+
+/// Words of these that say nothing of a boolean but where they order something.
+const COMMON: &str =
+    "close closed hide off on open opened show shown shut start started stop stopped";
 
 /// Names of booleans that say nothing but that something is on or off.
 const SWITCHES: &str = "flag power setting state status switch toggle value";
@@ -50,8 +55,8 @@ pub(super) enum Sense {
 
 impl PromptContext<'_> {
     /// Returns what the prompt orders of a boolean: by its verb, by "on" or "off", or by the state that
-    /// something is to have. `None` if it says nothing of it.
-    pub fn sense(&self, slot: &Slot, tool_words: &[String]) -> Option<Sense> {
+    /// something is to have. `others` are all slots of the tool. `None` if it says nothing of it.
+    pub fn sense(&self, slot: &Slot, others: &[Slot], tool_words: &[String]) -> Option<Sense> {
         let name = name(slot, tool_words)?;
         let mut said: Vec<(Range<usize>, Option<bool>)> = Vec::new();
         // What stands behind a colon is no order: "comment on V-3: still open".
@@ -61,18 +66,49 @@ impl PromptContext<'_> {
             // "Copy the mail" is an order for another tool than `send_mail`, which has `copy`.
             let is_other =
                 is_listed(&word.lower, ORDERS) && !tool_words.contains(&stem(&word.lower));
-            let is_order = self.is_ordered(at) && !(is_other && truth && self.begins(word));
-            if self.is_in_a_value(&word.span) || !is_order {
+            // A tool that only reads has no order of its own.
+            let may_order = !self.reads_only && !(is_other && truth && self.begins(word));
+            // "Create a public repository" for `private`.
+            let is_order = (may_order && self.is_ordered(at))
+                || (!truth && self.is_attribute(at, others, tool_words));
+            // The opposite that is said elsewhere may be meant.
+            let is_doubt = !self.reads_only && !truth && !is_listed(&word.lower, COMMON);
+            if self.is_in_a_value(&word.span) || !(is_order || is_doubt) {
                 continue;
             }
-            let denied = self.truth_of(at);
-            said.push((word.span.clone(), denied.map(|is_so| is_so == truth)));
+            let is_so = self.truth_of(at).filter(|_| is_order);
+            said.push((word.span.clone(), is_so.map(|is_so| is_so == truth)));
         }
         let (span, first) = said.first()?.clone();
         Some(match first.filter(|_| said.iter().all(|(_, other)| *other == first)) {
             Some(truth) => Sense::Said(span, truth),
             None => Sense::Unclear(said.into_iter().map(|(span, _)| span).collect()),
         })
+    }
+
+    /// Returns what the prompt orders of the thing that a boolean is named after: "turn off auto renew", "turn
+    /// auto renew off", "set auto renew of S-1 to false".
+    pub fn switched(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
+        let name = (0..self.words.len()).find_map(|at| self.spoken_stems(at, &slot.words))?;
+        let is_between = |word: &Range<usize>, other: &Word| {
+            let (first, last) = (word.end.min(name.end), word.start.max(name.start));
+            first <= other.span.start && other.span.end <= last
+        };
+        let is_beside = |word: &Range<usize>| {
+            let mut between = self.words.iter().filter(|other| is_between(word, other));
+            between.all(|other| is_listed(&other.lower, ARTICLES))
+        };
+        let mut said = self.words.iter().enumerate().filter_map(|(at, word)| {
+            let is_set = at > 0 && self.words[at - 1].lower == "to" && name.end <= word.span.start;
+            let truth = match word.lower.as_str() {
+                "true" => Some(true).filter(|_| is_set),
+                "false" => Some(false).filter(|_| is_set),
+                _ => truth("on", &stem(&word.lower))
+                    .filter(|_| self.is_ordered(at) && (is_set || is_beside(&word.span))),
+            };
+            truth.map(|truth| (word.span.clone(), truth))
+        });
+        said.next().filter(|_| said.next().is_none())
     }
 
     /// Whether a word is the verb of an order, its particle, or the state that it is to bring about.
@@ -153,7 +189,11 @@ fn name<'s>(slot: &'s Slot, tool_words: &[String]) -> Option<&'s str> {
     if slot.kind != Kind::Boolean || (things.peek().is_some() && !is_state()) {
         return None;
     }
-    let is_of_tool = things.all(|word| tool_words.contains(&stem(word)));
+    // `include_inactive` says which things are meant, and not how they are.
+    let is_of_tool = things.all(|word| {
+        tool_words.contains(&stem(word))
+            && !is_listed(word, "exclude hide include only show skip with without")
+    });
     is_of_tool.then_some(if is_listed(last, SWITCHES) { "on" } else { last })
 }
 

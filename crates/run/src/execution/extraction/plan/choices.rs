@@ -62,9 +62,7 @@ impl Plan<'_> {
             if slot.kind != Kind::Boolean || !self.is_open(at) {
                 continue;
             }
-            // A tool that only reads has no order of its own.
-            let sense = self.context.sense(slot, self.tool_words);
-            let sense = sense.filter(|_| !self.effects.reads_only());
+            let sense = self.context.sense(slot, self.slots, self.tool_words);
             let said = match (self.context.stated_boolean(slot), sense) {
                 (Some((span, truth)), _) | (None, Some(Sense::Said(span, truth))) => {
                     Some((span, truth))
@@ -74,7 +72,11 @@ impl Plan<'_> {
                     self.ask_about(at, "what the prompt says of it is not clear", said);
                     None
                 }
-                (None, None) => self.context.flag(slot, self.slots, self.tool_words),
+                (None, None) => {
+                    let switched = self.context.switched(slot);
+                    let switched = switched.filter(|_| !self.effects.reads_only());
+                    switched.or_else(|| self.context.flag(slot, self.slots, self.tool_words))
+                }
             };
             if let Some((span, truth)) = said {
                 self.take(at, truth, &span, "");

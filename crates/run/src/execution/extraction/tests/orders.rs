@@ -15,6 +15,9 @@ fn an_order_sets_a_boolean_to_what_it_says() {
     let lock = switch("lock_door", "Lock/unlock the door of a zone", "locked", true);
     let public = switch("set_access", "Makes a zone public or private", "public", true);
     let alarm = switch("set_alarm", "Arms the alarm of a zone", "alarm_disabled", false);
+    let create = switch("create_zone", "Creates a zone", "private", true);
+    let renew = switch("set_contract", "Changes the contract of a zone", "auto_renew", true);
+    let todo = switch("mark_zone", "Marks a zone as done or open", "done", true);
     let mute = switch("mute_zone", "Mutes a zone", "muted", true);
     for (tool, name, prompt, expected) in [
         (&heating, "on", "switch off the heating of Z-1", false),
@@ -31,6 +34,13 @@ fn an_order_sets_a_boolean_to_what_it_says() {
         (&public, "public", "make zone Z-1 public", true),
         (&alarm, "alarm_disabled", "disable the alarm of Z-1", true),
         (&alarm, "alarm_disabled", "enable the alarm of Z-1", false),
+        (&renew, "auto_renew", "turn off auto renew for Z-1", false),
+        (&renew, "auto_renew", "disable the auto-renew of Z-1", false),
+        (&renew, "auto_renew", "set auto_renew of Z-1 to false", false),
+        (&todo, "done", "reopen zone Z-1", false),
+        (&todo, "done", "mark zone Z-1 as done", true),
+        (&create, "private", "create a public zone Z-1", false),
+        (&create, "private", "create a private zone Z-1", true),
         (&mute, "muted", "unmute zone Z-1", false),
         (&mute, "muted", "mute zone Z-1", true),
     ] {
@@ -44,7 +54,9 @@ fn the_default_is_no_answer_to_an_order_that_does_not_say_what_the_tool_sets() {
     let lock = switch("lock_door", "Lock/unlock the door of a zone", "locked", true);
     let feature =
         switch("toggle_alarm", "Enables or disables the alarm of a zone", "enabled", true);
+    let create = switch("create_zone", "Creates a zone", "private", true);
     for (tool, name, prompt) in [
+        (&create, "private", "create a public one with the id Z-1"),
         (&lock, "locked", "open the door of Z-1"),
         (&lock, "locked", "do not unlock the door of Z-1"),
         (&lock, "locked", "unlock and lock the door of Z-1"),
@@ -80,6 +92,14 @@ fn words_that_order_nothing_of_a_boolean_leave_its_default() {
     let flight = json!({"to": {"enum": ["Rome"]}, "direct_flight": {"type": "boolean"}});
     let book = tool("flight_book", "Books a flight", &object(flight, &["to"]));
     assert_eq!(given(&book, "book a direct flight to Rome"), json!({"to": "Rome"}));
+}
+
+#[test]
+fn the_opposite_of_a_boolean_before_what_a_tool_lists_sets_it_to_false() {
+    let schema = object(json!({"active": {"type": "boolean", "default": true}}), &[]);
+    let list = tool("list_users", "Lists users", &schema);
+    assert_eq!(given(&list, "list the inactive users"), json!({"active": false}));
+    assert_eq!(given(&list, "list the users"), json!({}));
 }
 
 #[test]
