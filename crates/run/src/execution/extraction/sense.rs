@@ -67,9 +67,9 @@ impl PromptContext<'_> {
             let is_other =
                 is_listed(&word.lower, ORDERS) && !tool_words.contains(&stem(&word.lower));
             // A tool that only reads has no order of its own.
-            let may_order = !self.reads_only && !(is_other && truth && self.begins(word));
+            let is_none = self.reads_only || (is_other && truth && self.begins(word));
             // "Create a public repository" for `private`.
-            let is_order = (may_order && self.is_ordered(at))
+            let is_order = (!is_none && self.is_ordered(at))
                 || (!truth && self.is_attribute(at, others, tool_words));
             // The opposite that is said elsewhere may be meant.
             let is_doubt = !self.reads_only && !truth && !is_listed(&word.lower, COMMON);
