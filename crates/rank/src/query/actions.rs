@@ -45,6 +45,9 @@ const GENERAL: &str = "get show list find search check view display see read fet
 /// an object.
 const AFTER_VERB: &str = "both another one two three four five six seven eight nine ten to from";
 
+/// Words that give a verb another meaning after its object.
+const PARTICLES: &str = "back by down in off out over up";
+
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
 );
@@ -110,7 +113,11 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
             return None;
         }
         let Some((action, is_often_noun)) = action_of(&verb) else { continue };
-        if is_often_noun && !words.next().is_some_and(begins_object) {
+        let object = words.next().unwrap_or_default();
+        let next = words.next().unwrap_or_default();
+        // "Drop it off" deletes nothing.
+        let is_phrase = super::is_listed("it them", object) && super::is_listed(PARTICLES, next);
+        if is_often_noun && (!begins_object(object) || is_phrase) {
             continue;
         }
         let found = order.get_or_insert(Order { verb, actions: Actions::default() });
@@ -228,6 +235,8 @@ mod tests {
             "list the files and delete the old ones",
             "what does the delete button do",
             "the copy is broken",
+            "rent a car and drop it off on Monday",
+            "unread messages",
             "",
         ] {
             assert_eq!(order(prompt), None, "{prompt}");

@@ -57,7 +57,7 @@ pub(super) fn unquoted(prompt: &str, places: Places<'_>) -> String {
 
 /// Returns the end of the quote that begins at a place; `None` if none begins there. A mark after a
 /// letter begins none, and an apostrophe before a letter ends none.
-fn quote_end(prompt: &str, at: usize, mark: char) -> Option<usize> {
+pub(super) fn quote_end(prompt: &str, at: usize, mark: char) -> Option<usize> {
     let (_, close) = QUOTES.iter().find(|(open, _)| *open == mark)?;
     if prompt[..at].ends_with(char::is_alphanumeric) {
         return None;
