@@ -4,6 +4,7 @@
 //! The table is `data/verbs.txt`. Verbs of looking ("show", "find") are not included, because every
 //! catalog has a tool that can look.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -102,8 +103,18 @@ pub(super) fn inflections(verb: &str) -> Vec<String> {
 /// Returns the actions that a prompt requests; `None` if it requests none, or also something else.
 /// English only.
 pub(crate) fn order(prompt: &str) -> Option<Order> {
+    let own = own_words(prompt);
+    let order = order_in(&own)?;
+    match own {
+        Cow::Borrowed(_) => Some(order),
+        // What is ordered besides may be in the text behind a colon, or after it.
+        Cow::Owned(_) => Some(Order { actions: order_in(prompt)?.actions, ..order }),
+    }
+}
+
+fn order_in(text: &str) -> Option<Order> {
     let mut order: Option<Order> = None;
-    for part in BORDER.split(&own_words(prompt)) {
+    for part in BORDER.split(text) {
         let part = part.trim();
         let part = OPENER.find(part).map_or(part, |opener| &part[opener.end()..]);
         let mut words = part.split_whitespace();
