@@ -123,8 +123,8 @@ fn text_behind_a_colon_is_no_order() {
 #[test]
 fn text_that_an_argument_took_is_no_order_either() {
     let prompt = "put this aside: delete the note Ideas";
-    let taken = [prompt.find("delete").unwrap()..prompt.len()];
-    let places = Places { taken: &taken, moments: &[] };
+    let taken = prompt.find("delete").unwrap()..prompt.len();
+    let places = Places { taken: std::slice::from_ref(&taken), moments: &[] };
     let delete = tool("delete_note", "Deletes a note for good.");
     assert!(verb_mismatch(prompt, places, &delete).is_some());
     let note = tool("create_note", "Writes a new note.");
