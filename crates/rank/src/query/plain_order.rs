@@ -125,10 +125,10 @@ impl ToolVerbs {
         let mut words = name.clone();
         words.extend(title.flat_map(|text| words_of(text)));
         words.extend(verbs_of(&tool.description));
-        let own = words_of(&tool.description).into_iter().next().unwrap_or_default();
+        let about = words_of(&tool.description);
+        let own = about.first().cloned().unwrap_or_default();
         let actions = actions_in(words.iter().map(String::as_str));
         let made = made_by(&tool.description);
-        let about = words_of(&tool.description);
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
         Self { words, name, own, made, actions, about }
     }

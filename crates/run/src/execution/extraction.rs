@@ -35,7 +35,7 @@ pub use reference::{parsed_result, result_leaves};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
-use arguments::NOT_IN_PROMPT;
+use arguments::{NOT_IN_PROMPT, may_be_meant};
 use cue::PromptContext;
 use interpretation::{Interpretation, Interpreter};
 use mention::{Mention, Scan};
@@ -129,8 +129,8 @@ fn asking_for(
     with_rest: &PreparedArguments,
 ) -> PreparedArguments {
     let said = with_rest.arguments.get(&slot.name).and_then(Value::as_str).unwrap_or_default();
-    let why = format!("\"{said}\" may be meant for it");
-    plain.missing.push(Question { candidates: vec![said.to_owned()], ..slot.question(&why) });
+    let question = slot.question(&may_be_meant(said));
+    plain.missing.push(Question { candidates: vec![said.to_owned()], ..question });
     plain
 }
 

@@ -64,6 +64,11 @@ pub struct PreparedArguments {
 /// The reason for a question about a parameter that the prompt does not mention.
 pub(super) const NOT_IN_PROMPT: &str = "it is needed, and not said";
 
+/// Returns the reason for a question about a part of the prompt that may be a parameter's value.
+pub(super) fn may_be_meant(said: &str) -> String {
+    format!("\"{said}\" may be meant for it")
+}
+
 impl PreparedArguments {
     /// Returns the report of a call that is not made because of questions; `None` without
     /// questions.

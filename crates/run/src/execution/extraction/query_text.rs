@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::arguments::may_be_meant;
 use super::mention::{Content, Mention};
 use super::plan::Plan;
 use super::reference;
@@ -125,8 +126,7 @@ impl Plan<'_> {
         let fits = self.reader.checker.misfit(&this.path, false, &value).is_none();
         let is_text = mentions.all(|mention| !within(mention) || is_word(mention));
         if !is_plain || !is_text || !fits {
-            let why = format!("\"{said}\" may be meant for it");
-            self.ask_about(slot, &why, vec![said]);
+            self.ask_about(slot, &may_be_meant(&said), vec![said]);
             return;
         }
         for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::super::arguments::may_be_meant;
 use super::super::cue::Cue;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
@@ -108,7 +109,7 @@ impl Plan<'_> {
         };
         let said: Vec<usize> = counts.into_iter().filter(fits).collect();
         let Some(first) = said.first().filter(|_| !self.effects.reads_only()) else { return };
-        let why = format!("\"{}\" may be meant for it", self.text_of(&self.mention(*first).span));
+        let why = may_be_meant(&self.text_of(&self.mention(*first).span));
         let candidates = said.iter().map(|at| self.text_of(&self.mention(*at).span)).collect();
         said.iter().for_each(|at| self.taken[*at] = true);
         self.ask_about(slot, &why, candidates);

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use super::super::arguments::may_be_meant;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Slot, role_of_word};
@@ -23,12 +24,11 @@ impl Plan<'_> {
         }
         self.give_proper_names();
         self.give_list_of_names();
-        if !self.effects.reads_only() {
-            self.give_label();
-        }
         if self.effects.reads_only() {
             self.give_phrase_left();
             self.give_person_filter();
+        } else {
+            self.give_label();
         }
     }
 
@@ -73,7 +73,7 @@ impl Plan<'_> {
             let is_named = || self.cue(mention, &self.slots[slot]).strength > 0;
             if !self.effects.reads_only() && !is_named() {
                 let said = self.text_of(&mention.span);
-                self.ask_about(slot, &format!("\"{said}\" may be meant for it"), vec![said]);
+                self.ask_about(slot, &may_be_meant(&said), vec![said]);
                 continue;
             }
             for item in items {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::super::arguments::may_be_meant;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
@@ -82,7 +83,7 @@ impl Plan<'_> {
             None if is_sure || (self.effects.reads_only() && self.slots[slot].required) => {
                 self.take(slot, value, span, "");
             }
-            None => self.ask_about(slot, &format!("\"{said}\" may be meant for it"), vec![said]),
+            None => self.ask_about(slot, &may_be_meant(&said), vec![said]),
         }
     }
 
