@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes the shipped models anew: trains the encoder, rounds it, fits its threshold, and distils the static model.
 #
-#     scripts/train/recipe.sh WORK_DIR [--steps N] [--order-steps N] [--from CHECKPOINT] [--program toolroute]
+#     scripts/train/recipe.sh WORK_DIR [--from CHECKPOINT] [--program toolroute]
 #
-# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. The encoder takes 3 to 6 s a step
-# on one core. Needs `pip install -r scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, and a
-# built toolroute.
+# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. The encoder takes 24 minutes on one
+# H200, and half a day on one core of a processor (5 s for a step of 36 prompts). Needs `pip install -r
+# scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, and a built toolroute.
 set -euo pipefail
 
 say() { printf 'recipe: %s\n' "$*" >&2; }
@@ -15,15 +15,11 @@ die() {
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-steps=1200
-order_steps=700
 program=target/release/toolroute
 from=${XDG_DATA_HOME:-$HOME/.local/share}/toolroute/models/all-MiniLM-L6-v2
 work=
 while (($# > 0)); do
     case $1 in
-    --steps) steps=${2:?"--steps needs a number"} && shift ;;
-    --order-steps) order_steps=${2:?"--order-steps needs a number"} && shift ;;
     --from) from=${2:?"--from needs a folder"} && shift ;;
     --program) program=${2:?"--program needs a path"} && shift ;;
     -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
@@ -39,25 +35,42 @@ data=../shared/data
 [[ -d $data ]] || die "no sets at '$data'"
 mkdir -p "$work"
 
-# bfloat16 where the processor multiplies it; an accelerator always does.
-bf16=()
-if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo || command -v nvidia-smi >/dev/null; then bf16=(--bf16); fi
+# bfloat16 where the processor multiplies it; an accelerator always does, and has room for both runs at a time.
+bf16=() together=false
+if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then bf16=(--bf16); fi
+if command -v nvidia-smi >/dev/null; then bf16=(--bf16) together=true; fi
 
 train() { # FROM TO OPTION...
     local init=$1 out=$2
     shift 2
     python3 scripts/train/train_encoder.py "$init" "$data" "$out" --prompts scripts/train/prompts \
-        --batch 36 --hard 40 --rate 5e-5 --final-rate 0.04 --warmup 40 --ema 0.99 --alike 0.88 --nearly 0.05 --no-bank \
-        --keyword "$program" --threads 1 --validate-every 150 --share apibench=0.03 --share toolalpaca=0.05 "${bf16[@]}" "$@"
+        --final-rate 0.04 --alike 0.88 --nearly 0.05 --no-bank --keyword "$program" --threads 1 --validate-every 500 \
+        --share apibench=0.03 --share toolalpaca=0.05 "${bf16[@]}" "$@"
 }
 
 # First what tools are for, then which of them an order means, and when none is meant.
-train "$from" "$work/first" --steps "$steps" --seed 40 --share prompts=0.52 --share orders=0 --share bfcl=0.12
-for seed in 61 62; do
-    train "$work/first" "$work/orders_$seed" --steps "$order_steps" --seed "$seed" --absolute 0.5 \
-        --share prompts=0.36 --share orders=0.36 --share bfcl=0.10 --share self=0.10
-done
-scripts/train/average.py "$work/average" "$work/orders_61=0.4" "$work/orders_62=0.4" "$work/first=0.2"
+purposes() { train "$from" "$@" --share prompts=0.52 --share orders=0 --share bfcl=0.12; }
+orders() { train "$@" --absolute 0.5 --share prompts=0.36 --share orders=0.36 --share bfcl=0.10 --share self=0.10; }
+
+# Few prompts a step and many steps, and the other way round: their average is better than either.
+small() {
+    local batch=(--batch 36 --hard 40 --rate 5e-5 --warmup 40)
+    purposes "$work/small_first" "${batch[@]}" --ema 0.995 --steps 3000 --seed 41
+    orders "$work/small_first" "$work/small" "${batch[@]}" --ema 0.99 --steps 1000 --seed 63
+}
+large() {
+    local batch=(--batch 96 --hard 100 --ema 0.99)
+    purposes "$work/large_first" "${batch[@]}" --rate 8e-5 --warmup 60 --steps 1600 --seed 42
+    orders "$work/large_first" "$work/large" "${batch[@]}" --rate 7e-5 --warmup 40 --steps 700 --seed 64
+}
+if $together; then
+    (small) & first=$!
+    (large) & second=$!
+    wait "$first" && wait "$second"
+else
+    small && large
+fi
+scripts/train/average.py "$work/average" "$work/small=0.5" "$work/large=0.5"
 scripts/train/trim.py "$work/average" "$work/encoder"
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \

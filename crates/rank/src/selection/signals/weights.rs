@@ -66,7 +66,7 @@ impl Signal {
         match self {
             // With the built-in encoder, these did not help on their own set, or lowered the
             // quality on others.
-            Self::Web | Self::Hierarchy | Self::Priority => 0.0,
+            Self::Web | Self::Hierarchy | Self::Priority | Self::Complexity => 0.0,
             _ => self.tried_weight(),
         }
     }
