@@ -10,6 +10,7 @@ mod choice;
 mod country;
 mod cue;
 mod decimal;
+mod denial;
 mod flag;
 mod interpretation;
 mod local_time;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, is_listed, is_negated_verb, singular, stem};
+use super::text::{Word, is_function_word, is_listed, singular, stem};
 use super::unit::Dimension;
 
 /// The cue that the words beside a value give for a parameter. A strength of zero is no cue.
@@ -26,9 +26,6 @@ pub(super) const PREPOSITION: u8 = 1;
 
 /// Words that may stand between a name and its value.
 const CONNECTORS: &str = "a an are as at be equal equals exactly is number no of on the to was";
-
-/// Words between a value and a word that excludes it.
-const SKIPPED: &str = "a an as at by for from in into on the to with";
 
 /// The most words before a value that are read.
 const REACH: usize = 7;
@@ -111,70 +108,6 @@ impl PromptContext<'_> {
             words.push(word);
         }
         words
-    }
-
-    /// Whether the words before a byte offset exclude what follows: "not on 5 May", "except
-    /// Berlin", "instead of room 5".
-    pub fn denies(&self, at: usize) -> bool {
-        let before = self.before(at);
-        let mut words = before.iter().map(|word| word.lower.as_str());
-        let word = words.find(|word| !is_listed(word, SKIPPED)).unwrap_or_default();
-        is_listed(word, "not no non without never except excluding")
-            || is_negated_verb(word)
-            || matches!((word, words.next()), ("of", Some("instead")) | ("than", Some("rather")))
-    }
-
-    /// Whether a mention is a value that another replaces: "instead of room 305", "not 140 but 155",
-    /// "155, not 140".
-    pub fn is_replaced(&self, at: usize, slots: &[Slot]) -> bool {
-        let mention = &self.mentions[at];
-        let before = self.before(mention.span.start);
-        let is_name = |word: &Word| slots.iter().any(|slot| slot.words.contains(&word.lower));
-        let named = before.iter().take_while(|word| is_name(word)).last();
-        let start = named.map_or(mention.span.start, |word| word.span.start);
-        if !self.denies(start) {
-            return false;
-        }
-        let before = self.before(start);
-        let deny = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
-        let is_same_kind = |other: &&Mention| other.content.kind() == mention.content.kind();
-        let after = self.after(mention.span.end);
-        let has_other = after.iter().take(2).any(|word| word.lower == "but");
-        let previous = self.mentions[..at].last().filter(is_same_kind);
-        let is_corrected = previous.zip(deny).is_some_and(|(other, not)| {
-            let is_between =
-                |word: &&Word| other.span.end <= word.span.start && word.span.end <= not.span.start;
-            let mut between = self.words.iter().filter(is_between);
-            between.all(|word| word.lower == "and" || is_name(word))
-        });
-        match deny.map_or("", |word| word.lower.as_str()) {
-            "not" => has_other || is_corrected,
-            word => is_listed(word, "of than"),
-        }
-    }
-
-    /// Whether a mention is the old value of "change the guests from 140 to 155", which a tool without a
-    /// parameter for the start of a range does not need.
-    pub fn is_old(&self, at: usize, slots: &[Slot]) -> bool {
-        const CHANGING: &str = "change correct decrease increase lower raise reduce update";
-        let mention = &self.mentions[at];
-        let Some(next) = self.mentions.get(at + 1) else { return false };
-        let before = self.before(mention.span.start);
-        let is_from = before.first().is_some_and(|word| word.lower == "from");
-        let gap = self.text.get(mention.span.end..next.span.start).unwrap_or_default();
-        let mut verbs = self.words.iter().filter(|word| !is_function_word(&word.lower));
-        let is_same_kind = mention.content.kind() == next.content.kind();
-        let is_number = matches!(mention.content, Content::Amount(_));
-        // A ticket for some days is raised too.
-        let changes =
-            |verb: &Word| is_listed(&verb.lower, CHANGING) && (is_number || verb.lower != "raise");
-        let is_changed = verbs.next().is_some_and(changes);
-        let is_start = |slot: &Slot| {
-            slot.role == Some(Role::Start) && !slot.has_word("least lower lowest min minimum")
-        };
-        let has_start =
-            slots.iter().any(|slot| slot.kind.is_number() == is_number && is_start(slot));
-        is_from && gap.trim() == "to" && is_same_kind && is_changed && !has_start
     }
 
     fn breaks(&self, gap: Range<usize>) -> bool {

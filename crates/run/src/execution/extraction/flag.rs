@@ -16,7 +16,8 @@ pub(super) const ORDERS: &str = "append archive cache check clean clear close co
      stream sync track validate wait watch";
 
 /// Words after which a verb is an order.
-const BEFORE_ORDERS: &str = "also and can could just now or please then to would you";
+pub(super) const BEFORE_ORDERS: &str =
+    "also and but can could immediately just kindly now or please then to would you";
 
 /// Words after which a state is not said to be so.
 const DOUBTS: &str = "if unless until when whether";
@@ -110,8 +111,10 @@ impl PromptContext<'_> {
     pub(super) fn truth_of(&self, at: usize) -> Option<bool> {
         let before = self.before(self.words[at].span.start);
         let denies = |word: &&&Word| {
-            is_listed(&word.lower, "not no non nor never without except excluding instead than")
-                || is_negated_verb(&word.lower)
+            is_listed(
+                &word.lower,
+                "not no non nor never without except excluding instead than less avoid prevent",
+            ) || is_negated_verb(&word.lower)
         };
         match before.iter().filter(denies).count() {
             0 => Some(true),

@@ -201,6 +201,10 @@ impl<'a> Plan<'a> {
         {
             return self.ask_about(slot, "it is not said exactly", vec![self.text_of(&span)]);
         }
+        if is_amount && is_listed(&lead, "double half triple twice") {
+            let why = format!("it is said with \"{lead}\"");
+            return self.ask_about(slot, &why, vec![self.text_of(&span)]);
+        }
         match claim.reading {
             Interpretation::Value { value, how } => self.take(slot, value, &span, &how),
             Interpretation::Invalid(why) => self.ask_about(slot, &why, vec![self.text_of(&span)]),

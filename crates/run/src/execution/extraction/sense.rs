@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use super::cue::PromptContext;
-use super::flag::ORDERS;
+use super::flag::{BEFORE_ORDERS, ORDERS};
 use super::mention::Content;
 use super::slot::{Kind, Slot};
-use super::text::{Word, is_function_word, is_listed, stem};
+use super::text::{Word, is_function_word, is_listed, is_negated_verb, overlap, stem};
 
 /// Words of one sense, and their opposites.
 const SENSES: [(&str, &str); 6] = [
@@ -16,7 +16,10 @@ const SENSES: [(&str, &str); 6] = [
         "deactivate deactivated disable disabled inactive off stop stopped",
     ),
     ("open opened reopen reopened", "close closed shut"),
-    ("complete completed done finished resolved", "open pending reopen reopened undone unfinished"),
+    (
+        "complete completed done finished resolved",
+        "incomplete open pending reopen reopened undone unfinished",
+    ),
     ("public publish published", "private"),
     ("show shown visible", "hidden hide invisible"),
     ("allow allowed permit permitted", "deny denied forbid forbidden"),
@@ -30,17 +33,16 @@ const COMMON: &str =
 const SWITCHES: &str = "flag power setting state status switch toggle value";
 
 /// Beginnings of words that say the opposite of the rest.
-const OPPOSING: [&str; 5] = ["un", "de", "dis", "in", "non"];
+const OPPOSING: [&str; 2] = ["un", "non"];
+
+/// Beginnings that say so before a state alone: "disconnect" for `connected`, but not "discharge" for `charge`.
+const OPPOSING_STATES: [&str; 3] = ["de", "dis", "in"];
 
 /// Verbs whose particle, "on" or "off", says what is to be done.
 const SWITCHING: &str = "flick flip keep leave put set switch turn";
 
 /// Verbs that give a thing the state that stands behind it: "make the project private".
 const SETTING: &str = "change keep leave make mark put render set switch turn update";
-
-/// Words after which a verb is an order.
-const BEFORE_ORDERS: &str =
-    "also and can could immediately just kindly now or please then to would you";
 
 const ARTICLES: &str = "a an her his its my our that the their this your";
 
@@ -51,6 +53,16 @@ pub(super) enum Sense {
     Said(Range<usize>, bool),
     /// They say both, or deny it: "do not turn it off".
     Unclear(Vec<Range<usize>>),
+}
+
+impl Sense {
+    /// Returns the words that say it.
+    pub fn spans(&self) -> &[Range<usize>] {
+        match self {
+            Self::Said(span, _) => std::slice::from_ref(span),
+            Self::Unclear(spans) => spans,
+        }
+    }
 }
 
 impl PromptContext<'_> {
@@ -88,7 +100,7 @@ impl PromptContext<'_> {
 
     /// Returns what the prompt orders of the thing that a boolean is named after: "turn off auto renew", "turn
     /// auto renew off", "set auto renew of S-1 to false".
-    pub fn switched(&self, slot: &Slot) -> Option<(Range<usize>, bool)> {
+    pub fn switched(&self, slot: &Slot) -> Option<Sense> {
         let name = (0..self.words.len()).find_map(|at| self.spoken_stems(at, &slot.words))?;
         let is_between = |word: &Range<usize>, other: &Word| {
             let (first, last) = (word.end.min(name.end), word.start.max(name.start));
@@ -98,7 +110,8 @@ impl PromptContext<'_> {
             let mut between = self.words.iter().filter(|other| is_between(word, other));
             between.all(|other| is_listed(&other.lower, ARTICLES))
         };
-        let mut said = self.words.iter().enumerate().filter_map(|(at, word)| {
+        let others = self.words.iter().enumerate().filter(|(_, word)| !overlap(&word.span, &name));
+        let mut said = others.filter_map(|(at, word)| {
             let is_set = at > 0 && self.words[at - 1].lower == "to" && name.end <= word.span.start;
             let truth = match word.lower.as_str() {
                 "true" => Some(true).filter(|_| is_set),
@@ -108,7 +121,19 @@ impl PromptContext<'_> {
             };
             truth.map(|truth| (word.span.clone(), truth))
         });
-        said.next().filter(|_| said.next().is_none())
+        let (span, truth) = said.next().filter(|_| said.next().is_none())?;
+        let is_denied = self.denies_order(name.start.min(span.start));
+        Some(if is_denied { Sense::Unclear(vec![span]) } else { Sense::Said(span, truth) })
+    }
+
+    /// Whether the sentence denies what it orders from a byte offset on: "do not turn off auto renew".
+    fn denies_order(&self, at: usize) -> bool {
+        let start = self.text[..at].rfind(['.', ';', '!', '?', '\n']).unwrap_or(0);
+        let mut before =
+            self.words.iter().filter(|word| start <= word.span.start && word.span.end <= at);
+        before.any(|word| {
+            is_listed(&word.lower, "avoid never nobody not prevent") || is_negated_verb(&word.lower)
+        })
     }
 
     /// Whether a word is the verb of an order, its particle, or the state that it is to bring about.
@@ -126,7 +151,11 @@ impl PromptContext<'_> {
             "off" => follows(SWITCHING) || (self.ends(at) && !self.is_after_amount(at)),
             _ if self.begins(word) => true,
             // "Skip back".
-            _ if before.is_some_and(|verb| self.is_first(verb)) && self.ends(at) => true,
+            _ if before.is_some_and(|verb| self.is_first(verb))
+                && self.after(word.span.end).is_empty() =>
+            {
+                true
+            }
             _ => self.ends(at) && (has_verb(SETTING) || follows("are as be is on to with")),
         }
     }
@@ -199,6 +228,7 @@ fn name<'s>(slot: &'s Slot, tool_words: &[String]) -> Option<&'s str> {
 
 /// What a word says of a boolean with a name, by their stems; `None` if it says nothing of it.
 fn truth(name: &str, word: &str) -> Option<bool> {
+    let is_state = ["ed", "ive", "ble"].iter().any(|end| name.ends_with(end));
     let name = stem(name);
     let has = |list: &str, wanted: &str| list.split(' ').any(|one| stem(one) == wanted);
     for (sense, opposite) in SENSES {
@@ -210,7 +240,9 @@ fn truth(name: &str, word: &str) -> Option<bool> {
         }
     }
     let opposes = |a: &str, b: &str| {
-        OPPOSING.iter().any(|begin| a.strip_prefix(begin).is_some_and(|rest| is_same(rest, b)))
+        let begins = |begin: &&str| a.strip_prefix(begin).is_some_and(|rest| is_same(rest, b));
+        OPPOSING.iter().any(|begin| begins(begin))
+            || (is_state && OPPOSING_STATES.iter().any(|begin| begins(begin)))
     };
     match is_same(word, &name) {
         true => Some(true),

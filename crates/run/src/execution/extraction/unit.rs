@@ -241,7 +241,9 @@ impl Unit {
     /// ("in seconds", "number of days", "(ms)"), or the code of a currency at its beginning.
     pub fn of_parameter(name: &[String], description: &str) -> Option<Self> {
         let long = |word: &str| {
-            Self::meanings_of(word).into_iter().next().filter(|_| is_certain_unit(word))
+            let is_letter = name.len() > 1 && matches!(word, "m" | "s");
+            let is_certain = is_letter || is_certain_unit(word);
+            Self::meanings_of(word).into_iter().next().filter(|_| is_certain)
         };
         if let Some(unit) = name.last().and_then(|last| long(last).or_else(|| code(last))) {
             return Some(unit);
@@ -285,8 +287,8 @@ fn introduces(word: &Word) -> bool {
     matches!(word.lower.as_str(), "in" | "of" | "as" | "degrees")
 }
 
-/// Whether a word at the end of a name is certainly a unit. A single letter and a singular such as
-/// `day` may mean something else.
+/// Whether a word at the end of a name is certainly a unit. A singular such as `day` may mean something else, and so may
+/// a single letter but the last of `fade_s` and `length_m`.
 fn is_certain_unit(word: &str) -> bool {
     word.len() > 1
         && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")
@@ -356,6 +358,8 @@ mod tests {
         assert_eq!(of("days", "").as_deref(), Some("days"));
         assert_eq!(of("temperature", "Degrees Celsius").as_deref(), Some("°C"));
         assert_eq!(of("price_eur", "").as_deref(), Some("EUR"));
+        assert_eq!(of("fade_s", "").as_deref(), Some("seconds"));
+        assert_eq!(of("s", ""), None);
         assert_eq!(of("fee", "CHF, without tax").as_deref(), Some("CHF"));
         assert_eq!(of("wait", "in seconds or in minutes"), None);
         assert_eq!(of("limit", "Items in a page"), None);

@@ -57,12 +57,28 @@ impl Plan<'_> {
     }
 
     fn set_truths(&mut self) {
+        let switched = |slot: &Slot| {
+            let is_set = slot.kind == Kind::Boolean && !self.effects.reads_only();
+            is_set.then(|| self.context.switched(slot)).flatten()
+        };
+        let switched: Vec<Option<Sense>> = self.slots.iter().map(switched).collect();
         for at in 0..self.slots.len() {
             let slot = &self.slots[at];
             if slot.kind != Kind::Boolean || !self.is_open(at) {
                 continue;
             }
-            let sense = self.context.sense(slot, self.slots, self.tool_words);
+            // In "turn off night vision" the particle says nothing of `enabled`.
+            let of_others = switched.iter().enumerate().filter(|(other, _)| *other != at);
+            let of_others: Vec<&Sense> =
+                of_others.filter_map(|(_, sense)| sense.as_ref()).collect();
+            let is_of_other = |sense: &Sense| {
+                let spans = || of_others.iter().flat_map(|other| other.spans());
+                sense.spans().iter().all(|span| spans().any(|other| overlap(other, span)))
+            };
+            let sense = switched[at].clone().or_else(|| {
+                let sense = self.context.sense(slot, self.slots, self.tool_words);
+                sense.filter(|sense| !is_of_other(sense))
+            });
             let said = match (self.context.stated_boolean(slot), sense) {
                 (Some((span, truth)), _) | (None, Some(Sense::Said(span, truth))) => {
                     Some((span, truth))
@@ -72,11 +88,7 @@ impl Plan<'_> {
                     self.ask_about(at, "what the prompt says of it is not clear", said);
                     None
                 }
-                (None, None) => {
-                    let switched = self.context.switched(slot);
-                    let switched = switched.filter(|_| !self.effects.reads_only());
-                    switched.or_else(|| self.context.flag(slot, self.slots, self.tool_words))
-                }
+                (None, None) => self.context.flag(slot, self.slots, self.tool_words),
             };
             if let Some((span, truth)) = said {
                 self.take(at, truth, &span, "");

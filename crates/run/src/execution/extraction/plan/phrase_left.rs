@@ -14,8 +14,9 @@ pub(super) const ASKING: &str = "another associated called calculate compare cur
      want";
 
 /// Words that say when or how, or that stand for a name.
-const ADVERBS: &str = "again asap back both everybody everyone fast first her him it nobody now once one others please \
-     somebody someone soon straight today tomorrow too whoever yet";
+const ADVERBS: &str = "again any anybody anyone anything asap back both each every everybody everyone everything fast first \
+     her herself him himself it me myself nobody now once one others please somebody someone soon straight them themselves today \
+     tomorrow too whoever yet yourself";
 
 /// Adjectives that choose one of several things, and are no label.
 const CHOOSING: &str = "active big current different last latest long main new next old other own previous \
@@ -143,7 +144,8 @@ impl Plan<'_> {
         let is_led = is_listed(lead, "by for from of")
             || (lead == "to" && phrase.start > 1 && acts(phrase.start - 2))
             || span.end < whole.end;
-        if !self.slots[slot].required && is_led && phrase.len() <= 2 {
+        let is_denied = self.context.denies(span.start);
+        if !self.slots[slot].required && is_led && !is_denied && phrase.len() <= 2 {
             self.give_candidate(slot, &span, &said);
         }
     }

@@ -113,3 +113,85 @@ fn an_adverb_right_after_the_verb_sets_a_boolean() {
     let expected = json!({"name": "Tom", "speaker": true});
     assert_eq!(given(&call, "call Tom on speaker"), expected);
 }
+
+#[test]
+fn a_switched_boolean_takes_the_state_that_is_said_and_no_other_does() {
+    let schema = json!({"camera_id": {"type": "string"}, "recording": {"type": "boolean"},
+        "night_vision": {"type": "boolean"}, "enabled": {"type": "boolean"}});
+    let camera =
+        tool("set_camera", "Changes the settings of a camera", &object(schema, &["camera_id"]));
+    let schema = json!({"product_id": {"type": "string"}, "featured": {"type": "boolean"}});
+    let product = tool("update_product", "Changes a product", &object(schema, &["product_id"]));
+    for (tool, prompt, expected) in [
+        (&camera, "stop recording on camera C-1", json!({"camera_id": "C-1", "recording": false})),
+        (
+            &camera,
+            "turn off night vision of camera C-1",
+            json!({"camera_id": "C-1", "night_vision": false}),
+        ),
+        (
+            &product,
+            "set featured of product P-1 to false",
+            json!({"product_id": "P-1", "featured": false}),
+        ),
+        (
+            &product,
+            "turn featured off for product P-1",
+            json!({"product_id": "P-1", "featured": false}),
+        ),
+    ] {
+        assert_eq!(given(tool, prompt), expected, "{prompt}");
+    }
+    for prompt in
+        ["don't turn off night vision of camera C-1", "never set night vision of C-1 to true"]
+    {
+        assert_eq!(asked(&camera, prompt), ["night_vision"], "{prompt}");
+    }
+}
+
+#[test]
+fn a_prefix_is_the_opposite_of_a_state_alone() {
+    let schema = json!({"patient_id": {"type": "string"}, "charge": {"type": "boolean"}});
+    let discharge =
+        tool("discharge_patient", "Discharges a patient", &object(schema, &["patient_id"]));
+    assert_eq!(given(&discharge, "discharge patient P-1"), json!({"patient_id": "P-1"}));
+    let schema =
+        json!({"task_id": {"type": "string"}, "done": {"type": "boolean", "default": true}});
+    let mark = tool("mark_task", "Marks a task as done", &object(schema, &["task_id"]));
+    let expected = json!({"task_id": "T-1", "done": false});
+    assert_eq!(given(&mark, "mark task T-1 as incomplete"), expected);
+}
+
+#[test]
+fn what_is_spared_is_not_acted_on() {
+    let booking = object(json!({"booking_id": {"type": "string"}}), &["booking_id"]);
+    let cancel = tool("cancel_booking", "Cancels a booking", &booking);
+    for prompt in [
+        "cancel all bookings but B-1",
+        "cancel every booking other than B-1",
+        "cancel all bookings apart from B-1",
+    ] {
+        assert_eq!(asked(&cancel, prompt), ["booking_id"], "{prompt}");
+    }
+    let schema = json!({"amount": {"type": "number", "description": "Amount in euros"}});
+    let transfer = tool("transfer_money", "Transfers money", &object(schema, &["amount"]));
+    assert_eq!(asked(&transfer, "transfer twice 20 euros"), ["amount"]);
+    assert_eq!(given(&transfer, "transfer 20 euros"), json!({"amount": 20}));
+    let member = json!({"member": {"type": "string", "description": "The member's name"}});
+    let block = tool("block_member", "Blocks a member", &object(member, &["member"]));
+    for prompt in ["block every member", "block myself"] {
+        assert_eq!(asked(&block, prompt), ["member"], "{prompt}");
+    }
+}
+
+#[test]
+fn the_state_of_the_thing_is_not_the_state_to_set() {
+    let schema = json!({"ticket_id": {"type": "string"},
+        "priority": {"enum": ["low", "normal", "urgent"]}});
+    let set = object(schema, &["ticket_id", "priority"]);
+    let set = tool("set_priority", "Sets the priority of a ticket", &set);
+    let expected = json!({"ticket_id": "T-1", "priority": "normal"});
+    assert_eq!(given(&set, "set the priority of ticket T-1 to normal"), expected);
+    let prompt = "set the priority of the urgent ticket T-1 to normal";
+    assert_ne!(given(&set, prompt)["priority"], "urgent");
+}
