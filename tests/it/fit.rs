@@ -236,7 +236,7 @@ fn the_command_of_a_question_names_all_sources_of_tools() {
 
 #[test]
 fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
-    const ACHE: &str = "my knee hurts";
+    const SONGS: &str = "songs about rainfall";
     let tool = |name: &str, hints: Value| {
         json!([{"name": name, "description": "Measures rainfall", "annotations": hints,
                 "inputSchema": {"type": "object"}, "does": {"answer": "done"}}])
@@ -250,16 +250,16 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
         let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
         let common = ["--servers", &servers, "--min-confidence", "0"];
         let code = if runs { 0 } else { 2 };
-        for run in [&["run", ACHE][..], &["run", "--plan", ACHE]] {
+        for run in [&["run", SONGS][..], &["run", "--plan", SONGS]] {
             let output = sandbox.toolroute().args(run).args(common).assert().code(code);
             let said = [&output.get_output().stdout[..], &output.get_output().stderr].concat();
             let said = String::from_utf8(said).unwrap();
             let asks = said.contains("is below 0.75, and sky__rainfall may change something")
-                && said.contains(&format!("toolroute call sky__rainfall --prompt '{ACHE}'"));
+                && said.contains(&format!("toolroute call sky__rainfall --prompt '{SONGS}'"));
             assert_eq!(asks, !runs, "{said}");
         }
         // For programs, the question is on stdout.
-        let run = ["run", ACHE, "--json"];
+        let run = ["run", SONGS, "--json"];
         let output = sandbox.toolroute().args(run).args(common).assert().code(code);
         let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
         let state = if runs { "answered" } else { "clarify" };
@@ -271,7 +271,7 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
             "{report}"
         );
         let server = Server::start(&sandbox, &[&["serve"], &common[..]].concat());
-        let report = post(server.port, "/v1/run", &json!({"prompt": ACHE})).ok();
+        let report = post(server.port, "/v1/run", &json!({"prompt": SONGS})).ok();
         assert_eq!(report["steps"][0]["state"], state, "{report}");
         assert_eq!(journal(&sandbox, "sky").len(), if runs { 4 } else { 0 });
     }
@@ -317,6 +317,20 @@ fn nothing_is_changed_that_a_prompt_forbids_or_that_the_tool_cannot_say() {
         assert!(said.contains(because), "{said}");
     }
     assert_eq!(journal(&sandbox, "events").len(), 0);
+}
+
+#[test]
+fn small_talk_calls_no_tool_that_only_reads() {
+    let wind = json!([{"name": "get_wind_forecast", "description": "Wind for the next hours at the berths",
+        "annotations": {"readOnlyHint": true}, "does": {"answer": "calm"}}]);
+    let sandbox = scripted(&[("quay", wind)]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let run = |prompt| ["run", prompt, "--servers", &servers, "--min-confidence", "0"];
+    let said = sandbox.fails(2, &run("good morning!"));
+    assert!(said.contains("the prompt says nothing of quay__get_wind_forecast"), "{said}");
+    assert_eq!(journal(&sandbox, "quay").len(), 0);
+    sandbox.run(&run("wind at the berths?"));
+    assert_eq!(journal(&sandbox, "quay").len(), 1);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub fn doubt(
     let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
     let places = Places { taken: &prepared.taken, moments };
     if only_reads(tool, words) {
-        return unserved(tool, selection, words, places);
+        return unserved(tool, selection, words, prepared, places);
     }
     let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
     // Nobody knows whether words that cannot be read forbid it.
@@ -59,17 +59,28 @@ pub(super) fn only_reads(tool: &Tool, words: &str) -> bool {
     tool.effects().reads_only() || is_view(tool) && only_looks(words)
 }
 
-/// Why a tool that only reads, and that may not fit, is no answer to a prompt: it orders a change, and
-/// the answer would look as if that was done.
-fn unserved(tool: &Tool, selection: &Selection, words: &str, places: Places<'_>) -> Option<String> {
-    selection.fit_reason.as_ref()?;
-    let verb = ordered_change(words, places, tool)?;
-    Some(format!(
-        "{}, and {} only reads: nothing was done; say in other words what is to be done, or call the \
-         tool by its name",
-        says(&verb),
-        tool.id
-    ))
+/// Why a tool that only reads, and that may not fit, is no answer to a prompt. Where it orders a change, the answer would
+/// look as if that was done. Where no value and no word of the tool's name is in it, as in "good morning", any tool
+/// without arguments would do.
+fn unserved(
+    tool: &Tool,
+    selection: &Selection,
+    words: &str,
+    prepared: &PreparedArguments,
+    places: Places<'_>,
+) -> Option<String> {
+    let unfit = selection.fit_reason.as_ref()?;
+    let id = &tool.id;
+    let cure =
+        "nothing was done; say in other words what is to be done, or call the tool by its name";
+    if let Some(verb) = ordered_change(words, places, tool) {
+        return Some(format!("{}, and {id} only reads: {cure}", says(&verb)));
+    }
+    let mut said = words_of(words);
+    said.extend(selection.read_as.iter().flat_map(|english| words_of(english)));
+    let is_named = words_of(&tool.name).iter().any(|word| said.contains(word));
+    let is_asked = is_named || !prepared.taken.is_empty() || !prepared.missing.is_empty();
+    (!is_asked).then(|| format!("{unfit}, and the prompt says nothing of {id}: {cure}"))
 }
 
 /// Nouns of what is only looked at, and words before a noun that say so, too.
