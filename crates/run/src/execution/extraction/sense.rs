@@ -241,8 +241,7 @@ fn truth(name: &str, word: &str) -> Option<bool> {
     }
     let opposes = |a: &str, b: &str| {
         let begins = |begin: &&str| a.strip_prefix(begin).is_some_and(|rest| is_same(rest, b));
-        OPPOSING.iter().any(|begin| begins(begin))
-            || (is_state && OPPOSING_STATES.iter().any(|begin| begins(begin)))
+        OPPOSING.iter().any(begins) || (is_state && OPPOSING_STATES.iter().any(begins))
     };
     match is_same(word, &name) {
         true => Some(true),
