@@ -92,6 +92,16 @@ fn names_and_types_are_put_right_and_told() {
 }
 
 #[test]
+fn a_number_of_things_is_no_size() {
+    let schema = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+    let mut tool = Tool::new(None, "create_volume", "Creates a volume of a size in GB");
+    tool.input_schema = Some(Schema::new(to_raw_value(&schema).unwrap()));
+    let given = json!({"count": 2});
+    let refused = Parameters::default().prepare(&tool, given.as_object().unwrap()).unwrap_err();
+    assert_eq!(refused.unfit, ["`count` is no parameter of create_volume; expected size"]);
+}
+
+#[test]
 fn an_argument_that_is_no_parameter_is_told_to_readers_and_refused_to_writers() {
     let mut schema = json!({"type": "object", "required": ["text"], "properties": {
         "text": {"type": "string"}, "channel": {"enum": ["sms", "mail"]}}});
