@@ -66,9 +66,12 @@ large() {
 if $together; then
     (small) & first=$!
     (large) & second=$!
-    wait "$first" && wait "$second"
+    # Not joined by &&, behind which a failure would end nothing.
+    wait "$first"
+    wait "$second"
 else
-    small && large
+    small
+    large
 fi
 scripts/train/average.py "$work/average" "$work/small=0.5" "$work/large=0.5"
 scripts/train/trim.py "$work/average" "$work/encoder"
