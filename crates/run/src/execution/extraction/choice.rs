@@ -271,11 +271,10 @@ impl PromptContext<'_> {
 /// Whether a word beside a choice belongs to the name of its parameter.
 fn is_named_beside(slot: &Slot, before: &[&Word], after: &[&Word]) -> bool {
     let is_name = |word: &&&Word| slot.nouns().any(|noun| stem(noun) == stem(&word.lower));
-    let lead = before.iter().position(|word| !is_listed(&word.lower, "is of as to a the by be"));
+    let is_skipped = |word: &&&Word| is_listed(&word.lower, "is of as to a the by be");
     // "The priority of the urgent ticket" says of which ticket, and not which priority.
-    let is_of_thing = after.first().is_some_and(|word| !is_function_word(&word.lower));
-    let lead =
-        lead.filter(|at| !is_of_thing || before[..*at].iter().all(|word| word.lower != "of"));
-    let lead = lead.map(|at| &before[at]);
+    let is_of_thing = after.first().is_some_and(|word| !is_function_word(&word.lower))
+        && before.iter().take_while(is_skipped).any(|word| word.lower == "of");
+    let lead = before.iter().find(|word| !is_skipped(word)).filter(|_| !is_of_thing);
     lead.into_iter().chain(after.first()).any(|word| is_name(&word))
 }

@@ -3,7 +3,7 @@
 use super::cue::PromptContext;
 use super::mention::{Content, Mention};
 use super::slot::{Role, Slot};
-use super::text::{Word, is_function_word, is_listed, is_negated_verb};
+use super::text::{Word, is_denial, is_function_word, is_listed};
 
 /// Words between a value and a word that excludes it.
 const SKIPPED: &str = "a an as at by for from in into on the to with";
@@ -15,10 +15,7 @@ impl PromptContext<'_> {
         let before = self.before(at);
         let mut words = before.iter().map(|word| word.lower.as_str());
         let word = words.find(|word| !is_listed(word, SKIPPED)).unwrap_or_default();
-        if is_listed(
-            word,
-            "apart aside avoid besides except excluding never no non not prevent without",
-        ) || is_negated_verb(word)
+        if is_denial(word) || is_listed(word, "apart aside besides except excluding no non without")
         {
             return true;
         }

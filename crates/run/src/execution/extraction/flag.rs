@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cue::PromptContext;
 use super::slot::Slot;
-use super::text::{Word, is_function_word, is_listed, is_negated_verb, stem};
+use super::text::{Word, is_denial, is_function_word, is_listed, stem};
 
 /// Words of a boolean's name that say nothing of what it is about: `only_unread`, `is_public`.
 const EMPTY: &str = "are be include is only show";
@@ -111,10 +111,8 @@ impl PromptContext<'_> {
     pub(super) fn truth_of(&self, at: usize) -> Option<bool> {
         let before = self.before(self.words[at].span.start);
         let denies = |word: &&&Word| {
-            is_listed(
-                &word.lower,
-                "not no non nor never without except excluding instead than less avoid prevent",
-            ) || is_negated_verb(&word.lower)
+            is_denial(&word.lower)
+                || is_listed(&word.lower, "no non nor without except excluding instead than less")
         };
         match before.iter().filter(denies).count() {
             0 => Some(true),

@@ -7,7 +7,7 @@ use super::cue::PromptContext;
 use super::flag::{BEFORE_ORDERS, ORDERS};
 use super::mention::Content;
 use super::slot::{Kind, Slot};
-use super::text::{Word, is_function_word, is_listed, is_negated_verb, overlap, stem};
+use super::text::{Word, is_denial, is_function_word, is_listed, overlap, stem};
 
 /// Words of one sense, and their opposites.
 const SENSES: [(&str, &str); 6] = [
@@ -131,9 +131,7 @@ impl PromptContext<'_> {
         let start = self.text[..at].rfind(['.', ';', '!', '?', '\n']).unwrap_or(0);
         let mut before =
             self.words.iter().filter(|word| start <= word.span.start && word.span.end <= at);
-        before.any(|word| {
-            is_listed(&word.lower, "avoid never nobody not prevent") || is_negated_verb(&word.lower)
-        })
+        before.any(|word| is_denial(&word.lower) || word.lower == "nobody")
     }
 
     /// Whether a word is the verb of an order, its particle, or the state that it is to bring about.

@@ -55,9 +55,10 @@ pub(super) fn is_function_word(word: &str) -> bool {
     is_listed(word, FUNCTION_WORDS)
 }
 
-/// Whether a word ends as "don't" does.
-pub(super) fn is_negated_verb(word: &str) -> bool {
-    word.ends_with("n't") || word.ends_with("n’t")
+/// Whether a word denies what follows: "not", "don't", "avoid".
+pub(super) fn is_denial(word: &str) -> bool {
+    is_listed(word, "avoid never not prevent")
+        || ["n't", "n’t"].iter().any(|end| word.ends_with(end))
 }
 
 /// Splits a text into words. A hyphen or an underscore separates words, an apostrophe does not.
