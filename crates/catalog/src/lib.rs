@@ -71,7 +71,7 @@ pub use needs::{Need, RequiredId, Supplier};
 pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use parse_fault::{json_fault, member_fault, type_fault};
-pub use plural::singular;
+pub use plural::{same_things, singular};
 pub use problem::{Problem, Severity};
 pub use routing::{IntentSignal, ParameterHints, Routing, everyday_prompts};
 pub use row::near_word;

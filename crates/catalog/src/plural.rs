@@ -30,6 +30,30 @@ pub fn singular(word: &str) -> Cow<'_, str> {
     word.strip_suffix('s').filter(|_| is_plural).unwrap_or(word).into()
 }
 
+/// Nouns that people use for one another, each line for one kind of thing.
+const SAME: [&str; 14] = [
+    "bug case defect incident issue problem story task ticket",
+    "appointment booking meeting reservation",
+    "account client customer",
+    "apartment flat unit",
+    "article item product",
+    "bill invoice",
+    "car vehicle",
+    "comment note remark",
+    "delivery package parcel shipment",
+    "doc document file",
+    "employee colleague staff",
+    "image photo picture",
+    "mail message",
+    "talk session",
+];
+
+/// Returns the other nouns that people use for the thing that a noun in the singular names.
+pub fn same_things(noun: &str) -> impl Iterator<Item = &'static str> {
+    let groups = SAME.iter().filter(move |group| group.split(' ').any(|word| word == noun));
+    groups.flat_map(|group| group.split(' '))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

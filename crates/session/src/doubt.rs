@@ -1,9 +1,12 @@
 //! Why a person must be asked before a tool is called for a prompt.
 
-use toolroute_catalog::{EffectKind, Tool, words_of};
+use serde_json::Value;
+use toolroute_catalog::{EffectKind, Schema, Tool, words_of};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
-use toolroute_rank::query::{VerbMismatch, only_looks, ordered_change, told, verb_mismatch};
-use toolroute_run::execution::{Arguments, PreparedArguments};
+use toolroute_rank::query::{
+    VerbMismatch, is_reported, means_same, only_looks, ordered_change, told, verb_mismatch,
+};
+use toolroute_run::execution::{Arguments, PreparedArguments, Source};
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
 /// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
@@ -41,17 +44,58 @@ pub fn doubt(
     if let Some(FitReason::MissingAction { .. }) = &selection.fit_reason {
         return unfit;
     }
-    let verb = || objection(words, places, tool, selection);
+    // "Block room 5" for `set_room_status`, whose status is "blocked" then.
+    let is_argument = |verb: &str| {
+        let mut values = prepared.arguments.values().filter_map(Value::as_str);
+        values.any(|value| {
+            let value = value.to_lowercase();
+            is_form_of_any(verb, &value) || means_same(verb, &value)
+        })
+    };
+    let verb = || objection(words, places, tool, selection, &is_argument);
     // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
     let lost = || {
-        let value = prepared.lost.first().map(|place| &words[place.clone()]);
+        let value = prepared.lost.iter().find(|place| !is_reported(words, place));
+        let value = value.map(|place| &words[place.clone()]);
         let lost = value.or_else(|| told(words).filter(|text| !takes(&prepared.arguments, text)));
         let lost = lost.filter(|_| prepared.missing.is_empty());
         lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
     };
-    let reason = caveat(words, places).map(|word| says(&word)).or_else(unread).or_else(form);
+    // "In the morning" postpones nothing that a tool does "in the morning".
+    let is_value = |word: &String| {
+        let mut sources = prepared.sources.iter();
+        sources.any(|taken| {
+            matches!(&taken.source, Source::Prompt { text, .. } if text.to_lowercase() == *word)
+        })
+    };
+    let caveat = caveat(words, places).filter(|word| !is_value(word));
+    let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
-    reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).map(ask))
+    let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
+    reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).or_else(unset).map(ask))
+}
+
+/// Verbs in names of tools that change what their other arguments say.
+const SETTING: &str = "adjust change configure edit modify patch set update";
+
+/// Last words of names of parameters for the thing itself.
+const IDENTIFYING: &str = "code id identifier key name number uuid";
+
+/// Whether a call would say of what to change something, and not what: `update_unit` with only a `unit_id`.
+fn sets_nothing(tool: &Tool, prepared: &PreparedArguments) -> bool {
+    let is_setting = words_of(&tool.name).iter().any(|word| SETTING.split(' ').any(|v| v == word));
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
+    let [object] = required else { return false };
+    let parameters = schema["properties"].as_object().map_or(0, |members| members.len());
+    let is_object = |name: &String| object.as_str() == Some(name);
+    let named = words_of(object.as_str().unwrap_or_default());
+    let is_id = named.last().is_some_and(|last| IDENTIFYING.split(' ').any(|word| word == last));
+    is_setting
+        && is_id
+        && parameters > 1
+        && prepared.missing.is_empty()
+        && prepared.arguments.keys().all(is_object)
 }
 
 /// Whether a call for these words changes nothing.
@@ -107,14 +151,18 @@ fn takes(arguments: &Arguments, text: &str) -> bool {
 }
 
 /// Returns why no verb of the words, or of the same words without typing errors, orders what the tool
-/// does.
+/// does, unless `is_argument` knows it.
 fn objection(
     words: &str,
     places: Places<'_>,
     tool: &Tool,
     selection: &Selection,
+    is_argument: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
     let mismatch = verb_mismatch(words, places, tool)?;
+    if matches!(&mismatch, VerbMismatch::Other(verb) if is_argument(verb)) {
+        return None;
+    }
     // Text with other words than the prompt's is of an earlier prompt, or without a part.
     let count = |text: &str| text.split_whitespace().count();
     let corrected = selection.read_as.as_deref().filter(|text| count(text) == count(words));

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use super::content::own_words;
 use super::requests::is_verb;
+use super::synonyms::actions_of_phrase;
 use super::{Pattern, function_words};
 
 /// A set of actions: one bit per line of the table.
@@ -123,7 +124,10 @@ fn order_in(text: &str) -> Option<Order> {
         if super::is_listed(GENERAL, &verb) {
             return None;
         }
-        let Some((action, is_often_noun)) = action_of(&verb) else { continue };
+        let verb = if is_lowering(&verb, part) { "update".to_owned() } else { verb };
+        // "Sign Ann up" signs nothing.
+        let phrase = actions_of_phrase(&part.to_lowercase()).map(|actions| (actions, false));
+        let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else { continue };
         let object = words.next().unwrap_or_default();
         let next = words.next().unwrap_or_default();
         // "Drop it off" deletes nothing.
@@ -135,6 +139,15 @@ fn order_in(text: &str) -> Option<Order> {
         found.actions = found.actions.with(action);
     }
     order
+}
+
+/// Whether an order wants a value to be changed by a verb that deletes elsewhere: "drop the price to 20".
+pub(super) fn is_lowering(verb: &str, order: &str) -> bool {
+    let mut ends = order.split(" to ").skip(1);
+    let is_number = |end: &str| {
+        end.trim_start().starts_with(|c: char| c.is_ascii_digit() || "€$£§".contains(c))
+    };
+    super::is_listed("cut drop slash", verb) && ends.any(is_number)
 }
 
 /// Returns the actions that a verb of the table orders, and whether it is often a noun.

@@ -1,13 +1,15 @@
 //! Finds words with which a prompt forbids, postpones or restricts an action.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::content::own_words;
-use super::mood::{begins_clause, wants_to_see};
+use super::mood::{begins_clause, wants_to_see, without_reports};
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::is_verb;
 use super::{is_listed, pattern};
@@ -28,6 +30,10 @@ const MODALS: &str = "should must shall may ought is are";
 /// Words that make an order doubtful.
 const DOUBTING: &str = "maybe perhaps possibly might presumably imagine suppose";
 
+/// Words with which a statement says what somebody wants: "Ann doesn't want it closed".
+const WISHING: &str = "want wants wanted wish wishes wished like likes allow allows allowed agree agreed ask asked tell told \
+    say says said think thinks sure know knows";
+
 /// Phrases that forbid, restrict or doubt, wherever they are.
 const PHRASES: &str =
     "no one, no need, no reason, no more, no circumstances, hold off, but keep, i guess, i suppose";
@@ -39,6 +45,9 @@ const STATING: &str = "is are was were am does did has have had can could will c
 /// Words that begin a condition.
 const CONDITIONS: &str =
     "if whether unless once when whenever while until till upon providing assuming supposing";
+
+/// Those of them that a report may have: "she is on leave until Monday".
+const ENDS: &str = "until till";
 
 /// Phrases that begin a condition.
 const CONDITION_PHRASES: &str = "in case, as soon as, as long as, on condition, in the event, depending on, subject to, by the time, every time, each time, any time";
@@ -71,6 +80,9 @@ const UNITS: &str =
 /// Words between "in" and such a unit.
 const COUNTS: &str = "a an the next one two three four five six seven eight nine ten couple of few some several half another";
 
+/// With more moments than these, a prompt is not read again for each.
+const MOST_MOMENTS: usize = 16;
+
 /// Words that seem to forbid, to restrict or to postpone, and only make an order polite or urgent.
 static ASIDES: LazyLock<Regex> = LazyLock::new(|| {
     let chance = r"(?:get|have) (?:(?:a|the|some) )?(?:chance|minute|moment|second|time)";
@@ -87,19 +99,39 @@ static ASIDES: LazyLock<Regex> = LazyLock::new(|| {
 pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     let plain = unquoted(prompt, places);
     let plain = without_asides(&plain);
+    let ordered = without_reports(&plain);
+    let ordered = words(&ordered);
     let words = words(&plain);
     let words = words.as_slice();
     let moment = || {
-        let is_late = |at: &&Range<usize>| !is_past_or_attribute(prompt, at);
+        let is_one_of_few = places.moments.len() <= MOST_MOMENTS;
+        let is_late = |at: &&Range<usize>| {
+            !is_past_or_attribute(prompt, at) && !(is_one_of_few && is_reported(prompt, at))
+        };
         places.moments.iter().find(is_late).map(|moment| prompt[moment.clone()].to_owned())
     };
+    // "It never arrived" and "nobody uses it" forbid nothing.
+    let is_denial =
+        |word: &str| word == "never" || word.ends_with("n't") || is_listed(NOBODY, word);
+    let is_wish = LazyCell::new(|| words.iter().any(|word| is_listed(WISHING, word)));
+    let denials: HashSet<&str> = ordered.iter().copied().filter(|word| is_denial(word)).collect();
+    let is_told = |word: &str| is_denial(word) && !denials.contains(word) && !*is_wish;
     (0..words.len())
-        .find_map(|at| forbids(words, at))
-        .or_else(|| condition_in(words))
+        .find_map(|at| forbids(words, at).filter(|word| !is_told(word)))
+        .or_else(|| condition_in(words).filter(|word| !is_listed(ENDS, word)))
+        .or_else(|| condition_in(&ordered))
         .or_else(|| (0..words.len()).find_map(|at| restricts(words, at)))
-        .or_else(|| (0..words.len()).find_map(|at| postpones(words, at)))
+        .or_else(|| (0..ordered.len()).find_map(|at| postpones(&ordered, at)))
         .or_else(moment)
         .or_else(|| restriction(&plain))
+}
+
+/// Whether a prompt says a value only where it tells how things are: "Tuesday" in "close it, the plumber was there on
+/// Tuesday".
+pub fn is_reported(prompt: &str, value: &Range<usize>) -> bool {
+    let places = Places { taken: &[], moments: std::slice::from_ref(value) };
+    let plain = unquoted(prompt, places);
+    plain.contains(MOMENT) && !without_reports(&without_asides(&plain)).contains(MOMENT)
 }
 
 /// Returns the word with which a part of a prompt makes a condition of what is ordered beside it;
@@ -207,8 +239,10 @@ fn condition_in(words: &[&str]) -> Option<String> {
         let is_clause = |ahead| begins_clause(word(words, at, ahead));
         // "Until 5 May" may be an argument; as another time it counts as a moment.
         let is_time = matches!(this, "until" | "till") && matches!(next, TAKEN | MOMENT);
+        // "It can be used once."
+        let is_count = this == "once" && next.is_empty() && !last.is_empty();
         if is_listed(CONDITIONS, this) {
-            return (!is_time).then(|| this.to_owned());
+            return (!is_time && !is_count).then(|| this.to_owned());
         }
         let is_inverted = this == "should" && !last.is_empty() || this == "provided";
         let is_moment = this == "the"

@@ -63,7 +63,7 @@ use regex::Regex;
 
 pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
 pub use categories::CategoryWords;
-pub use caveat::{caveat, condition, only_looks, postponement};
+pub use caveat::{caveat, condition, is_reported, only_looks, postponement};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};
@@ -78,7 +78,7 @@ pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
-pub use plain_order::{VerbMismatch, ordered_change, told, verb_mismatch};
+pub use plain_order::{VerbMismatch, means_same, ordered_change, told, verb_mismatch};
 pub use plain_text::Places;
 pub use reading::Reading;
 pub use source_language::language_name;

@@ -1,10 +1,12 @@
 //! Decides whether the verb of an order is that of a tool: "close ticket 5", not "archive ticket 5" or
 //! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
-use toolroute_catalog::{Tool, singular, words_of, writes};
+use std::collections::HashSet;
+
+use toolroute_catalog::{Tool, embedding_text, same_things, singular, words_of, writes};
 use toolroute_translation::Language;
 
-use super::actions::{Actions, action_of, actions_in, begins_object, inflections};
+use super::actions::{Actions, action_of, actions_in, begins_object, inflections, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
@@ -12,10 +14,11 @@ use super::plain_text::{self, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::{Pattern, is_listed};
+use other_object::{beside, other_object};
 
 /// Verbs that may order what any tool does.
 const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take open save record log \
-    mark file ensure arrange request initiate";
+    mark file ensure arrange request initiate enter";
 
 /// Verbs of a message, and words of tools for one.
 const WRITING: &str = "email mail message sms tell text write";
@@ -50,17 +53,40 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let orders = orders(&plain);
     let (known, others): (Vec<&str>, Vec<&str>) =
         orders.into_iter().partition(|order| tool.knows(order));
-    if known.iter().any(|order| tool.fits(order)) {
-        return None;
+    let (fitting, unfit): (Vec<&str>, Vec<&str>) =
+        known.into_iter().partition(|order| tool.fits(order));
+    let fragments = fragments(&plain);
+    if fitting.is_empty() {
+        if let Some(verb) = unfit.first().and_then(|order| first_word(order)) {
+            return Some(VerbMismatch::Other(verb));
+        }
+    } else {
+        // Another order beside the one that fits would be lost: "publish post 5 but hide it". "And waive the fee"
+        // may be what a parameter says.
+        let is_order = |order: &&&str| {
+            !fragments.contains(**order) && !is_adjunct(order) && !tool.may_take(order)
+        };
+        let lost = unfit.iter().chain(&others).find(is_order);
+        if let Some(verb) = lost.and_then(|order| first_word(order)) {
+            return Some(VerbMismatch::Other(verb));
+        }
     }
-    if let Some(verb) = known.first().and_then(|order| first_word(order)) {
-        return Some(VerbMismatch::Other(verb));
+    let is_new = tool.is_named_after_making();
+    let is_known = |noun: &str| tool.names(noun) || is_name(prompt, noun);
+    let mut objects = fitting.iter().chain(&others);
+    let other = objects.find_map(|order| other_object(order, is_new, &is_known));
+    if let Some(other) = other.or_else(|| beside(prompt, places.taken)) {
+        return Some(VerbMismatch::Other(other));
+    }
+    if !fitting.is_empty() {
+        return None;
     }
     // "Would you mind closing it", "I need it closed": an order with the verb in another form.
     let has_form = || has_order(&plain) && tool.words.iter().any(|verb| is_said(verb, &plain));
     // "I need a table" orders it, "a table" may begin a statement: "a pipe leaks".
-    let fragments = fragments(&plain);
-    let is_wish = |order: &&str| !fragments.contains(*order) && is_new_thing(order);
+    let begins_new = |order: &str| words(order).first() == Some(&"new");
+    let is_wish =
+        |order: &&str| (!fragments.contains(*order) || begins_new(order)) && is_new_thing(order);
     let makes = || tool.makes_things() && others.iter().any(is_wish);
     if has_form() || makes() {
         return None;
@@ -103,6 +129,21 @@ pub fn told(prompt: &str) -> Option<&str> {
     (!said.is_empty() && has_finite_verb(&said)).then(|| found.as_str().trim())
 }
 
+/// Whether an order only adds a value that an argument took: "pay out to …" after "close account 5".
+fn is_adjunct(order: &str) -> bool {
+    let said = words(order);
+    let is_led = |pair: &[&str]| is_listed("at by for in into on to with", pair[0]);
+    said.windows(2).any(|pair| pair[1] == plain_text::TAKEN && is_led(pair))
+}
+
+/// Whether two verbs name the same action: "decline" and "reject".
+pub fn means_same(verb: &str, other: &str) -> bool {
+    let actions = |verb: &str| {
+        action_of(verb).map(|(actions, _)| actions).or_else(|| actions_of_synonym(verb))
+    };
+    actions(verb).zip(actions(other)).is_some_and(|(one, other)| one.overlaps(other))
+}
+
 /// What a tool says of what it does.
 struct ToolVerbs {
     /// The words of its name and examples, and the verbs of its description.
@@ -116,6 +157,8 @@ struct ToolVerbs {
     actions: Actions,
     /// The words of its description.
     about: Vec<String>,
+    /// The nouns of all its texts and of its first parameters, in the singular.
+    nouns: HashSet<String>,
 }
 
 impl ToolVerbs {
@@ -130,12 +173,41 @@ impl ToolVerbs {
         let actions = actions_in(words.iter().map(String::as_str));
         let made = made_by(&tool.description);
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
-        Self { words, name, own, made, actions, about }
+        let nouns = words_of(&embedding_text(tool));
+        let nouns = nouns.iter().map(|word| singular(word).into_owned()).collect();
+        Self { words, name, own, made, actions, about, nouns }
     }
 
     fn has(&self, verb: &str) -> bool {
-        let forms = inflections(verb);
-        forms.iter().any(|form| self.words.contains(form) || self.made.as_ref() == Some(form))
+        // "Enrol" and "enroll".
+        let is_same = |form: &str, word: &str| form.replace("ll", "l") == word.replace("ll", "l");
+        inflections(verb).iter().any(|form| {
+            self.words.iter().any(|word| is_same(form, word)) || self.made.as_ref() == Some(form)
+        })
+    }
+
+    /// Whether an order may say an argument: its verb, in any form, is in the tool's texts ("notify the patient" for
+    /// `notify_patient`), or the verb says little and a word of its object is ("keep it unpublished").
+    fn may_take(&self, order: &str) -> bool {
+        let verb = first_word(order).unwrap_or_default();
+        let is_stated = |word: &&str| {
+            let word = word.strip_prefix("un").unwrap_or(word);
+            is_content(word) && self.names(&singular(word))
+        };
+        let is_little = is_listed(GENERAL, &verb) || is_listed("keep leave", &verb);
+        let said = words(order);
+        let object = said.get(1..).unwrap_or_default();
+        let is_end = |word: &&str| is_listed("at back in into of off on out to with", word);
+        let end = object.iter().position(|word| is_end(word)).unwrap_or(object.len());
+        let head = object[..end].last().is_some_and(|head| is_stated(&head));
+        let is_pronoun = object.first().is_some_and(|word| is_listed("it them", word));
+        is_little && (head || is_pronoun && object.iter().any(|word| is_stated(&word)))
+            || inflections(&verb).iter().any(|form| self.nouns.contains(form))
+    }
+
+    /// Whether one of its texts has a noun, or another one for the same thing.
+    fn names(&self, noun: &str) -> bool {
+        self.nouns.contains(noun) || same_things(noun).any(|other| self.nouns.contains(other))
     }
 
     /// Whether an order begins with a verb that is in a list or is the tool's own.
@@ -156,6 +228,20 @@ impl ToolVerbs {
         }
         if let Some(actions) = actions_of_phrase(order) {
             return does(actions) || self.has(&verb);
+        }
+        // "Get the van booked in".
+        let is_done = |word: &&str| {
+            self.words.iter().any(|own| *word != own && inflections(own).iter().any(|f| f == word))
+        };
+        if is_listed("get have", &verb) && words(order).iter().any(|word| is_done(&word)) {
+            return true;
+        }
+        // "Raise a ticket" makes one.
+        if verb == "raise" && words(order).get(1).is_some_and(|next| is_listed(NEW, next)) {
+            return self.makes_things();
+        }
+        if is_lowering(&verb, order) {
+            return action_of("update").is_some_and(|(actions, _)| does(actions));
         }
         let means = || match action_of(&verb) {
             Some((actions, _)) => actions,
@@ -207,6 +293,12 @@ impl ToolVerbs {
             is_named(one) && !is_named(other) && is_said(other) && is_reversed()
         };
         OPPOSITES.iter().any(|(one, other)| opposed(one, other) || opposed(other, one))
+    }
+
+    /// Whether the first word of its name says that it makes something.
+    fn is_named_after_making(&self) -> bool {
+        let actions = actions_in(self.name.first().map(String::as_str).into_iter());
+        action_of("create").is_some_and(|(making, _)| actions.overlaps(making))
     }
 
     fn makes_things(&self) -> bool {
@@ -289,11 +381,27 @@ const MARKING: &str = "mark set flag";
 const LEADING: &str = "this tool function endpoint api operation method command for you to and or can will which that by \
     permanently immediately";
 
+/// Whether a prompt has a word only as a name, with a capital: "put Miller Plumbing on request 5".
+fn is_name(prompt: &str, word: &str) -> bool {
+    let mut said = prompt.split(|c: char| !c.is_alphanumeric()).filter(|said| {
+        let letters = said.chars().count();
+        letters >= word.chars().count() && said.to_lowercase().starts_with(word)
+    });
+    let is_capital = |said: &str| {
+        let mut chars = said.chars();
+        chars.next().is_some_and(char::is_uppercase)
+            && chars.next().is_some_and(char::is_lowercase)
+            && !prompt.starts_with(said)
+    };
+    said.next().is_some_and(is_capital) && said.all(is_capital)
+}
+
 /// The first word, without hyphens: "re-open".
 fn first_word(order: &str) -> Option<String> {
     let has_word = !order.trim().is_empty();
     has_word.then(|| plain_text::first_word(order).replace('-', ""))
 }
 
+mod other_object;
 #[cfg(test)]
 mod tests;

@@ -61,6 +61,31 @@ fn plain_orders_are_told_from_what_is_forbidden_conditional_or_put_off() {
 }
 
 #[test]
+fn what_is_only_told_beside_an_order_forbids_and_postpones_nothing() {
+    for order in [
+        "close T-1, it went live this morning",
+        "give T-1 to Tom, Ann is on leave until Monday",
+        "refund order 12, the parcel never arrived",
+        "we don't need the backup any more, please delete it",
+        "shut down the server, nobody is using it",
+        "a coupon that can only be used once",
+    ] {
+        assert_eq!(caveat(order), None, "{order}");
+    }
+    for other in [
+        "close T-1, Ann will be back this morning",
+        "close T-1 this morning",
+        "close T-1, but Ann never wants it closed",
+        "you shouldn't close T-1",
+        "leave T-1 open until noon",
+    ] {
+        assert!(caveat(other).is_some(), "{other}");
+    }
+    let prompt = "close it, the plumber was there on Tuesday";
+    assert!(is_reported(prompt, &(35..42)) && !is_reported("close it on Tuesday", &(12..19)));
+}
+
+#[test]
 fn a_condition_or_a_later_time_counts_wherever_it_is() {
     for (prompt, word) in [
         ("stop the mixer if it is too warm", "if"),

@@ -1,5 +1,9 @@
 use super::*;
 
+fn schema_of(text: &str) -> toolroute_catalog::Schema {
+    toolroute_catalog::Schema::new(serde_json::value::RawValue::from_string(text.into()).unwrap())
+}
+
 fn tool(name: &str, description: &str) -> Tool {
     Tool::new(Some("desk"), name, description)
 }
@@ -56,17 +60,104 @@ fn an_order_has_a_verb_of_the_tool() {
         ("book a table for two at eight", &book),
         ("escalate T-3001", &escalate),
         ("re-open T-3001", &reopen),
-        ("reply to T-3001 and close it?", &close),
         ("get rid of the file a.txt", &delete),
         ("throw the old files away", &delete),
         ("scrap a.txt", &delete),
         ("take VAN-11 out of service", &retire),
         ("turn the oven off", &off),
         ("I need a table for two at eight", &book),
-        ("order the stock that is in bin 4 to be moved, and move it", &move_stock),
     ] {
         assert_eq!(reason(prompt, tool), None, "{prompt}");
     }
+}
+
+/// Returns why an order, in which `<…>` marks what an argument took, is not plainly the tool's.
+fn reason_of(marked: &str, tool: &Tool) -> Option<VerbMismatch> {
+    let (mut prompt, mut taken) = (String::new(), Vec::new());
+    for part in marked.split('<') {
+        let (value, rest) = part.split_once('>').unwrap_or(("", part));
+        taken.push(prompt.len()..prompt.len() + value.len());
+        prompt += value;
+        prompt += rest;
+    }
+    taken.retain(|place| !place.is_empty());
+    verb_mismatch(&prompt, Places { taken: &taken, moments: &[] }, tool)
+}
+
+#[test]
+fn an_order_about_another_thing_than_the_value_is_not_the_tools() {
+    let close = tool("close_ticket", "Close a ticket with a resolution.");
+    let delete = tool("delete_invoice", "Deletes an invoice.");
+    let due = tool("set_due_date", "Sets the due date of a loan.");
+    let note = tool("add_comment", "Adds a comment to a ticket.");
+    for (prompt, tool, other) in [
+        ("close the duplicates of ticket <T-1>", &close, "duplicates"),
+        ("close the ticket that blocks <T-1>", &close, "blocks"),
+        ("close the ticket blocking <T-1>", &close, "blocking"),
+        ("close the ticket after <T-1>", &close, "after"),
+        ("close all tickets like <T-1>", &close, "like"),
+        ("close whichever ticket <T-1> depends on", &close, "whichever"),
+        ("delete the attachments of invoice <INV-5>", &delete, "attachments"),
+        ("please delete invoice <INV-5>'s attachments", &delete, "attachments"),
+        ("delete the second page in <INV-5>", &delete, "page"),
+        ("close ticket <T-1> but rename it", &close, "rename"),
+        ("close ticket <T-1> and fax the report to Ann", &close, "fax"),
+    ] {
+        assert_eq!(reason_of(prompt, tool), Some(VerbMismatch::Other(other.into())), "{prompt}");
+    }
+    for (prompt, tool) in [
+        ("close ticket <T-1>", &close),
+        ("close the printer ticket of Ann, <T-1>", &close),
+        ("close the ticket that has the number <T-1>", &close),
+        ("close the ticket that Ann opened, <T-1>", &close),
+        ("close the leaking-sink issue <T-1>", &close),
+        ("I would like <T-1> closed", &close),
+        ("set the due date of loan <L-4> to <3 May>", &due),
+        ("set the deadline of loan <L-4> to <3 May>", &due),
+        ("please move the due date of <L-4> out to <3 May>", &due),
+        ("add a note to ticket <T-1>", &note),
+        ("delete invoice <INV-5> because the attachments of <INV-6> are wrong", &delete),
+    ] {
+        assert_eq!(reason_of(prompt, tool), None, "{prompt}");
+    }
+}
+
+#[test]
+fn a_second_order_may_say_an_argument() {
+    let mut cancel = tool("cancel_order", "Cancels an order.");
+    let schema = r#"{"properties": {"notify_customer": {"type": "boolean"},
+        "restock": {"type": "boolean", "description": "Put the items back in stock"}}}"#;
+    cancel.input_schema = Some(schema_of(schema));
+    for (prompt, lost) in [
+        ("cancel order <O-1> and notify the customer", None),
+        ("cancel order <O-1> and put the items back in stock", None),
+        ("cancel order <O-1> and rename the customer's account", Some("rename")),
+        ("cancel order <O-1> and hide it", Some("hide")),
+        ("cancel order <O-1>, fire regulations", None),
+    ] {
+        let lost = lost.map(|verb: &str| VerbMismatch::Other(verb.into()));
+        assert_eq!(reason_of(prompt, &cancel), lost, "{prompt}");
+    }
+}
+
+#[test]
+fn a_verb_may_be_spelled_or_said_in_another_way() {
+    let enroll = tool("enrollStudent", "Enrolls a student.");
+    let price = tool("updatePrice", "Updates the price of a product.");
+    let book = tool("book_service", "Books a service.");
+    let create = tool("create_ticket", "Creates a ticket.");
+    for (prompt, tool, fits) in [
+        ("enrol student <S-1>", &enroll, true),
+        ("drop the price of <P-1> to <5>", &price, true),
+        ("drop the price of <P-1>", &price, false),
+        ("get <VAN-3> booked in", &book, true),
+        ("get <VAN-3>", &book, false),
+        ("raise a ticket for <P-1>", &create, true),
+        ("new ticket please, title <Lamp>", &create, true),
+    ] {
+        assert_eq!(reason_of(prompt, tool).is_none(), fits, "{prompt}");
+    }
+    assert!(means_same("decline", "reject") && !means_same("accept", "reject"));
 }
 
 #[test]
