@@ -62,6 +62,7 @@ impl PromptContext<'_> {
             }
         }
         self.add_currencies(slot, &mut found);
+        self.add_particle(slot, &mut found);
         found.sort_by_key(|choice| choice.span.start);
         for at in 1..found.len() {
             let (before, after) = found.split_at_mut(at);
@@ -83,6 +84,23 @@ impl PromptContext<'_> {
             && before
                 .filter(is_next)
                 .is_some_and(|word| is_capital(word) && !is_function_word(&word.lower))
+    }
+
+    /// Adds the particle of the verb for a parameter that is on or off: "turn the coffee machine on".
+    fn add_particle(&self, slot: &Slot, found: &mut Vec<Choice>) {
+        let value = |word: &str| {
+            let mut values = slot.choices.iter();
+            values.find(|(words, _)| words[..] == [word]).map(|(_, value)| value)
+        };
+        let (Some(on), Some(off)) = (value("on"), value("off")) else { return };
+        for (at, word) in self.words.iter().enumerate() {
+            let value = if word.lower == "on" { on } else { off };
+            let is_particle = is_listed(&word.lower, "on off") && self.is_ordered(at);
+            if is_particle && !found.iter().any(|choice| overlap(&choice.span, &word.span)) {
+                let (span, value) = (word.span.clone(), value.clone());
+                found.push(Choice { whole: span.clone(), span, value, strength: INTRODUCED });
+            }
+        }
     }
 
     /// Adds the values that a currency chooses: "€20" chooses `eur`, and "20 dollars" the only currency with
@@ -167,7 +185,10 @@ impl PromptContext<'_> {
             return NAMED;
         }
         let is_last = after.first().is_none_or(|word| {
-            is_listed(&word.lower, "and or for from on at with in to by please")
+            is_listed(
+                &word.lower,
+                "and as at because but by for from in on or please since so to with",
+            )
         });
         // "Make the event private", "keep it private".
         let is_of_tool = self.tool_nouns.iter().any(|noun| *noun == singular(word(0)));
@@ -186,7 +207,9 @@ impl PromptContext<'_> {
         let around =
             [self.text[..span.start].chars().next_back(), self.text[span.end..].chars().next()];
         // "country-like" is no country.
-        if is_listed(&said, COMMON) || around.contains(&Some('-')) { 0 } else { BARE }
+        // "Email the bill" for a channel.
+        let is_common = is_listed(&said, COMMON) && !slot.has_word("channel medium");
+        if is_common || around.contains(&Some('-')) { 0 } else { BARE }
     }
 
     /// Returns the range of a choice with the words that introduce it.

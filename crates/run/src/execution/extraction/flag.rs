@@ -51,6 +51,26 @@ impl PromptContext<'_> {
         found
     }
 
+    /// Returns the verb of an order beside the one for the tool, if a boolean begins with it: "cancel it and notify
+    /// everyone" for `notify_attendees`. `None` where the prompt denies it.
+    pub fn ordered_flag(&self, slot: &Slot, tool_words: &[String]) -> Option<Range<usize>> {
+        let verb = slot.words.first().filter(|verb| is_listed(verb, ORDERS))?;
+        if slot.words.len() < 2 || tool_words.first() == Some(&stem(verb)) {
+            return None;
+        }
+        // "Let the patient know".
+        let knows = |at: usize| self.words[at..].iter().take(6).any(|word| word.lower == "know");
+        let is_verb = |at: &usize| match self.words[*at].lower.as_str() {
+            said if said == verb => true,
+            "let" => verb == "notify" && knows(*at),
+            said => verb == "notify" && is_listed(said, "alert inform tell"),
+        };
+        let at = (1..self.words.len()).find(is_verb)?;
+        let before = self.before(self.words[at].span.start);
+        let begins = before.first().is_none_or(|word| is_listed(&word.lower, "and then please"));
+        (begins && self.truth_of(at) == Some(true)).then(|| self.words[at].span.clone())
+    }
+
     fn is_flag(&self, at: usize, name: &str, others: &[Slot], tool_words: &[String]) -> bool {
         let word = &self.words[at];
         if self.is_in_a_value(&word.span) {
@@ -67,8 +87,12 @@ impl PromptContext<'_> {
     fn is_state(&self, at: usize) -> bool {
         let before = self.before(self.words[at].span.start);
         let mut before = before.into_iter().skip_while(|word| word.lower == "not");
-        let is_said =
-            before.next().is_some_and(|word| is_listed(&word.lower, "is are was were be as"));
+        // "It's urgent".
+        let says = |word: &str| {
+            is_listed(word, "is are was were be as in")
+                || ["'s", "’s", "'re"].iter().any(|end| word.ends_with(end))
+        };
+        let is_said = before.next().is_some_and(|word| says(&word.lower));
         let is_doubtful = before.any(|word| is_listed(&word.lower, DOUBTS));
         let after = self.after(self.words[at].span.end);
         is_said && !is_doubtful && after.first().is_none_or(|word| is_function_word(&word.lower))

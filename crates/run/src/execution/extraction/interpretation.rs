@@ -95,7 +95,7 @@ impl Interpreter<'_> {
     fn excludes(&self, content: &Content, slot: &Slot) -> bool {
         let Content::Token(id) = content else { return false };
         let is_strict = slot.has_id_form || !self.reads_only;
-        is_strict && slot.excludes(id)
+        is_strict && slot.excludes(id) && !slot.resembles(id)
     }
 
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
@@ -403,6 +403,13 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         {
             as_said(text)
         }
+        (Kind::Text, Content::Token(text))
+            if slot.says("login username handle")
+                && text.contains(['.', '_', '@'])
+                && !is_certain_id(text) =>
+        {
+            as_said(text)
+        }
         (Kind::Id, content) => id(content, slot, named),
         _ => Interpretation::NotApplicable,
     }
@@ -427,9 +434,10 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     }
 }
 
-/// Whether a word is an international telephone number.
-fn is_phone(word: &str) -> bool {
-    word.starts_with('+') && word.bytes().filter(u8::is_ascii_digit).count() >= 8
+/// Whether a text is a telephone number: an international one, or one with the prefix of a town.
+fn is_phone(text: &str) -> bool {
+    let is_grouped = text.starts_with('0') && text.contains(' ');
+    (text.starts_with('+') || is_grouped) && text.bytes().filter(u8::is_ascii_digit).count() >= 8
 }
 
 /// Whether a word consists of capitals and digits, as codes do: "XMAS10".

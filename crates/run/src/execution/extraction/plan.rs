@@ -7,6 +7,7 @@
 
 mod choices;
 mod counts;
+mod direct_object;
 mod filters;
 mod left_over;
 mod names;
@@ -26,7 +27,7 @@ use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
 use super::text::{Word, is_function_word, is_listed, joins_list, name_words, stem};
 use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
-use toolroute_catalog::Effects;
+use toolroute_catalog::{Effects, same_things};
 
 /// Verbs in names of tools that destroy. A prompt may say another: "fold" for `merge`.
 const DESTROYING: &str = "cancel clear close delete destroy drop end erase kill merge purge remove reset \
@@ -130,6 +131,7 @@ impl<'a> Plan<'a> {
         }
         self.give_pairs();
         self.give_after_names();
+        self.give_reason();
         self.give_counts();
         self.give_ordinals();
         self.give_filters();
@@ -240,11 +242,13 @@ impl<'a> Plan<'a> {
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);
-        if cue.strength <= PREPOSITION && self.is_of_another(mention, slot) {
+        let is_unnamed = cue.strength <= PREPOSITION;
+        if is_unnamed && self.is_of_another(mention, slot) || self.is_of_another_kind(mention, slot)
+        {
             return Cue { conflicts: true, ..Cue::default() };
         }
         let is_relative = matches!(&mention.content, Content::Amount(amount)
-            if !slot.is_change() && self.is_relative(&mention.span, amount)
+            if !slot.is_change() && self.is_relative(&mention.span, amount, slot)
                 || self.is_ahead(&mention.span, amount) && !self.is_of_later(slot));
         if is_relative || denies(mention.span.start) || denies(start) {
             return Cue { conflicts: true, ..Cue::default() };
@@ -276,32 +280,56 @@ impl<'a> Plan<'a> {
             !slot.is_about(word) && self.slots.iter().any(|other| has(&other))
         };
         let is_verb = |word: &str| begins || self.tool_words.contains(&stem(word));
+        // "The spam ticket WEB-7" for an issue.
+        let is_same = |word: &str| {
+            let mut names = same_things(word);
+            names.any(|name| slot.is_about(name)) || slot.shows(id)
+        };
         match noun.map(|word| word.lower.as_str()) {
             Some(word) if is_other_slot(word) => true,
-            Some(word) if !is_verb(word) && !slot.is_about(word) => true,
+            Some(word) if !is_verb(word) && !slot.is_about(word) => !is_same(word),
             _ => {
                 let is_said = self.unsaid.is_empty()
                     || is_abbreviation(id, self.unsaid.iter().map(String::as_str));
                 // "Cancel V-1" is no order for `cancel_booking`.
-                let is_strange = is_lettered(id) && !slot.shows(id) && !slot.abbreviates(id);
-                (self.effects.destroys() || (self.ends && is_strange)) && !is_said
+                let is_shown = slot.shows(id) || slot.resembles(id);
+                let is_strange = is_lettered(id) && !is_shown && !slot.abbreviates(id);
+                let is_unknown = self.effects.destroys() && !is_shown;
+                (is_unknown || (self.ends && is_strange)) && !is_said
             }
         }
     }
 
+    /// Whether an id, by the form of those that the schema shows, is that of another kind of thing than the one
+    /// that the tool ends or destroys: "cancel reservation L-2091" where reservations are shown as `RS-10`.
+    fn is_of_another_kind(&self, mention: &Mention, slot: &Slot) -> bool {
+        let is_final = self.effects.destroys() || self.ends;
+        matches!(&mention.content, Content::Token(id)
+            if is_final && slot.kind == Kind::Id && slot.is_of_another_kind(id))
+    }
+
     /// Whether an amount is a difference or a rate and not a value: "by 2 degrees", "5 more", "at
     /// 80 EUR each".
-    fn is_relative(&self, span: &Range<usize>, amount: &Amount) -> bool {
+    fn is_relative(&self, span: &Range<usize>, amount: &Amount, slot: &Slot) -> bool {
         const COMPARATIVES: &str = "warmer colder cooler hotter higher lower more less fewer later \
      earlier longer shorter faster slower older younger bigger larger smaller cheaper";
         let before = self.context.before(span.start);
         let after = self.context.after(span.end);
         let is_price = amount.units.iter().any(|unit| unit.dimension() == Dimension::Money);
-        let is_rate = before.first().is_some_and(|word| word.lower == "at")
+        let is_at = before.first().is_some_and(|word| word.lower == "at");
+        // "Add 20 to the stock" is not what a tool does that sets it.
+        let is_added =
+            before.first().is_some_and(|word| is_listed(&word.lower, "add deduct subtract"))
+                && after.iter().take(2).any(|word| is_listed(&word.lower, "from to"))
+                && !self.tool_words.contains(&stem(&before[0].lower));
+        let is_rate = is_at && !slot.has_word("price fare fee")
             || after
                 .first()
                 .is_some_and(|word| is_listed(&word.lower, "per each apiece an a every"));
-        (is_price && is_rate)
+        // "1,200 euros a month" for a monthly rent.
+        let is_of_slot = || after.get(1).is_some_and(|unit| slot.is_for_each(&unit.lower));
+        is_added
+            || (is_price && is_rate && !is_of_slot())
             || before.first().is_some_and(|word| word.lower == "by")
             || after.first().is_some_and(|word| is_listed(&word.lower, COMPARATIVES))
     }

@@ -135,7 +135,7 @@ impl PromptContext<'_> {
     }
 
     /// Whether a word is the verb of an order, its particle, or the state that it is to bring about.
-    fn is_ordered(&self, at: usize) -> bool {
+    pub(super) fn is_ordered(&self, at: usize) -> bool {
         let word = &self.words[at];
         let before = at.checked_sub(1).map(|before| &self.words[before]);
         let is_next =

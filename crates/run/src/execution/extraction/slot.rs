@@ -105,7 +105,7 @@ impl Slot {
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_zone = words.iter().any(|word| word == "zone");
         let pattern = if is_zone { specific_pattern(ZONE) } else { pattern };
-        let choices = kind::choices(item);
+        let choices = kind::choices(item, &words);
         let given = kind::ParameterTraits {
             words: &words,
             about: &said.unwrap_or_default().to_lowercase(),
@@ -260,7 +260,14 @@ impl Slot {
         let is_last = |word: &String| {
             matches!(word.as_str(), "delta" | "change" | "adjustment" | "correction" | "difference")
         };
-        self.kind.is_number() && self.words.last().is_some_and(is_last)
+        let is_added = || self.says("add additional extra");
+        self.kind.is_number() && (self.words.last().is_some_and(is_last) || is_added())
+    }
+
+    /// Whether its name or its description says that it is a value for each month, night and the like.
+    pub fn is_for_each(&self, period: &str) -> bool {
+        let adverb = if period == "day" { "daily".to_owned() } else { format!("{period}ly") };
+        self.says(&adverb) || self.says(period)
     }
 
     /// Whether it is a person by the last noun of its name.

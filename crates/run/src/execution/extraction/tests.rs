@@ -1,6 +1,7 @@
 mod amounts;
 mod ids;
 mod left_over;
+mod objects;
 mod orders;
 mod times;
 

@@ -37,11 +37,12 @@ static GROUPED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)\b[A-Z]{2}\d{2}(?:\x20[0-9A-Z]{4}){2,7}(?:\x20[0-9A-Z]{1,3})?\b
         | \b\d{4}(?:[\x20-]\d{4}){3}\b
-        | \+\d{1,3}(?:[\x20/-]?\(?\d{2,}\)?)+",
+        | \+\d{1,3}(?:[\x20/-]?\(?\d{2,}\)?)+
+        | \b0\d{2,5}(?:[\x20/-]\d{3,8}){1,3}\b",
     )
 });
 
-/// Finds ids in groups. Their spaces are no part of them.
+/// Finds ids in groups. Their spaces are no part of them, unless it is a national telephone number.
 pub(super) fn grouped(text: &str) -> Vec<Mention> {
     let mut found = matches(&GROUPED, text);
     // "+150" is a number.
@@ -49,11 +50,16 @@ pub(super) fn grouped(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Finds the matches of a pattern, as tokens without spaces.
+/// Finds the matches of a pattern, as tokens.
 pub(super) fn matches(pattern: &Regex, text: &str) -> Vec<Mention> {
-    let token = |found: regex::Match<'_>| Mention {
-        span: found.range(),
-        content: Content::Token(found.as_str().split_whitespace().collect()),
+    let token = |found: regex::Match<'_>| {
+        let said = found.as_str();
+        let is_national = said.starts_with('0');
+        let kept = |c: &char| is_national || !c.is_whitespace();
+        Mention {
+            span: found.range(),
+            content: Content::Token(said.chars().filter(kept).collect()),
+        }
     };
     pattern.find_iter(text).map(token).collect()
 }
@@ -66,7 +72,8 @@ fn spaced(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
         let start = start + word.len() - opened.len();
         let closed = opened
             .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '”', '…']);
-        start..start + closed.trim_end_matches(['\'', '’']).len()
+        let closed = without_possessive(closed.trim_end_matches(['\'', '’']));
+        start..start + closed.len()
     })
 }
 
@@ -188,10 +195,14 @@ pub(crate) fn is_certain_id(word: &str) -> bool {
     is_hash || is_serial || CERTAIN_ID.is_match(word)
 }
 
+/// A postcode of the United Kingdom.
+const POSTCODE: &str = r"[A-Z]{1,2}\d[A-Z\d]?\s\d[A-Z]{2}";
+
 static STREET: LazyLock<Regex> = LazyLock::new(|| {
     let name = r"\p{Lu}[\p{L}.'’-]+";
     let names = format!(r"{name}(?:\s(?:(?:am|an|de|den|der|des|du|la|of|the|zum|zur)\s)*{name})*");
-    let town = format!(r"(?:,\s*(?:\d{{4,5}}\s+)?{names}(?:\s\d{{5}}\b)?)?");
+    let british = format!(r"{name}(?:\s{name})*?\s{POSTCODE}\b");
+    let town = format!(r"(?:,\s*(?:{british}|(?:\d{{4,5}}\s+)?{names}(?:\s\d{{5}}\b)?))?");
     regex(&format!(
         r"(?:\b(?:[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]f|[Ii]s|[Aa]ddress)|:)\s+(?P<street>(?:{names}\s\d{{1,4}}[a-z]?\b|\d{{1,5}}\s{names}){town})"
     ))

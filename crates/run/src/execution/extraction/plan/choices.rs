@@ -88,7 +88,10 @@ impl Plan<'_> {
                     self.ask_about(at, "what the prompt says of it is not clear", said);
                     None
                 }
-                (None, None) => self.context.flag(slot, self.slots, self.tool_words),
+                (None, None) => self
+                    .context
+                    .flag(slot, self.slots, self.tool_words)
+                    .or_else(|| Some((self.context.ordered_flag(slot, self.tool_words)?, true))),
             };
             if let Some((span, truth)) = said {
                 self.take(at, truth, &span, "");

@@ -28,6 +28,7 @@ impl Plan<'_> {
             self.give_phrase_left();
             self.give_person_filter();
         } else {
+            self.give_direct_object();
             self.give_label();
         }
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::arguments::may_be_meant;
 use super::super::interpretation::Interpretation;
-use super::super::mention::Content;
+use super::super::mention::{Content, is_certain_id};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed, overlap, stem};
 use super::Plan;
@@ -139,6 +139,9 @@ impl Plan<'_> {
         let is_clause = clause.is_some();
         let (span, is_whole) = clause.or_else(|| self.value_at(start, is_sure_lead))?;
         let said = self.context.text[span.clone()].to_owned();
+        if self.is_no_value_of(slot, &said) {
+            return None;
+        }
         let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
         let is_code = is_name || said.contains(|c: char| c.is_ascii_digit());
         let begins = lead.is_none_or(|at| at == 0 || self.gap(at - 1, at) == Some(","));
@@ -159,6 +162,16 @@ impl Plan<'_> {
             false => !is_state && ((is_sure_lead && is_whole) || is_code || is_login),
         };
         Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
+    }
+
+    /// Whether an id is said for another thing: "link MOB-80" for a `link_type`.
+    fn is_no_value_of(&self, slot: &Slot, said: &str) -> bool {
+        let is_final = self.effects.destroys() || self.ends;
+        match slot.kind {
+            Kind::Choice => is_certain_id(said),
+            Kind::Id => is_final && slot.is_of_another_kind(said),
+            _ => false,
+        }
     }
 
     /// Returns the word "to" after the name of a slot, which ends before `next`, if the prompt sets it: "set the

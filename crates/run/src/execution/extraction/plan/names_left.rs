@@ -103,8 +103,22 @@ impl Plan<'_> {
             }
             let Candidate { span, value, .. } = &candidates[at];
             let json = Value::from(value.as_str());
-            if self.reader.checker.misfit(&self.slots[slot].path, false, &json).is_none() {
-                self.give_candidate(slot, span, value);
+            let this = &self.slots[slot];
+            // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
+            let is_sole = candidates.len() == 1
+                && candidates[at].is_full_name()
+                && this.required
+                && (this.is_person() || this.says("name"));
+            // "The Marketing department".
+            let is_beside =
+                |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
+            // "Put Dr. Weber": its first word may be the verb.
+            let is_sole = is_sole && candidates[at].span.start > 0;
+            let is_name = value.starts_with(char::is_uppercase);
+            let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
+            let is_sole = (is_sole || is_named) && !self.effects.destroys();
+            if self.reader.checker.misfit(&this.path, false, &json).is_none() {
+                self.give_name(slot, span, value, is_sole || self.effects.reads_only());
             }
         }
     }
@@ -151,10 +165,14 @@ impl Plan<'_> {
     }
 
     pub(super) fn give_candidate(&mut self, slot: usize, span: &Range<usize>, value: &str) {
+        self.give_name(slot, span, value, self.effects.reads_only());
+    }
+
+    fn give_name(&mut self, slot: usize, span: &Range<usize>, value: &str, is_sure: bool) {
         for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
             *taken |= overlap(span, &mention.span);
         }
-        self.offer_value(slot, span, value.to_owned(), self.effects.reads_only());
+        self.offer_value(slot, span, value.to_owned(), is_sure);
     }
 
     /// Returns the quotes and names that nothing took, in order.

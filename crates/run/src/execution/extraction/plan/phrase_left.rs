@@ -14,7 +14,7 @@ pub(super) const ASKING: &str = "another associated called calculate compare cur
      want";
 
 /// Words that say when or how, or that stand for a name.
-const ADVERBS: &str = "again any anybody anyone anything asap back both each every everybody everyone everything fast first \
+pub(super) const ADVERBS: &str = "again any anybody anyone anything asap back both each every everybody everyone everything fast first \
      her herself him himself it me myself nobody now once one others please somebody someone soon straight them themselves today \
      tomorrow too whoever yet yourself";
 
@@ -60,6 +60,30 @@ impl Plan<'_> {
             if score(this, &one, true).is_some() {
                 self.offer(slot, &span, !self.effects.destroys());
             }
+        }
+    }
+
+    /// Gives a parameter for a reason what follows "because" to the end of the sentence.
+    pub(super) fn give_reason(&mut self) {
+        let is_reason = |slot: &Slot| {
+            let is_text = matches!(slot.kind, Kind::Text | Kind::Message) && !slot.is_list;
+            is_text && slot.has_word("cause justification rationale reason why")
+        };
+        let Some(slot) = self.only(is_reason).filter(|slot| self.is_open(*slot)) else { return };
+        let text = self.context.text;
+        let lead = self.context.words.windows(2).find_map(|pair| match &pair[0].lower[..] {
+            "because" if pair[1].lower == "of" => Some(pair[1].span.end),
+            "because" => Some(pair[0].span.end),
+            "due" if pair[1].lower == "to" => Some(pair[1].span.end),
+            _ => None,
+        });
+        let Some(from) = lead else { return };
+        let rest = &text[from..];
+        let start = from + rest.len() - rest.trim_start().len();
+        let end = rest.find(['.', ';', '!', '?', '\n']).map_or(text.len(), |end| from + end);
+        let span = start..start.max(end);
+        if !span.is_empty() && !self.spent.iter().any(|spent| overlap(spent, &span)) {
+            self.offer(slot, &span, true);
         }
     }
 

@@ -154,10 +154,25 @@ impl Plan<'_> {
         if is_month && self.is_end(mention) {
             return false;
         }
-        if !this.required && !is_month && (this.is_bound() || !self.is_led(mention)) {
+        let is_led = self.is_led(mention) && !this.is_bound() || self.begins_effect(mention, this);
+        if !this.required && !is_month && !is_led {
             return false;
         }
         rivals.iter().all(|other| this.required && !self.slots[*other].required)
+    }
+
+    /// Whether a day is said as the one from which something is to be so, for the only day of the tool:
+    /// "starting 1 April" for `effective_date`, "as of 31 July" for the `end_date` of a contract.
+    fn begins_effect(&self, mention: &Mention, slot: &Slot) -> bool {
+        let before = self.context.before(mention.span.start);
+        let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
+        let is_as_of = word(0) == "of" && word(1) == "as";
+        let is_effect = is_as_of
+            || is_listed(word(0), "beginning effective starting")
+            || word(0) == "from"
+                && (word(1) == "effect" || slot.says("effective from start starting"));
+        let days = self.slots.iter().filter(|slot| matches!(slot.kind, Kind::Day | Kind::Moment));
+        matches!(slot.kind, Kind::Day | Kind::Moment) && days.count() == 1 && is_effect
     }
 
     /// Whether a preposition makes a mention the end of a range or excludes it: "from March", "since May".
@@ -193,7 +208,11 @@ impl Plan<'_> {
         let Content::Amount(amount) = &mention.content else { return true };
         let after = self.context.after(mention.span.end);
         let counts_other = after.first().is_some_and(|word| slot.counts_other(&word.lower));
-        if amount.units.is_empty() && counts_other {
+        // "Raise the capacity to 28 seats".
+        let mut places = 0..self.context.words.len();
+        let mut is_said = || places.any(|at| self.context.spoken_stems(at, &slot.words).is_some());
+        let is_set = self.word_before(mention) == "to" && is_said();
+        if amount.units.is_empty() && counts_other && !is_set {
             return false;
         }
         let before = self.context.before(mention.span.start);
@@ -318,7 +337,7 @@ impl Plan<'_> {
                 let reading = self.reader.read(mention, this, true);
                 self.is_distinct(mention)
                     && matches!(reading, Interpretation::Value { .. })
-                    && self.is_of_another(mention, this)
+                    && (self.is_of_another(mention, this) || self.is_of_another_kind(mention, this))
             };
             if !this.required {
                 continue;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::text;
 use super::Slot;
 
 /// Beginnings of ids that only stand for any other, as in "e.g. PROJ-123".
@@ -21,6 +22,33 @@ impl Slot {
     /// Whether an id has another form than the ids that the schema shows.
     pub fn excludes(&self, id: &str) -> bool {
         !self.id_starts.is_empty() && beginning(id).is_some() && !self.shows(id)
+    }
+
+    /// Whether an id differs from those that the schema shows in letters that name a project or a place, and
+    /// not the kind of thing: `WEB-7` where an issue is shown as `PAY-101`.
+    pub fn resembles(&self, id: &str) -> bool {
+        let is_form = |start: &String| {
+            let sign = start.trim_start_matches(char::is_alphabetic);
+            !sign.is_empty() && beginning(id).is_some_and(|other| other.ends_with(sign))
+        };
+        let is_key = self.words.iter().any(|word| word == "key");
+        is_key && beginning(id).is_some_and(|start| start.ends_with('-'))
+            || self.id_starts.iter().any(is_form) && !self.names_kind()
+    }
+
+    /// Whether the letters of the ids that the schema shows are short for the thing: `L-10` for a loan.
+    fn names_kind(&self) -> bool {
+        let about = text::name_words(self.description.as_deref().unwrap_or_default());
+        let words = || self.nouns().chain(about.iter().map(String::as_str));
+        self.id_starts.iter().any(|start| {
+            let letters = start.trim_end_matches(['-', '_']);
+            is_abbreviation(&format!("{start}0"), words().filter(|word| *word != letters))
+        })
+    }
+
+    /// Whether an id is that of another kind of thing, as the letters of the ids that the schema shows say.
+    pub fn is_of_another_kind(&self, id: &str) -> bool {
+        self.excludes(id) && self.names_kind() && !self.abbreviates(id)
     }
 
     /// Whether an id begins with an abbreviation of the parameter's name: `ORD-7` for `order_id`,
@@ -91,7 +119,10 @@ pub(super) fn starts(description: &str, schema: &Value) -> Vec<String> {
         } else if is_example {
             starts.extend(beginning(word.trim_end_matches('.')));
         }
-        is_example = INTRODUCING.contains(&word.trim_end_matches('.').to_lowercase().as_str());
+        // "E.g. VAN-21, TRK-16 or CAR-160".
+        let lower = word.trim_end_matches('.').to_lowercase();
+        let goes_on = is_example && (lower == "or" || beginning(&lower).is_some());
+        is_example = goes_on || INTRODUCING.contains(&lower.as_str());
     }
     starts.retain(|start| !PLACEHOLDERS.contains(&start.trim_end_matches(['-', '_'])));
     starts

@@ -68,7 +68,7 @@ pub(super) fn sole_alternative<'a>(schema: &'a Value, root: &'a Value) -> &'a Va
 }
 
 /// Returns the texts and numbers that a schema lists, with their words; empty if it lists none.
-pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
+pub(super) fn choices(schema: &Value, name: &[String]) -> Vec<(Vec<String>, Value)> {
     let mut values: Vec<&Value> = schema["enum"].as_array().into_iter().flatten().collect();
     values.extend(schema.get("const"));
     for key in ["anyOf", "oneOf"] {
@@ -83,7 +83,38 @@ pub(super) fn choices(schema: &Value) -> Vec<(Vec<String>, Value)> {
         Value::Number(number) => Some((vec![number.to_string()], value.clone())),
         _ => None,
     };
-    values.into_iter().filter_map(words).filter(|(words, _)| !words.is_empty()).collect()
+    let found = values.into_iter().filter_map(words).filter(|(words, _)| !words.is_empty());
+    let mut found: Vec<(Vec<String>, Value)> = found.collect();
+    found.extend(message_names(&found));
+    if name.iter().any(|word| text::is_listed(word, "lang language locale")) {
+        found.extend(language_names(&found));
+    }
+    found
+}
+
+/// Languages by their names and codes (ISO 639-1).
+const LANGUAGES: &str = "arabic ar chinese zh czech cs danish da dutch nl english en finnish fi french fr german de \
+    greek el hebrew he hindi hi hungarian hu italian it japanese ja korean ko norwegian no polish pl portuguese pt \
+    romanian ro russian ru spanish es swedish sv turkish tr ukrainian uk vietnamese vi";
+
+/// Returns the names of the languages whose codes are among the values of a parameter: "in French" for `fr`.
+fn language_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> {
+    let words: Vec<&str> = LANGUAGES.split_whitespace().collect();
+    let name = |(code, value): &(Vec<String>, Value)| {
+        let found = words.chunks_exact(2).find(|pair| code.first().is_some_and(|c| c == pair[1]));
+        found.map(|pair| (vec![pair[0].to_owned()], value.clone()))
+    };
+    choices.iter().filter_map(name).collect()
+}
+
+/// Returns what people call a text message, for a parameter with the value `sms`.
+fn message_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> {
+    let sms = choices.iter().find(|(words, _)| words[..] == ["sms"]).map(|(_, value)| value);
+    let names = [&["text", "message"][..], &["text"]].into_iter().zip(std::iter::repeat(sms));
+    let name = |(words, sms): (&[&str], Option<&Value>)| {
+        Some((words.iter().map(|word| (*word).to_owned()).collect(), sms?.clone()))
+    };
+    names.filter_map(name).collect()
 }
 
 /// Properties of a parameter that determine its kind.

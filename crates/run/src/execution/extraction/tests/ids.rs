@@ -66,3 +66,33 @@ fn a_number_before_an_id_counts_what_it_names() {
     let expected = json!({"order_id": "O-1000", "sku": "SKU-13", "quantity": 2});
     assert_eq!(given(&add, "add 2 SKU-13 to order O-1000"), expected);
 }
+
+#[test]
+fn the_id_of_another_kind_of_thing_is_asked_about() {
+    let id = |about: &str| json!({"type": "string", "description": about});
+    let of = |name: &str, about: &str| object(json!({name: id(about)}), &[name]);
+    let cancel = of("reservation_id", "ID of the reservation, e.g. RS-100");
+    let cancel = tool("cancel_reservation", "Cancels a reservation", &cancel);
+    assert_eq!(given(&cancel, "cancel reservation RS-7"), json!({"reservation_id": "RS-7"}));
+    assert_eq!(asked(&cancel, "cancel reservation L-2091"), ["reservation_id"]);
+    let close = of("issue_key", "Key of the issue, e.g. PAY-101");
+    let close = tool("close_issue", "Closes an issue", &close);
+    for prompt in ["close WEB-7", "close the login bug WEB-7", "WEB-7 is fixed, please close it"] {
+        assert_eq!(given(&close, prompt), json!({"issue_key": "WEB-7"}), "{prompt}");
+    }
+    let move_car = of("vehicle_id", "Number of the vehicle, e.g. VAN-21, TRK-16 or CAR-160.");
+    let move_car = tool("move_vehicle", "Moves a vehicle", &move_car);
+    for prompt in ["move CAR-7", "move the blue car CAR-7", "move CAR-7's trailer home"] {
+        assert_eq!(given(&move_car, prompt), json!({"vehicle_id": "CAR-7"}), "{prompt}");
+    }
+}
+
+#[test]
+fn a_national_telephone_number_keeps_its_spaces() {
+    let text = || json!({"type": "string"});
+    let schema = object(json!({"patient_id": text(), "phone": text()}), &["patient_id"]);
+    let update = tool("update_contact", "Updates how a patient is reached", &schema);
+    let expected = json!({"patient_id": "P-7", "phone": "0161 496 0834"});
+    let prompt = "change the phone number of patient P-7 to 0161 496 0834";
+    assert_eq!(given(&update, prompt), expected);
+}

@@ -1,0 +1,87 @@
+//! What an order is about, and why, as the value of a text.
+
+use super::*;
+
+#[test]
+fn the_only_text_that_is_needed_gets_the_object_of_the_order() {
+    let text = || json!({"type": "string"});
+    let item = json!({"item": text(), "quantity": {"type": "integer"}});
+    let add = tool("add_item", "Adds something to the shopping list", &object(item, &["item"]));
+    let state = json!({"device": text(), "state": {"enum": ["on", "off"]}});
+    let state = object(state, &["device", "state"]);
+    let switch = tool("switch_device", "Switches a device", &state);
+    for (tool, prompt, expected) in [
+        (&add, "put 10 eggs on the shopping list", json!({"item": "eggs", "quantity": 10})),
+        (&add, "please add oat milk to my shopping list", json!({"item": "oat milk"})),
+        (&switch, "turn the coffee machine on", json!({"device": "coffee machine", "state": "on"})),
+        (&switch, "turn off the radio", json!({"device": "radio", "state": "off"})),
+    ] {
+        assert_eq!(given(tool, prompt), expected, "{prompt}");
+    }
+    assert_eq!(asked(&add, "add the cheese that Ann likes to the shopping list"), ["item"]);
+    let command = object(json!({"command": text()}), &["command"]);
+    let run = tool("run_command", "Runs a command", &command);
+    assert_eq!(asked(&run, "list the c drive"), ["command"]);
+}
+
+#[test]
+fn the_only_name_goes_to_the_only_person() {
+    let text = || json!({"type": "string"});
+    let schema = object(json!({"van_id": text(), "driver": text()}), &["van_id", "driver"]);
+    let assign = tool("assign_driver", "Assigns a driver to a van", &schema);
+    let expected = json!({"van_id": "V-1", "driver": "Lena Hofmann"});
+    for prompt in ["make Lena Hofmann the driver of V-1", "give V-1 to Lena Hofmann"] {
+        assert_eq!(given(&assign, prompt), expected, "{prompt}");
+    }
+}
+
+#[test]
+fn a_reason_follows_because() {
+    let text = || json!({"type": "string"});
+    let schema = object(json!({"ward_id": text(), "reason": text()}), &["ward_id"]);
+    let close = tool("close_ward", "Closes a ward", &schema);
+    for (prompt, reason) in [
+        ("close ward W-9 because of norovirus", "norovirus"),
+        ("close ward W-9 because the roof leaks. Thanks", "the roof leaks"),
+    ] {
+        let expected = json!({"ward_id": "W-9", "reason": reason});
+        assert_eq!(given(&close, prompt), expected, "{prompt}");
+    }
+}
+
+#[test]
+fn listed_values_are_said_in_other_words() {
+    let text = || json!({"type": "string"});
+    let properties = json!({"loan_id": text(), "language": {"enum": ["en", "fr"]},
+        "channel": {"enum": ["email", "sms"]}, "notify_desk": {"type": "boolean"}});
+    let send = object(properties, &["loan_id"]);
+    let send = tool("send_notice", "Sends a notice for a loan", &send);
+    for (prompt, name, value) in [
+        ("send a notice for loan L-1 in French", "language", json!("fr")),
+        ("send a text message notice for loan L-1", "channel", json!("sms")),
+        ("send a notice for loan L-1 and notify the desk", "notify_desk", json!(true)),
+        ("send a notice for loan L-1 and let the desk know", "notify_desk", json!(true)),
+    ] {
+        assert_eq!(given(&send, prompt), json!({"loan_id": "L-1", name: value}), "{prompt}");
+    }
+}
+
+#[test]
+fn a_number_may_be_a_rate_or_what_is_added() {
+    let text = || json!({"type": "string"});
+    let number = |about: &str| json!({"type": "number", "description": about});
+    let of = |name: &str, about: &str| {
+        object(json!({"lease_id": text(), name: number(about)}), &["lease_id", name])
+    };
+    let rent = tool("set_rent", "Sets the rent", &of("monthly_rent", "Rent in EUR"));
+    let renew = tool("renew_lease", "Renews a lease", &of("weeks", "Number of weeks to add"));
+    let stock = tool("set_stock", "Sets the stock", &of("quantity", "New quantity"));
+    for (tool, prompt, name, value) in [
+        (&rent, "raise the rent of lease L-1 to 1,240 euros a month", "monthly_rent", json!(1240)),
+        (&renew, "renew lease L-1 by two weeks", "weeks", json!(2)),
+        (&stock, "set the quantity of lease L-1 to 20", "quantity", json!(20)),
+    ] {
+        assert_eq!(given(tool, prompt), json!({"lease_id": "L-1", name: value}), "{prompt}");
+    }
+    assert_eq!(asked(&stock, "add 20 to the quantity of lease L-1"), ["quantity"]);
+}
