@@ -37,6 +37,7 @@ mod learn;
 mod model;
 mod needs;
 mod operators;
+mod orders;
 mod plain_values;
 mod plan;
 mod proxy;

@@ -1,0 +1,39 @@
+//! Orders through the command line: those that stand as they are get the right call, and what a tool would do only by
+//! halves, or to another thing, is asked about. `scripts/orders.py` measures all catalogs.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Sandbox, repo};
+
+/// A catalog for which the reading of orders was developed.
+const CATALOG: &str = "tests/data/orders/museum-loans";
+
+#[test]
+fn orders_are_carried_out_as_they_stand_or_asked_about() {
+    let sandbox = Sandbox::new();
+    let catalog = repo(&format!("{CATALOG}.json"));
+    let catalog = catalog.to_str().unwrap();
+    let rows = fs::read_to_string(repo(&format!("{CATALOG}.jsonl"))).unwrap();
+    let (mut right, mut carried_out) = (0, Vec::new());
+    for row in rows.lines() {
+        let row: Value = serde_json::from_str(row).unwrap();
+        let prompt = row["prompt"].as_str().unwrap();
+        let args = ["run", prompt, "--dry-run", "--json", "--tools", catalog];
+        let moment = ["--now", "2026-11-26T10:00:00+01:00"];
+        let output = sandbox.toolroute().args(args).args(moment).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let is_called = output.status.success() && answer["tool"].is_string();
+        let tool = answer["tool"].as_str().unwrap_or_default().rsplit("__").next();
+        let is_right = tool == row["tool"].as_str();
+        if row["act"] == true {
+            let arguments = &answer["arguments"]["arguments"];
+            right += usize::from(is_called && is_right && *arguments == row["arguments"]);
+        } else if is_called && is_right {
+            carried_out.push(prompt.to_owned());
+        }
+    }
+    assert!(right >= 17, "only {right} of 25 orders got the right call");
+    assert!(carried_out.is_empty(), "{carried_out:#?}");
+}
