@@ -160,7 +160,7 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         Some(output) => job.run(output, &on_progress)?,
         None => job.stream(Box::new(std::io::stdout()), &on_progress)?,
     };
-    let place = if input.format().format.is_text() { "line" } else { "row" };
+    let place = if input.format.format.is_text() { "line" } else { "row" };
     report((&summary, place), start, global)?;
     Ok(exit::bad_data_if(args.catalog.strict && !summary.bad.is_empty()))
 }

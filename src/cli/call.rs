@@ -1,6 +1,6 @@
 //! `toolroute call` calls a tool; `toolroute output` prints the rest of a truncated answer.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -306,11 +306,10 @@ fn reason_held(held: Vec<HeldTool>, id: &str) -> Option<String> {
 
 /// Parses the typed arguments, or those from stdin.
 pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
-    let mut text = typed.to_owned();
-    if typed == setup::STREAM {
-        text.clear();
-        std::io::stdin().read_to_string(&mut text)?;
-    }
+    let text = match typed {
+        setup::STREAM => std::io::read_to_string(std::io::stdin())?,
+        typed => typed.to_owned(),
+    };
     let bad = |found: String| {
         let said = format!(
             "expected --args with a JSON object such as {{\"path\": \".\"}}, found {found}"

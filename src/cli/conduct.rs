@@ -1,6 +1,5 @@
 //! `toolroute conduct`: discharges the obligations of a request with tools.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -117,10 +116,8 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
 fn document(request: &str) -> anyhow::Result<String> {
     let path = Path::new(request);
     if request == STREAM {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.context("cannot read the request from stdin; expected JSON in UTF-8")?;
-        return Ok(text);
+        let read = std::io::read_to_string(std::io::stdin());
+        return read.context("cannot read the request from stdin; expected JSON in UTF-8");
     }
     if request.trim().contains(char::is_whitespace) && !path.exists() {
         return Ok(json!({ "utterance": request }).to_string());

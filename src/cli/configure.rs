@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::limit::Limit;
-use super::settings::Setting;
+use super::settings::{Setting, Settings};
 use super::{exit, render};
 
 #[derive(Args)]
@@ -51,29 +51,23 @@ struct SettingsReport<'a> {
 }
 
 pub fn run(args: &ConfigArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    match &args.command {
-        ConfigCommand::Show(_) => show(global)?,
-        ConfigCommand::Check => check(global)?,
-    }
-    Ok(exit::bad_data_if(!global.settings.errors.is_empty()))
-}
-
-fn shown(global: &Global) -> SettingsReport<'_> {
     let settings = &global.settings;
-    SettingsReport {
-        files: &settings.files,
-        values: settings.of_files().collect(),
-        errors: &settings.errors,
-        warnings: &settings.warnings,
+    match &args.command {
+        _ if global.json => render::json(&SettingsReport {
+            files: &settings.files,
+            values: settings.of_files().collect(),
+            errors: &settings.errors,
+            warnings: &settings.warnings,
+        })?,
+        ConfigCommand::Show(_) => show(settings)?,
+        ConfigCommand::Check => check(settings)?,
     }
+    Ok(exit::bad_data_if(!settings.errors.is_empty()))
 }
 
-fn show(global: &Global) -> anyhow::Result<()> {
-    if global.json {
-        return render::json(&shown(global));
-    }
+fn show(settings: &Settings) -> anyhow::Result<()> {
     let mut table = render::table(&["key", "value", "from"], &[]);
-    for setting in global.settings.of_files() {
+    for setting in settings.of_files() {
         let value = match &setting.value {
             Some(toml::Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
@@ -86,15 +80,11 @@ fn show(global: &Global) -> anyhow::Result<()> {
         ]);
     }
     render::print(table)?;
-    global.settings.errors.iter().for_each(|error| render::note(error));
+    settings.errors.iter().for_each(|error| render::note(error));
     Ok(())
 }
 
-fn check(global: &Global) -> anyhow::Result<()> {
-    if global.json {
-        return render::json(&shown(global));
-    }
-    let settings = &global.settings;
+fn check(settings: &Settings) -> anyhow::Result<()> {
     for error in &settings.errors {
         render::line(&render::plain(error))?;
     }

@@ -1,6 +1,5 @@
 //! Builds a [`Context`] from a command's arguments: JSON, files and a conversation.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -100,14 +99,11 @@ impl ContextSourceArgs {
 }
 
 fn text(path: &Path, what: &str) -> anyhow::Result<String> {
-    let mut text = String::new();
-    let read = if path == Path::new(setup::STREAM) {
-        std::io::stdin().read_to_string(&mut text).map(drop)
-    } else {
-        std::fs::read_to_string(path).map(|read| text = read)
+    let read = match path == Path::new(setup::STREAM) {
+        true => std::io::read_to_string(std::io::stdin()),
+        false => std::fs::read_to_string(path),
     };
-    read.with_context(|| format!("cannot read the {what} from {}", path.display()))?;
-    Ok(text)
+    read.with_context(|| format!("cannot read the {what} from {}", path.display()))
 }
 
 /// Parses a list of turns, or the member `messages` of a request to a language model. Only the text

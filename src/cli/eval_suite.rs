@@ -25,7 +25,7 @@ pub fn run(folder: &Path, args: &EvalArgs, global: &Global) -> anyhow::Result<Ex
         .into_iter()
         .map(|set| set.prompts(most).map(|prompts| (set, prompts)))
         .collect::<Result<_, _>>()?;
-    let model = models::embedder(&args.engine, Strategy::Hybrid, global)?;
+    let model = models::embedder(&args.engine, Strategy::Hybrid, models::load, global)?;
     let model = model.expect("hybrid has a model, or that is an error. This is a bug.");
     let name = model.identity().name.clone();
     let measured = measure(sets, model, args, global)?;

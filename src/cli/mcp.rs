@@ -14,11 +14,12 @@ use tokio::net::TcpListener;
 use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
+use super::settings::ProfileSettings;
 use super::setup::{self, EngineRequirements};
 use super::tool_lists::Lists;
 use super::{call, models, render, secrets, serve, servers};
 use hints::KeptHints;
-use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog};
+use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Tool};
 use toolroute_rank::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
@@ -55,7 +56,11 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         };
         let learning = serve::learning(&args.record, &args.select.usage, present)?;
         let served = match args.http {
-            None => stdio(&service, opened.gateway, &shutdown).await,
+            None => {
+                let gateway = Gateway::new(Arc::clone(&service), &opened.gateway);
+                let serving = async { gateway?.serve_stdio(shutdown.begun()).await };
+                serving.await.map_err(anyhow::Error::from)
+            }
             Some(address) => {
                 let options = McpHttpOptions {
                     gateway: opened.gateway,
@@ -72,15 +77,6 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
         service.close().await;
         served.map(|()| ExitCode::SUCCESS)
     })
-}
-
-async fn stdio(
-    service: &Arc<Service>,
-    options: GatewayOptions,
-    shutdown: &Shutdown,
-) -> anyhow::Result<()> {
-    let gateway = Gateway::new(Arc::clone(service), &options)?;
-    Ok(gateway.serve_stdio(shutdown.begun()).await?)
 }
 
 async fn http(
@@ -123,8 +119,9 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
     let lists = Lists::of(&file, args.catalog.live.refresh);
     // The model is loaded while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
-        let loading =
-            scope.spawn(|| models::serving_embedder(&args.engine, args.select.strategy, global));
+        let loading = scope.spawn(|| {
+            models::embedder(&args.engine, args.select.strategy, models::load_to_serve, global)
+        });
         (catalog(args, (&lists, &file), global), setup::joined(loading))
     });
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
@@ -173,14 +170,15 @@ fn catalog(
     for problem in &problems {
         render::warn(global, &render::plain(&problem.to_string()));
     }
-    let homeless = catalog.iter().filter(|tool| servers::home(tool, file).is_none()).count();
+    let is_at_home =
+        |tool: &&Tool| tool.server.as_ref().is_some_and(|server| file.entries.contains_key(server));
+    let homeless = catalog.len() - catalog.iter().filter(is_at_home).count();
     if homeless == 0 {
         return Ok(catalog);
     }
     let said = format!("{homeless} tools are of no server of the servers file; left out");
     render::warn(global, &said);
-    let at_home = catalog.iter().filter(|tool| servers::home(tool, file).is_some());
-    Ok(Catalog::from_tools(at_home.cloned().collect()).catalog)
+    Ok(Catalog::from_tools(catalog.iter().filter(is_at_home).cloned().collect()).catalog)
 }
 
 /// Notes what `--expose selected` lists if there is no query.
@@ -202,20 +200,12 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
 }
 
 pub fn configured(global: &Global) -> Profiles {
-    let configured = global.settings.profiles();
-    configured
-        .into_iter()
-        .map(|(name, about)| {
-            let profile = Profile {
-                tools: about.tools,
-                servers: about.servers,
-                pinned: about.pinned,
-                limit: about.limit,
-                query: about.query,
-            };
-            (name, profile)
-        })
-        .collect()
+    let profile = |about| {
+        let ProfileSettings { tools, servers, pinned, limit, query } = about;
+        Profile { tools, servers, pinned, limit, query }
+    };
+    let configured = global.settings.profiles().into_iter();
+    configured.map(|(name, about)| (name, profile(about))).collect()
 }
 
 /// Returns the profiles of the configuration; the flags change the default profile.

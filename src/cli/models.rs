@@ -81,28 +81,12 @@ fn load_with(choice: &ModelChoice, options: EncoderOptions) -> anyhow::Result<Bo
     Ok(embedding::load(&files(choice, options.precision)?, options)?)
 }
 
-/// Loads the model for a strategy; `None` if the strategy needs none or works without it.
+/// Loads the model for a strategy by [`load`] or [`load_to_serve`]; `None` if the strategy needs
+/// none or works without it.
 pub fn embedder(
     args: &EngineArgs,
     strategy: Strategy,
-    global: &Global,
-) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
-    as_needed(strategy, || load(&args.choice, args.precision), global)
-}
-
-/// The same as [`embedder`] for a server.
-#[cfg(feature = "server")]
-pub fn serving_embedder(
-    args: &EngineArgs,
-    strategy: Strategy,
-    global: &Global,
-) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
-    as_needed(strategy, || load_to_serve(&args.choice, args.precision), global)
-}
-
-fn as_needed(
-    strategy: Strategy,
-    load: impl FnOnce() -> anyhow::Result<Box<dyn Embedder>>,
+    load: fn(&ModelChoice, Precision) -> anyhow::Result<Box<dyn Embedder>>,
     global: &Global,
 ) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
     if strategy == Strategy::Keyword {
@@ -111,7 +95,7 @@ fn as_needed(
     let is_missing = |error: &anyhow::Error| {
         matches!(error.downcast_ref(), Some(embedding::Error::ModelMissing { .. }))
     };
-    match load() {
+    match load(&args.choice, args.precision) {
         Ok(model) => Ok(Some(Arc::from(model))),
         Err(error) if strategy == Strategy::Auto && is_missing(&error) => {
             render::warn(global, &format!("warning: ranking by words alone: {error}"));

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-#[cfg(feature = "server")]
-pub use super::args::PinArgs;
 use super::args::{Global, LiveArgs};
 use super::exit::{self, Failure};
 use super::{paths, render, servers};

@@ -164,11 +164,15 @@ pub fn table(header: &[&str], numeric: &[usize]) -> Table {
         }
     }
     for &column in [0].iter().chain(numeric) {
-        if let Some(column) = table.column_mut(column) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
+        constrain(&mut table, column, ColumnConstraint::ContentWidth);
     }
     table
+}
+
+fn constrain(table: &mut Table, column: usize, constraint: ColumnConstraint) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_constraint(constraint);
+    }
 }
 
 /// Prints a table. If stdout is not a terminal, the table is as wide as its content.
@@ -213,13 +217,16 @@ pub fn fit(table: &mut Table, spare: &[usize]) {
             column.set_constraint(if width <= NARROWEST { whole } else { narrowest });
         }
     }
-    for &column in spare {
+    shrink(table, spare.iter().map(|column| (*column, ColumnConstraint::Hidden)));
+}
+
+/// Applies constraints in order until the table fits.
+fn shrink(table: &mut Table, steps: impl Iterator<Item = (usize, ColumnConstraint)>) {
+    for (column, constraint) in steps {
         if !is_too_wide(table) {
             return;
         }
-        if let Some(column) = table.column_mut(column) {
-            column.set_constraint(ColumnConstraint::Hidden);
-        }
+        constrain(table, column, constraint);
     }
 }
 
@@ -249,21 +256,11 @@ fn one_line(table: &mut Table, spare: &[usize]) {
     let widths = table.column_max_content_widths();
     let Some((why, width)) = widths.len().checked_sub(1).zip(widths.last()) else { return };
     let at_least = |width| ColumnConstraint::LowerBoundary(Width::Fixed(width));
-    let constrain = |table: &mut Table, column: usize, constraint: ColumnConstraint| {
-        if let Some(column) = table.column_mut(column) {
-            column.set_constraint(constraint);
-        }
-    };
     (0..why).for_each(|column| constrain(table, column, ColumnConstraint::ContentWidth));
     constrain(table, why, at_least(READABLE.min(*width)));
     let hidden = spare.iter().map(|column| (*column, ColumnConstraint::Hidden));
     let at_last = [(why, at_least(NARROWEST.min(*width))), (why, ColumnConstraint::Hidden)];
-    for (column, constraint) in hidden.chain(at_last) {
-        if !is_too_wide(table) {
-            return;
-        }
-        constrain(table, column, constraint);
-    }
+    shrink(table, hidden.chain(at_last));
 }
 
 /// Prints the answer to one prompt with at most `limit` tools.

@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 use serde_json::Value;
 
 use toolroute_catalog::Tool;
-use toolroute_run::execution::Redactor;
+use toolroute_run::execution::{Redactor, map_texts};
 
 static KNOWN: RwLock<Option<Redactor>> = RwLock::new(None);
 
@@ -41,22 +41,11 @@ pub fn clean(text: &str) -> String {
     let Some(known) = known.as_ref() else { return text.to_owned() };
     match serde_json::from_str(text) {
         Ok(mut object @ Value::Object(_)) => {
-            clean_texts(&mut object, known);
+            map_texts(&mut object, &[], &mut |text| *text = known.clean_known(text));
             let end = if text.ends_with('\n') { "\n" } else { "" };
             format!("{object}{end}")
         }
         _ => known.clean_known(text),
-    }
-}
-
-fn clean_texts(value: &mut Value, known: &Redactor) {
-    match value {
-        Value::String(text) => *text = known.clean_known(text),
-        Value::Array(values) => values.iter_mut().for_each(|value| clean_texts(value, known)),
-        Value::Object(members) => {
-            members.values_mut().for_each(|value| clean_texts(value, known));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

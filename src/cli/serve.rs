@@ -14,11 +14,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::args::{
-    CatalogArgs, EngineArgs, FallbackArgs, Global, ListenArgs, LogFormat, RecordArgs, RightsArgs,
-    ServeArgs, UsageArgs,
+    CatalogArgs, EngineArgs, FallbackArgs, Global, ListenArgs, LogFormat, PinArgs, RecordArgs,
+    RightsArgs, ServeArgs, UsageArgs,
 };
 use super::exit::{self, Failure};
-use super::pins::PinArgs;
 use super::{paths, render, servers, setup};
 use sources::SourceFiles;
 use toolroute_rank::feedback::StoreOptions;

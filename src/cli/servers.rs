@@ -70,11 +70,6 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
     })
 }
 
-/// Creates the file's servers, without starting them.
-pub fn open(file: &ServersFile) -> Servers {
-    open_with(file, options())
-}
-
 /// The same as [`open`], after [`catalogs`] has printed the problems of the file.
 pub fn open_again(file: &ServersFile) -> Servers {
     let (servers, problems) = Servers::open(file, &options());
@@ -226,7 +221,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     if waits.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
-        let listed = list(&open(&file), waits.clone())?;
+        let listed = list(&open_with(&file, options()), waits.clone())?;
         unkept = keep_answers(&file, &mut known, &listed, &waits);
     }
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));
@@ -272,11 +267,6 @@ fn keep_answers(
 /// Whether a server's stored list has any tools.
 pub fn has_tools(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.len() > 0)
-}
-
-/// Returns the name of a tool's server in the file.
-pub fn home<'a>(tool: &'a Tool, file: &ServersFile) -> Option<&'a str> {
-    tool.server.as_deref().filter(|server| file.entries.contains_key(*server))
 }
 
 /// Removes tools from the catalog that the servers file does not offer, so that every tool that is

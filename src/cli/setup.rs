@@ -8,7 +8,7 @@ use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::progress::Progress;
-use super::settings::{Origin, keys};
+use super::settings::keys;
 use super::{args, models, paths, render};
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Problem};
 use toolroute_eval::RowFile;
@@ -80,15 +80,7 @@ pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub fn catalog_with_problems(
-    args: &CatalogArgs,
-    strict: bool,
-) -> anyhow::Result<(Catalog, Vec<Problem>)> {
-    let (LoadedCatalog { catalog, problems, .. }, _) = loaded(args, strict)?;
-    Ok((catalog, problems))
-}
-
-fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Vec<HeldTool>)> {
+pub fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Vec<HeldTool>)> {
     expect_sources(args)?;
     let author_signals = args.author_signals;
     let options = LoadOptions { strict, overlays: args.overlay.clone(), author_signals };
@@ -197,8 +189,7 @@ pub fn warn_scanned(engine: &Engine, global: &Global) {
 
 /// Warns if `--min-confidence` was typed beside a strategy or a blend that has no confidence.
 fn warn_without_confidence(wanted: &EngineConfig, global: &Global) {
-    let setting = global.settings.get(&keys::MIN_CONFIDENCE);
-    if !setting.is_some_and(|setting| matches!(setting.origin, Origin::Flag { .. })) {
+    if !global.settings.is_typed(&keys::MIN_CONFIDENCE) {
         return;
     }
     let without = match (wanted.strategy, wanted.fusion) {
@@ -230,7 +221,7 @@ pub fn build(
     // The model is loaded while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
         let loading = scope.spawn(|| match wanted.embedder.clone() {
-            None => models::embedder(args, wanted.config.strategy, global),
+            None => models::embedder(args, wanted.config.strategy, models::load, global),
             loaded => Ok(loaded),
         });
         let ours = || catalog_and_held(catalog_args, global);

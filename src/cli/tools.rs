@@ -11,7 +11,9 @@ use super::args::{CatalogArgs, Global};
 use super::exit::{self, Failure};
 use super::probe::ProbeArgs;
 use super::{probe, render, setup};
-use toolroute_catalog::{self, Catalog, Facet, Problem, Severity, Tool, embedding_text};
+use toolroute_catalog::{
+    self, Catalog, Facet, LoadedCatalog, Problem, Severity, Tool, embedding_text,
+};
 use toolroute_rank::engine::Tiers;
 use toolroute_rank::query;
 
@@ -103,7 +105,14 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
 /// Returns the rows that match every given facet.
 fn chosen(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> Vec<u32> {
     let mut rows: Vec<u32> = (0..catalog.len() as u32).collect();
-    for (facet, values) in asked(facets) {
+    for (facet, values) in [
+        (Facet::Phase, &facets.phase),
+        (Facet::Language, &facets.language),
+        (Facet::TaskType, &facets.task_type),
+        (Facet::Category, &facets.category),
+        (Facet::Server, &facets.server),
+        (Facet::Satisfies, &facets.satisfies),
+    ] {
         let mut found = BTreeSet::new();
         for value in values {
             let value = match facet {
@@ -123,17 +132,6 @@ fn chosen(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> Vec<u32> {
         }
     }
     rows
-}
-
-fn asked(facets: &FacetArgs) -> [(Facet, &[String]); 6] {
-    [
-        (Facet::Phase, &facets.phase),
-        (Facet::Language, &facets.language),
-        (Facet::TaskType, &facets.task_type),
-        (Facet::Category, &facets.category),
-        (Facet::Server, &facets.server),
-        (Facet::Satisfies, &facets.satisfies),
-    ]
 }
 
 /// Returns the tool that an id, `server:tool` or a name means.
@@ -160,7 +158,13 @@ fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode
     let (plain, lines) = (render::plain, render::plain_lines);
     render::line(&format!("{}\n{}\n", plain(tool.id.as_str()), lines(&tool.description)))?;
     render::line(&format!("tiers     {}", render::tiers(&Tiers::of(tool))))?;
-    for (name, list) in lists(tool) {
+    for (name, list) in [
+        ("category", &tool.categories),
+        ("tags", &tool.tags),
+        ("can", &tool.capabilities),
+        ("satisfies", &tool.satisfies),
+        ("consumes", &tool.consumes),
+    ] {
         if !list.is_empty() {
             render::line(&format!("{name:<9} {}", plain(&list.join(", "))))?;
         }
@@ -172,16 +176,6 @@ fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn lists(tool: &Tool) -> [(&'static str, &[String]); 5] {
-    [
-        ("category", &tool.categories),
-        ("tags", &tool.tags),
-        ("can", &tool.capabilities),
-        ("satisfies", &tool.satisfies),
-        ("consumes", &tool.consumes),
-    ]
-}
-
 #[derive(Serialize)]
 struct Verdict<'a> {
     tools: usize,
@@ -190,17 +184,10 @@ struct Verdict<'a> {
     problems: &'a [Problem],
 }
 
-/// The problem that is reported if a catalog is valid but empty, such as a file with `[]`.
-fn nothing(args: &CatalogArgs) -> Problem {
-    let found = format!("none in {}", setup::places(args));
-    let cure = "write the tools into it, or name another file";
-    Problem::new(Severity::Error, "at least one tool", found, cure)
-}
-
 fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Problems are the result of this command and not a failure, with or without `--strict`.
-    let (tools, problems) = match setup::catalog_with_problems(args, false) {
-        Ok((catalog, mut problems)) => {
+    let (tools, problems) = match setup::loaded(args, false) {
+        Ok((LoadedCatalog { catalog, mut problems, .. }, _)) => {
             problems.extend(catalog.suspicious());
             #[cfg(feature = "mcp")]
             problems.extend(catalog.iter().flat_map(toolroute_run::execution::schema_warnings));
@@ -213,7 +200,10 @@ fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let mut problems = problems;
     if tools == 0 && !problems.iter().any(Problem::is_error) {
-        problems.push(nothing(args));
+        // A catalog may be valid but empty, such as a file with `[]`.
+        let found = format!("none in {}", setup::places(args));
+        let cure = "write the tools into it, or name another file";
+        problems.push(Problem::new(Severity::Error, "at least one tool", found, cure));
     }
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let warnings = problems.len() - errors;

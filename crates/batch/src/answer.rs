@@ -6,10 +6,11 @@ use serde::Serialize;
 use toolroute_catalog::{self as catalog, Catalog, Need, Problem, Tool, ToolId};
 use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::{
-    Degradation, Engine, Error, Explanation, Fit, FitReason, NoTools, SelectRequest, Selection,
+    Degradation, Error, Explanation, Fit, FitReason, NoTools, SelectRequest, Selection,
 };
 use toolroute_vectors::durable::sha256_hex;
 
+use crate::BatchJob;
 use crate::row::Row;
 use crate::summary::{BatchCounts, RowOutcome};
 
@@ -17,16 +18,6 @@ use crate::summary::{BatchCounts, RowOutcome};
 pub(crate) struct RowOutcomes {
     pub counts: BatchCounts,
     pub bad: Vec<BadRow>,
-}
-
-pub(crate) struct Ranker<'a> {
-    pub engine: &'a Engine,
-    /// Whether the output includes the full explanation of each tool.
-    pub explain: bool,
-    /// Whether a row without its own tools is an error.
-    pub requires_tools: bool,
-    /// Whether one invalid definition among a row's tools is an error of the row.
-    pub strict: bool,
 }
 
 /// The error of a row without tools if there is no catalog.
@@ -43,32 +34,27 @@ struct Group<'r> {
 /// The answer to a row, or the error.
 type Answer = Result<Selection, String>;
 
-impl Ranker<'_> {
+impl BatchJob<'_> {
     /// Returns one output line per row, in the order of the rows.
-    pub fn answer(&self, rows: &[Row]) -> (String, RowOutcomes) {
+    pub(crate) fn answer_rows(&self, rows: &[Row]) -> (String, RowOutcomes) {
         let answers = self.rank(rows);
         let (mut lines, mut done) = (String::new(), RowOutcomes::default());
         for (row, answer) in rows.iter().zip(answers) {
-            let answered = match (&row.query, answer) {
-                (Ok(query), Some(Ok(selection))) => Ok((selection, &query.id)),
+            let bad = match (&row.query, answer) {
+                (Ok(query), Some(Ok(selection))) => {
+                    done.counts.add(outcome(&selection));
+                    lines.push_str(&self.row(&query.id, &selection));
+                    continue;
+                }
                 (Ok(query), Some(Err(error))) => {
-                    Err(BadRow { id: query.id.clone(), line: query.line, error })
+                    BadRow { id: query.id.clone(), line: query.line, error }
                 }
                 (Ok(_), None) => unreachable!("each prompt has an answer. This is a bug."),
-                (Err(bad), _) => Err(bad.clone()),
+                (Err(bad), _) => bad.clone(),
             };
-            lines.push_str(&match answered {
-                Ok((selection, id)) => {
-                    done.counts.add(outcome(&selection));
-                    self.row(id, &selection)
-                }
-                Err(bad) => {
-                    done.counts.add(RowOutcome::Failed);
-                    let row = bad_row(&bad);
-                    done.bad.push(bad);
-                    row
-                }
-            });
+            done.counts.add(RowOutcome::Failed);
+            lines.push_str(&bad_row(&bad));
+            done.bad.push(bad);
         }
         (lines, done)
     }

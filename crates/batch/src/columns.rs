@@ -90,35 +90,3 @@ impl Columns {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn usual_names_are_taken_where_none_is_chosen() {
-        let header = ["id", "text", "prompt", "tools"].map(str::to_owned);
-        let find = |columns: &Columns| columns.find(Path::new("q.csv"), &header);
-        let usual = find(&Columns::default()).unwrap();
-        assert_eq!(
-            usual,
-            ColumnPositions { prompt: 2, id: Some(0), candidates: None, tools: Some(3) }
-        );
-        let text = Some("text".to_owned());
-        let chosen = Columns {
-            prompt: text.clone(),
-            id: text,
-            tools: Some(String::new()),
-            ..Columns::default()
-        };
-        let chosen = find(&chosen).unwrap();
-        assert_eq!(
-            chosen,
-            ColumnPositions { prompt: 1, id: Some(1), candidates: None, tools: None }
-        );
-        let missing = Columns { id: Some("key".to_owned()), ..Columns::default() };
-        let said = find(&missing).unwrap_err().to_string();
-        assert!(said.contains("no column `key`; its columns are `id`, `text`"), "{said}");
-        assert!(said.contains("--id-column"), "{said}");
-    }
-}

@@ -30,7 +30,8 @@ pub(crate) struct RowGroups {
     /// The number of rows of this shard that were answered by an earlier run.
     pub skipped: usize,
     to_skip: usize,
-    has_prompts: bool,
+    /// Whether any row so far is a prompt.
+    pub has_prompts: bool,
     /// The line and the error of the first bad row of any shard.
     pub first_bad: Option<(usize, String)>,
     /// An error that occurred after rows that must be answered first.
@@ -82,11 +83,6 @@ impl RowGroups {
     /// Skips the first rows of the shard, which were answered by an earlier run.
     pub fn skip(&mut self, rows: usize) {
         (self.skipped, self.to_skip) = (rows, rows);
-    }
-
-    /// Whether any row so far is a prompt.
-    pub fn has_prompts(&self) -> bool {
-        self.has_prompts
     }
 
     /// Returns the next rows of the shard in their order, or `None` after the last.

@@ -42,7 +42,7 @@ const HEAD_BYTES: usize = 4_096;
 /// A file of prompts, or a stream of them.
 pub struct Input {
     path: PathBuf,
-    format: FileFormat,
+    pub format: FileFormat,
     columns: Columns,
     kind: Kind,
     head: Head,
@@ -83,10 +83,6 @@ impl Input {
 
     fn new(path: &Path, format: FileFormat, columns: Columns, kind: Kind) -> Self {
         Self { path: path.to_owned(), format, columns, kind, head: Head::default() }
-    }
-
-    pub fn format(&self) -> FileFormat {
-        self.format
     }
 
     /// Whether the input can be read again, so that an interrupted batch can be resumed.

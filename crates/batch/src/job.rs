@@ -1,11 +1,12 @@
 //! A batch: answers all rows of an input in their order and writes them to an output.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
 use toolroute_rank::engine::{Engine, fingerprint};
 
-use crate::answer::{Ranker, RowOutcomes};
+use crate::answer::RowOutcomes;
 use crate::format::{FileFormat, Format};
 use crate::groups::RowGroups;
 use crate::journal::Journal;
@@ -51,7 +52,9 @@ impl BatchJob<'_> {
         match output {
             Output::File(path) => self.resume(path, on_progress),
             Output::Special(path) => {
-                let summary = self.stream(Box::new(Output::open_special(path)?), on_progress)?;
+                let to =
+                    File::options().write(true).open(path).map_err(Error::io("write", path))?;
+                let summary = self.stream(Box::new(to), on_progress)?;
                 Ok(BatchSummary { output: Some(path.clone()), ..summary })
             }
         }
@@ -135,19 +138,13 @@ impl BatchJob<'_> {
         on_progress: OnProgress<'_>,
         write: &mut dyn FnMut(&str) -> Result<(), Error>,
     ) -> Result<(usize, RowOutcomes), Error> {
-        let ranker = Ranker {
-            engine: self.engine,
-            explain: self.explain,
-            requires_tools: self.requires_tools,
-            strict: self.strict,
-        };
         let (mut all, mut answered) = (RowOutcomes::default(), 0);
         let mut unwritten = String::new();
         on_progress(groups.skipped, groups.total);
         while let Some(rows) = groups.next()? {
-            let (lines, done) = ranker.answer(&rows);
+            let (lines, done) = self.answer_rows(&rows);
             unwritten.push_str(&lines);
-            if groups.has_prompts() {
+            if groups.has_prompts {
                 write(&unwritten)?;
                 unwritten.clear();
             }
@@ -156,7 +153,7 @@ impl BatchJob<'_> {
             answered += rows.len();
             on_progress(groups.skipped + answered, groups.total);
         }
-        if !groups.has_prompts() {
+        if !groups.has_prompts {
             return Err(self.input.nothing_read(groups.first_bad.take()));
         }
         // The only prompts may be in another shard, after the last row of this one.

@@ -1,6 +1,6 @@
 //! The output of a batch: a file that appears only when it is complete, or a stream.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
@@ -56,10 +56,6 @@ impl Output {
             }
             _ => Ok(()),
         }
-    }
-
-    pub(crate) fn open_special(path: &Path) -> Result<File, Error> {
-        File::options().write(true).open(path).map_err(Error::io("write", path))
     }
 }
 

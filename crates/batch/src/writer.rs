@@ -28,9 +28,9 @@ pub(crate) fn open(format: FileFormat, layout: Layout, to: Sink) -> io::Result<B
         #[cfg(feature = "arrow")]
         Format::Parquet => Box::new(crate::tables::ParquetRows::new(to, layout)?),
         #[cfg(feature = "arrow")]
-        Format::Arrow => Box::new(crate::tables::ArrowRows::file(to, layout)?),
-        #[cfg(feature = "arrow")]
-        Format::ArrowStream => Box::new(crate::tables::ArrowRows::stream(to, layout)?),
+        of @ (Format::Arrow | Format::ArrowStream) => {
+            Box::new(crate::tables::ArrowRows::new(to, layout, of == Format::ArrowStream)?)
+        }
         #[cfg(not(feature = "arrow"))]
         _ => return Err(io::Error::other("this program was built without the feature `arrow`")),
     })

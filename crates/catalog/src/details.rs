@@ -43,7 +43,7 @@ pub(super) struct Details {
     cost: Option<Cost>,
     latency_ms: Option<u64>,
     latency_tier: Option<LatencyTier>,
-    hints: Hints,
+    pub hints: Hints,
     complexity: Option<ComplexityRange>,
     routing: routing::RoutingDetails,
 }
@@ -89,11 +89,6 @@ impl Details {
                 self.lists.push((*slot, list));
             }
         }
-    }
-
-    /// Returns `true` if any hint about side effects is declared.
-    pub fn declares_effects(&self) -> bool {
-        self.hints != Hints::default()
     }
 
     /// Sets the declared members of a tool and leaves the others unchanged.

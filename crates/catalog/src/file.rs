@@ -10,9 +10,6 @@ use crate::Error;
 /// larger file is not a catalog, and a device such as `/dev/zero` has no end.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The replacement for bytes that are not text.
-const INVALID: char = char::REPLACEMENT_CHARACTER;
-
 #[derive(Debug)]
 pub(super) struct TextFile {
     pub text: String,
@@ -52,54 +49,31 @@ fn utf8(bytes: Vec<u8>) -> TextFile {
         Ok(text) => return TextFile { text, invalid_lines: Vec::new() },
         Err(error) => error.into_bytes(),
     };
-    let mut text = TextBuilder::new(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        chunk.valid().chars().for_each(|character| text.push(character));
-        if !chunk.invalid().is_empty() {
-            text.push_invalid();
-        }
-    }
-    text.file
+    let characters = bytes.utf8_chunks().flat_map(|chunk| {
+        let invalid = (!chunk.invalid().is_empty()).then_some(None);
+        chunk.valid().chars().map(Some).chain(invalid)
+    });
+    of_characters(bytes.len(), characters)
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> TextFile {
-    let mut text = TextBuilder::new(bytes.len());
     let (pairs, rest) = bytes.as_chunks::<2>();
-    for character in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
-        match character {
-            Ok(character) => text.push(character),
-            Err(_) => text.push_invalid(),
-        }
-    }
-    if !rest.is_empty() {
-        text.push_invalid();
-    }
-    text.file
+    let characters = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).map(Result::ok);
+    of_characters(bytes.len(), characters.chain((!rest.is_empty()).then_some(None)))
 }
 
-/// Builds a text and counts its lines.
-struct TextBuilder {
-    file: TextFile,
-    line: usize,
-}
-
-impl TextBuilder {
-    fn new(bytes: usize) -> Self {
-        let file = TextFile { text: String::with_capacity(bytes), invalid_lines: Vec::new() };
-        Self { file, line: 1 }
-    }
-
-    fn push(&mut self, character: char) {
-        self.file.text.push(character);
-        self.line += usize::from(character == '\n');
-    }
-
-    fn push_invalid(&mut self) {
-        self.push(INVALID);
-        if self.file.invalid_lines.last() != Some(&self.line) {
-            self.file.invalid_lines.push(self.line);
+/// Collects characters, which are `None` for bytes that are not text.
+fn of_characters(bytes: usize, characters: impl Iterator<Item = Option<char>>) -> TextFile {
+    let mut file = TextFile { text: String::with_capacity(bytes), invalid_lines: Vec::new() };
+    let mut line = 1;
+    for character in characters {
+        file.text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        line += usize::from(character == Some('\n'));
+        if character.is_none() && file.invalid_lines.last() != Some(&line) {
+            file.invalid_lines.push(line);
         }
     }
+    file
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::details::{self, Details};
 use crate::import::documents;
 use crate::row::{Row, describe, elements, fields};
 use crate::source::Source;
-use crate::{Error, Problem, Severity, Tool, ToolId, file, validate};
+use crate::{Error, Hints, Problem, Severity, Tool, ToolId, file, validate};
 
 /// Applies the entries of a file to tools, in order. Returns the problems of the entries.
 pub(super) fn apply(path: &Path, tools: &mut [Arc<Tool>]) -> Result<Vec<Problem>, Error> {
@@ -27,7 +27,7 @@ pub(super) fn apply(path: &Path, tools: &mut [Arc<Tool>]) -> Result<Vec<Problem>
     let source = Source::of(path, &file);
     let unrecognised =
         |problem| Error::Unrecognised { problem: Box::new(source.locate(problem, None)) };
-    if source.text().trim().is_empty() {
+    if source.text.trim().is_empty() {
         return Err(unrecognised(no_entries("an empty file")));
     }
     let documents = documents(&source).map_err(|problem| unrecognised(*problem))?;
@@ -107,7 +107,7 @@ fn change(
         matched = true;
         let mut changed = Tool::clone(tool);
         details.apply(&mut changed);
-        changed.hints.from_overlay |= details.declares_effects();
+        changed.hints.from_overlay |= details.hints != Hints::default();
         let faults: Vec<Problem> =
             validate::check(&changed).into_iter().filter(Problem::is_error).collect();
         if faults.is_empty() {

@@ -12,8 +12,8 @@ const EXCERPT: usize = 60;
 /// The text that tools are read from. JSON values borrow from it, so their lines can be found.
 pub(super) struct Source<'a> {
     file: &'a Path,
-    text: &'a str,
-    invalid_lines: &'a [usize],
+    pub text: &'a str,
+    pub invalid_lines: &'a [usize],
     newlines: OnceCell<Vec<usize>>,
 }
 
@@ -28,16 +28,6 @@ impl<'a> Source<'a> {
     /// Creates a source from a file that [`crate::file::read`] read.
     pub fn of(path: &'a Path, file: &'a TextFile) -> Self {
         Self { invalid_lines: &file.invalid_lines, ..Self::new(path, &file.text) }
-    }
-
-    pub fn text(&self) -> &'a str {
-        self.text
-    }
-
-    /// Returns the numbers of the lines that contain bytes that are not text, counted from 1 and
-    /// ascending.
-    pub fn invalid_lines(&self) -> &'a [usize] {
-        self.invalid_lines
     }
 
     /// Returns the file's name without its extension, the best guess at an MCP server's name.

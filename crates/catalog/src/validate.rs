@@ -20,8 +20,9 @@ const LATENCY_MS: u64 = 86_400_000;
 
 /// Returns every problem of one tool. A tool with an error cannot be used.
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
+    let description = too_long("description", &tool.description, DESCRIPTION_CHARS);
     let mut problems: Vec<Problem> =
-        [check_name(tool), check_id(tool), check_description(tool), check_schema(tool)]
+        [check_name(tool), check_id(tool), description, check_schema(tool)]
             .into_iter()
             .chain([check_latency(tool), check_tier(tool), check_complexity(tool)])
             .flatten()
@@ -68,10 +69,6 @@ fn check_id(tool: &Tool) -> Option<Problem> {
         let cure = "write an id, or leave it out to have it made from server and name";
         Problem::new(Severity::Error, "an id", "an empty string", cure).field("id")
     })
-}
-
-fn check_description(tool: &Tool) -> Option<Problem> {
-    too_long("description", &tool.description, DESCRIPTION_CHARS)
 }
 
 fn too_long(field: &str, text: &str, limit: usize) -> Option<Problem> {

@@ -76,7 +76,7 @@ impl Answer {
     pub(super) fn gather(ledger: &Ledger, request: i64) -> Result<Self, Error> {
         let lineage = Lineage::read(ledger, request)?;
         let mut entries = Vec::new();
-        for row in lineage.rows().iter().filter(|row| row.parent.is_none()) {
+        for row in lineage.rows.iter().filter(|row| row.parent.is_none()) {
             entries.push(Gathering { ledger, lineage: &lineage }.whole(row)?);
         }
         let utterance = ledger.request(request)?.utterance.unwrap_or_default();

@@ -15,7 +15,7 @@ impl Conductor<'_> {
     pub(super) fn continuations(&self, request: i64) -> Result<Vec<Change>, Error> {
         let lineage = Lineage::read(self.ledger, request)?;
         let mut found = Vec::new();
-        for row in lineage.rows() {
+        for row in &lineage.rows {
             if row.status != Status::Escalated || lineage.next(row).is_some() {
                 continue;
             }
@@ -46,7 +46,8 @@ impl Conductor<'_> {
         } else {
             let replies = self.ledger.replies(child.id)?;
             for reply in &replies {
-                next.payload.extend(input_of(&reply.subject, &reply.value));
+                let input = reply.subject[INPUT].as_str();
+                next.payload.extend(input.map(|name| (name.to_owned(), reply.value.clone())));
             }
             if replies.is_empty() && child.status == Status::Resolved {
                 // A tool that satisfies `CLARIFY(input)` answered the question.
@@ -102,12 +103,6 @@ fn anew(row: &ObligationRow) -> NewObligation {
 pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
     let asks = question.payload.get("asks").cloned().unwrap_or_default();
     serde_json::from_value(asks).unwrap_or_default()
-}
-
-/// Returns the argument that a reply sets; `None` if the reply states a fact, which is stored
-/// separately.
-fn input_of(subject: &Value, value: &Value) -> Option<(String, Value)> {
-    Some((subject[INPUT].as_str()?.to_owned(), value.clone()))
 }
 
 /// Returns the arguments in the answer of a tool that satisfies `CLARIFY(input)`: by name, or a

@@ -19,7 +19,7 @@ pub const UTTERANCE: &str = "utterance";
 
 /// The obligations of one request, in the order in which they were added.
 pub struct Lineage {
-    rows: Vec<ObligationRow>,
+    pub rows: Vec<ObligationRow>,
     /// The index of each row by its id.
     places: HashMap<i64, usize>,
     /// The indexes of the children of each row.
@@ -37,10 +37,6 @@ impl Lineage {
             }
         }
         Ok(Self { rows, places, below })
-    }
-
-    pub fn rows(&self) -> &[ObligationRow] {
-        &self.rows
     }
 
     pub fn children(&self, of: i64) -> impl Iterator<Item = &ObligationRow> {

@@ -198,10 +198,10 @@ impl Conductor<'_> {
     /// Checks an obligation's result, or a claim of `kind`, `subject` and `value`.
     fn checked(&mut self, obligation: &ObligationRow) -> Result<Result<Value, String>, Error> {
         if let Some(of) = self.of(obligation)? {
-            let Some(result) = self.ledger.result(of.id)? else {
-                return Ok(Err(format!("`{}` came to nothing that could be checked", of.name)));
-            };
-            if result.standing == Standing::Held && of.what.duty == Duty::Report {
+            let result = self.ledger.result(of.id)?;
+            if let Some(result) = result.filter(|result| result.standing == Standing::Held)
+                && of.what.duty == Duty::Report
+            {
                 self.verify(obligation.request, &result)?;
             }
             let Some(result) = self.ledger.result(of.id)? else {

@@ -273,7 +273,7 @@ fn question(obligation: &ObligationRow, short: &[(Arc<Tool>, Lack)], asks: &[Ask
         short.iter().map(|(tool, lack)| format!("`{}` {}", tool.id, lack.message())).collect();
     let example = short.iter().find_map(|(tool, _)| tool.examples.first());
     let example = example.map(|example| format!("; for example: {example}")).unwrap_or_default();
-    let names = answer_names(&clarify_name(obligation), asks);
+    let names = answer_names(&format!("{}.{CLARIFY}", obligation.name), asks);
     format!("more is needed: {}{example}; answer as {names}", told.join("; or "))
 }
 
@@ -285,10 +285,6 @@ fn answer_names(question: &str, asks: &[Ask]) -> String {
         [input] => format!("{input} or `{question}`"),
         inputs => format!("{}, or all of them as `{question}`", inputs.join(", ")),
     }
-}
-
-fn clarify_name(obligation: &ObligationRow) -> String {
-    format!("{}.{CLARIFY}", obligation.name)
 }
 
 /// Creates a child obligation. The dot distinguishes its name from those in requests.

@@ -74,7 +74,7 @@ impl Conductor<'_> {
             return Ok(changes);
         }
         let lineage = Lineage::read(self.ledger, request)?;
-        let questions: Vec<&ObligationRow> = lineage.rows().iter().filter(is_asked).collect();
+        let questions: Vec<&ObligationRow> = lineage.rows.iter().filter(is_asked).collect();
         let mut open = Vec::new();
         for question in &questions {
             if lineage.children(question.id).next().is_none()

@@ -37,7 +37,7 @@ impl Interval {
 /// Means of `N` columns: as observed, and in each resample.
 #[derive(Clone, Debug)]
 pub struct Resampled<const N: usize> {
-    observed: [f64; N],
+    pub(super) observed: [f64; N],
     drawn: Vec<[f64; N]>,
 }
 
@@ -66,10 +66,6 @@ impl<const N: usize> Resampled<N> {
     /// Returns the interval of a column, or of a difference between two.
     pub fn interval(&self, value: impl Fn(&[f64; N]) -> f64) -> Interval {
         Interval::new(value(&self.observed), self.drawn.iter().map(&value).collect())
-    }
-
-    pub fn observed(&self) -> &[f64; N] {
-        &self.observed
     }
 }
 

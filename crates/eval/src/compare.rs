@@ -139,7 +139,7 @@ impl Comparison {
                 comp_at_5: at(4),
             }
         };
-        let mean = resampled.observed();
+        let mean = resampled.observed;
         let best = usize::from(mean[ndcg(1)] > mean[ndcg(0)]);
         let difference = resampled.interval(|row| row[ndcg(HYBRID)] - row[ndcg(best)]);
         let verdict = Verdict::of(difference);

@@ -167,10 +167,6 @@ impl RowFile {
         Ok(Self { path, bytes })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns the prompts, and the rows that are invalid.
     pub fn queries(&self) -> Result<(Vec<Query>, Vec<BadRow>), Error> {
         self.each(|_, query| Ok(query))

@@ -103,16 +103,8 @@ pub fn filter<'a>(
     filtered(engine, body, keep, false)
 }
 
-/// [`filter`], with the score of each function in the report.
-pub fn filter_with_scores<'a>(
-    engine: &Engine,
-    body: &'a [u8],
-    keep: usize,
-) -> Result<FilteredBody<'a>, FilterError> {
-    filtered(engine, body, keep, true)
-}
-
-fn filtered<'a>(
+/// [`filter`], with the score of each function in the report if `with_scores`.
+pub fn filtered<'a>(
     engine: &Engine,
     body: &'a [u8],
     keep: usize,

@@ -151,9 +151,9 @@ pub async fn admit(
     next: Next,
 ) -> Result<Response, ApiError> {
     if let Err(refused) = guard.admit(request.uri(), request.headers()) {
-        if let Some(count) = guard.refused.count(refused.kind()) {
+        if let Some(count) = guard.refused.count(refused.kind) {
             let client = request.extensions().get::<Client>().map(Client::to_string);
-            let (status, said) = (refused.status().as_u16(), refused.message());
+            let (status, said) = (refused.status.as_u16(), &refused.message);
             tracing::warn!(status, client, count, "a request is refused: {said}");
         }
         return Err(refused);
@@ -253,7 +253,7 @@ mod tests {
         for (name, value) in headers {
             map.append(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        guard.admit(&path.parse().unwrap(), &map).map_err(|error| error.status().as_u16())
+        guard.admit(&path.parse().unwrap(), &map).map_err(|error| error.status.as_u16())
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let third = queue.enter().await.map(drop).unwrap_err();
-        assert_eq!(third.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(third.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!((queue.working(), queue.waiting()), (1, 1));
         drop(first);
         second.await.unwrap().unwrap();

@@ -124,14 +124,9 @@ impl Gateway {
         Ok(Self::of(Arc::new(shared)))
     }
 
-    /// The same gateway for another client.
-    fn for_another(&self) -> Self {
-        Self::of(Arc::clone(&self.shared))
-    }
-
     fn of(shared: Arc<GatewayState>) -> Self {
         let (subscriptions, latest_list, receivers) = Default::default();
-        let session = shared.service.sessions().of_connection();
+        let session = shared.service.sessions().limited(Session::of_connection());
         Self { shared, session, subscriptions, latest_list, receivers }
     }
 

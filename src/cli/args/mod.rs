@@ -17,15 +17,17 @@ mod select;
 mod server;
 mod stores;
 
+#[cfg(feature = "server")]
+pub use call::FallbackArgs;
 #[cfg(feature = "mcp")]
-pub use call::{ExecutionArgs, FallbackArgs, LimitArgs, RightsArgs, SourceArgs};
+pub use call::{ExecutionArgs, LimitArgs, RightsArgs, SourceArgs};
 pub use catalog::CatalogArgs;
 #[cfg(feature = "mcp")]
 pub use catalog::LiveArgs;
 pub use context::{ContextArgs, ContextSourceArgs, SessionArgs};
 pub use engine::{EngineArgs, ModelChoice};
 pub use measure::{BenchArgs, BenchCommand, EncoderArgs, EvalArgs};
-#[cfg(feature = "mcp")]
+#[cfg(feature = "server")]
 pub use pins::PinArgs;
 #[cfg(feature = "server")]
 pub use select::UsageArgs;

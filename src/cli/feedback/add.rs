@@ -42,7 +42,7 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
     };
     let mut store = ExecutionStore::open(log, options)?;
     let needs_model = !args.no_vectors && executions.iter().any(wants_vector);
-    let model = if needs_model { Some(load(args)?) } else { None };
+    let model = if needs_model { Some(models::load(&args.choice, Precision::Int8)?) } else { None };
     let progress = Progress::new("logging", "executions", global.quiet);
     let (total, mut done, mut removed) = (executions.len(), 0, 0);
     for chunk in executions.chunks_mut(CHUNK) {
@@ -128,10 +128,6 @@ fn parse(row: &[u8]) -> Result<Execution, String> {
 
 fn wants_vector(execution: &Execution) -> bool {
     execution.vector.is_none() && execution.prompt.is_some()
-}
-
-fn load(args: &AddArgs) -> anyhow::Result<Box<dyn Embedder>> {
-    models::load(&args.choice, Precision::Int8)
 }
 
 fn add_vectors(executions: &mut [Execution], model: &dyn Embedder) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::cli::paths;
-use toolroute_run::execution::names_private_address;
+use toolroute_run::execution::{map_texts, names_private_address};
 
 /// A converted entry, with notes for the user.
 pub struct Read {
@@ -46,7 +46,7 @@ pub fn read(
     let mut entry = entry.as_object()?.clone();
     let mut notes = Vec::new();
     for value in entry.values_mut() {
-        replace_strings(value, &mut |text| variables(name, text, project, &mut notes));
+        map_texts(value, &[], &mut |text| variables(name, text, project, &mut notes));
     }
     from_codex(&mut entry);
     if entry.get("type") == Some(&json!("sse")) {
@@ -91,31 +91,11 @@ fn guard(
     entry.insert("allowPrivate".to_owned(), json!(private && allow_private));
 }
 
-fn replace_strings(value: &mut Value, replace: &mut impl FnMut(&str) -> Option<String>) {
-    match value {
-        Value::String(text) => {
-            if let Some(new) = replace(text) {
-                *text = new;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| replace_strings(item, replace)),
-        Value::Object(members) => {
-            members.values_mut().for_each(|member| replace_strings(member, replace));
-        }
-        _ => {}
-    }
-}
-
 /// Converts the variables of editors. Values that the editor asks its user for become environment
 /// variables.
-fn variables(
-    server: &str,
-    text: &str,
-    project: Option<&Path>,
-    notes: &mut Vec<String>,
-) -> Option<String> {
+fn variables(server: &str, text: &mut String, project: Option<&Path>, notes: &mut Vec<String>) {
     if !text.contains("${") {
-        return None;
+        return;
     }
     let mut new = text.replace("${userHome}", "${HOME}");
     for slash in ["${pathSeparator}", "${/}"] {
@@ -138,7 +118,7 @@ fn variables(
         ));
         new = format!("{}${{{upper}}}{}", &new[..at], &new[at + end + 1..]);
     }
-    Some(new)
+    *text = new;
 }
 
 /// Converts members that only Codex uses.

@@ -113,7 +113,9 @@ fn assembly(
     let model_key = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
     let model = match before.filter(|before| before.model_key == model_key) {
         Some(before) => before.model.clone(),
-        None => models::serving_embedder(&args.engine, args.select.strategy, global)?,
+        None => {
+            models::embedder(&args.engine, args.select.strategy, models::load_to_serve, global)?
+        }
     };
     let mut wanted = EngineRequirements {
         lives_long: true,

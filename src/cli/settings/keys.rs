@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 use toml::Value;
 
-use super::profiles::{ProfileSettings, ProfileTable, Profiles};
+use super::profiles::{ProfileSettings, Profiles};
 use crate::cli::limit::Limit;
 use crate::cli::words::{BackendName, Blend, LogFormat, Pinning, device, words};
 use toolroute_catalog::{Cost, LatencyTier, Reliability, type_fault};
@@ -199,8 +199,8 @@ fn is_a<T: DeserializeOwned>(value: &Value) -> Result<(), String> {
 fn profiles(value: &Value) -> Result<(), String> {
     for (name, profile) in value.as_table().into_iter().flatten() {
         let fault = match profile {
-            Value::Table(_) => is_a::<ProfileTable>(profile),
-            _ => is_a::<ProfileSettings>(profile).map_err(|_| {
+            Value::Table(_) => is_a::<ProfileSettings>(profile),
+            _ => is_a::<Vec<String>>(profile).map_err(|_| {
                 format!("expected a list of id patterns, or a table, found {profile}")
             }),
         };

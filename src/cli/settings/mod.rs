@@ -19,7 +19,7 @@ mod file;
 pub mod keys;
 mod profiles;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -35,7 +35,8 @@ use toolroute_rank::engine::EngineConfig;
 
 use file::File;
 use keys::{KEYS, Key, Kind};
-pub use profiles::Profiles;
+pub use profiles::ProfileSettings;
+use profiles::Profiles;
 
 /// Looks up an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -205,7 +206,6 @@ impl Settings {
         self.values.iter().find(|setting| setting.key.name == key.name)
     }
 
-    #[cfg(feature = "mcp")]
     pub fn is_typed(&self, key: &Key) -> bool {
         self.get(key).is_some_and(|setting| matches!(setting.origin, Origin::Flag { .. }))
     }
@@ -241,9 +241,9 @@ impl Settings {
         self.get(key)?.value.clone()?.try_into().ok()
     }
 
-    #[cfg(feature = "server")]
-    pub fn profiles(&self) -> Profiles {
-        self.table(&keys::PROFILES).unwrap_or_default()
+    pub fn profiles(&self) -> BTreeMap<String, ProfileSettings> {
+        let entries = self.table::<Profiles>(&keys::PROFILES).unwrap_or_default().into_iter();
+        entries.map(|(name, entry)| (name, entry.into())).collect()
     }
 
     /// Copies the tables to an engine's configuration.
@@ -258,12 +258,10 @@ impl Settings {
         replace(&mut config.small_models, self.table(&keys::SMALL_MODELS));
         replace(&mut config.cache, self.table(&keys::CACHE));
         config.min_shares = self.table(&keys::MIN_SHARES).or(config.min_shares);
-        if let Some(profiles) = self.table::<Profiles>(&keys::PROFILES) {
-            config.profiles =
-                profiles.iter().map(|(name, p)| (name.clone(), p.patterns())).collect();
-            let named = profiles.into_iter().filter(|(_, profile)| !profile.servers.is_empty());
-            config.profile_servers = named.map(|(name, p)| (name, p.servers)).collect();
-        }
+        let profiles = self.profiles();
+        config.profiles = profiles.iter().map(|(name, p)| (name.clone(), p.patterns())).collect();
+        let named = profiles.into_iter().filter(|(_, profile)| !profile.servers.is_empty());
+        config.profile_servers = named.map(|(name, p)| (name, p.servers)).collect();
     }
 
     /// If a flag or a variable selects the plain blend, the files' values that it fixes are

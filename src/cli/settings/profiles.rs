@@ -4,11 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-pub type Profiles = BTreeMap<String, ProfileSettings>;
+pub type Profiles = BTreeMap<String, ProfileEntry>;
 
 /// A profile: a list of id patterns, or a table with further settings.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum ProfileEntry {
+    Patterns(Vec<String>),
+    Table(ProfileSettings),
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(from = "ProfileEntry")]
+#[serde(default, deny_unknown_fields)]
 pub struct ProfileSettings {
     pub tools: Vec<String>,
     pub servers: Vec<String>,
@@ -18,30 +25,11 @@ pub struct ProfileSettings {
     pub query: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ProfileEntry {
-    Patterns(Vec<String>),
-    Table(ProfileTable),
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProfileTable {
-    tools: Vec<String>,
-    servers: Vec<String>,
-    pinned: Vec<String>,
-    limit: Option<usize>,
-    query: Option<String>,
-}
-
 impl From<ProfileEntry> for ProfileSettings {
     fn from(entry: ProfileEntry) -> Self {
         match entry {
             ProfileEntry::Patterns(tools) => Self { tools, ..Self::default() },
-            ProfileEntry::Table(ProfileTable { tools, servers, pinned, limit, query }) => {
-                Self { tools, servers, pinned, limit, query }
-            }
+            ProfileEntry::Table(settings) => settings,
         }
     }
 }

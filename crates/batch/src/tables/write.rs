@@ -207,16 +207,14 @@ enum ArrowSink {
 }
 
 impl ArrowRows {
-    pub fn file(to: Sink, layout: Layout) -> io::Result<Self> {
+    pub fn new(to: Sink, layout: Layout, stream: bool) -> io::Result<Self> {
         let batches = Batches::new(layout);
-        let to = FileWriter::try_new(to, &batches.schema).map_err(of_arrow)?;
-        Ok(Self { batches, to: ArrowSink::File(Box::new(to)) })
-    }
-
-    pub fn stream(to: Sink, layout: Layout) -> io::Result<Self> {
-        let batches = Batches::new(layout);
-        let to = StreamWriter::try_new(to, &batches.schema).map_err(of_arrow)?;
-        Ok(Self { batches, to: ArrowSink::Stream(Box::new(to)) })
+        let schema = &batches.schema;
+        let to = match stream {
+            true => StreamWriter::try_new(to, schema).map(|to| ArrowSink::Stream(Box::new(to))),
+            false => FileWriter::try_new(to, schema).map(|to| ArrowSink::File(Box::new(to))),
+        };
+        Ok(Self { to: to.map_err(of_arrow)?, batches })
     }
 }
 

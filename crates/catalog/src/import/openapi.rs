@@ -119,7 +119,7 @@ fn unresolved_paths(root: &Value) -> BTreeSet<String> {
     for item in root["paths"].as_object().into_iter().flat_map(|paths| paths.values()) {
         refs.record_unresolved(refs.follow(item));
     }
-    refs.into_unresolved()
+    refs.unresolved
 }
 
 fn expansion_problem(limit: usize, at: &Operation<'_>) -> Problem {
@@ -231,7 +231,7 @@ impl Api<'_> {
             input.parameter(parameter, &mut refs);
         }
         input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
-        (input, refs.was_cut(), refs.into_unresolved())
+        (input, refs.cut, refs.unresolved)
     }
 
     /// Returns how the operation is sent: to the first server in the `servers` of the operation, of

@@ -30,8 +30,10 @@ pub(super) struct Refs<'a> {
     depth: usize,
     values: usize,
     bytes: usize,
-    cut: bool,
-    unresolved: BTreeSet<String>,
+    /// Whether a schema was left empty because of the limits.
+    pub cut: bool,
+    /// The references that lead out of the document or to a missing value.
+    pub unresolved: BTreeSet<String>,
 }
 
 impl<'a> Refs<'a> {
@@ -45,16 +47,6 @@ impl<'a> Refs<'a> {
             cut: false,
             unresolved: BTreeSet::new(),
         }
-    }
-
-    /// Whether a schema was left empty because of the limits.
-    pub fn was_cut(&self) -> bool {
-        self.cut
-    }
-
-    /// Returns the references that lead out of the document or to a missing value.
-    pub fn into_unresolved(self) -> BTreeSet<String> {
-        self.unresolved
     }
 
     /// Records a value as unresolved if it is still a reference after it was followed.

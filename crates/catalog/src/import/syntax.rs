@@ -22,13 +22,13 @@ pub(crate) struct Documents<'a> {
 /// Bytes that are not text invalidate only their line in JSON lines, and the whole file in any
 /// other syntax.
 pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Problem>> {
-    let text = source.text();
+    let text = source.text;
     if text.trim().is_empty() {
         let cure = "write the tools into it, or leave the file out";
         let problem = Problem::new(Severity::Error, "a file with tools", "an empty file", cure);
         return Err(Box::new(problem));
     }
-    if let Some(&line) = source.invalid_lines().first() {
+    if let Some(&line) = source.invalid_lines.first() {
         let documents = json_lines(source);
         return documents.ok_or_else(|| Box::new(source.locate(no_text(), Some(line))));
     }
@@ -81,17 +81,17 @@ fn json_values(text: &str) -> Result<Vec<Cow<'_, RawValue>>, serde_json::Error> 
 /// Parses line by line if at least half of the lines look like JSON objects. A broken line does not
 /// affect the others. Returns `None` if no line is valid.
 fn json_lines<'a>(source: &Source<'a>) -> Option<Documents<'a>> {
-    let lines = || source.text().lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = || source.text.lines().map(str::trim).filter(|line| !line.is_empty());
     let alike = lines().filter(|line| line.starts_with('{') && line.ends_with('}')).count();
     if alike * 2 < lines().count() {
         return None;
     }
     let mut documents = Documents::default();
-    for (number, line) in (1..).zip(source.text().lines().map(str::trim)) {
+    for (number, line) in (1..).zip(source.text.lines().map(str::trim)) {
         if line.is_empty() {
             continue;
         }
-        if source.invalid_lines().binary_search(&number).is_ok() {
+        if source.invalid_lines.binary_search(&number).is_ok() {
             documents.problems.push(source.locate(no_text(), Some(number)));
             continue;
         }

@@ -37,13 +37,8 @@ fn later_entries_win_and_lists_replace() {
     let stock = loaded.catalog.get("shop | stock").unwrap();
     assert_eq!(stock.reliability, Some(Reliability::Medium));
     assert_eq!(stock.latency_ms, Some(250));
-}
-
-#[test]
-fn an_entry_that_matches_nothing_is_a_warning() {
-    let loaded = load_with(vec![fixture("overlay.toml")]).unwrap();
     let [problem] = loaded.problems.as_slice() else { panic!("{:?}", loaded.problems) };
-    assert_eq!(problem.severity, Severity::Warning);
+    assert_eq!(problem.severity, Severity::Warning, "an entry that matches nothing");
     assert!(problem.found.contains("florist__*"), "{problem}");
 }
 

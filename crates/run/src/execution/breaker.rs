@@ -91,12 +91,6 @@ impl Breaker {
         }
     }
 
-    fn let_through(&mut self, now: Instant) {
-        if self.phase(now) == Phase::HalfOpen {
-            self.probe = Some(now);
-        }
-    }
-
     fn failed(&mut self, now: Instant, threshold: u32, options: &BreakerOptions) {
         self.failures = self.failures.saturating_add(1);
         self.probe = None;
@@ -143,8 +137,10 @@ impl Breakers {
             return Err(wait);
         }
         for key in &keys {
-            if let Some(breaker) = known.get_mut(key) {
-                breaker.let_through(now);
+            if let Some(breaker) = known.get_mut(key)
+                && breaker.phase(now) == Phase::HalfOpen
+            {
+                breaker.probe = Some(now);
             }
         }
         Ok(())

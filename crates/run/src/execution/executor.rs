@@ -23,7 +23,7 @@ use super::output::{
 };
 use super::params::{Change, Parameters};
 use super::permission::Permissions;
-use super::redact::Redactor;
+use super::redact::{Redactor, map_texts};
 use super::registry::Servers;
 use super::report::{Answer, Report};
 use super::timing::Timing;
@@ -238,8 +238,9 @@ impl Executor {
         }
         let redactor = &self.options.redactor;
         output.text = redactor.clean(&output.text);
-        output.data.iter_mut().for_each(|data| clean(redactor, data, &[]));
-        output.blocks.iter_mut().for_each(|block| clean(redactor, block, &BYTES));
+        let mut clean = |text: &mut String| *text = redactor.clean(text);
+        output.data.iter_mut().for_each(|data| map_texts(data, &[], &mut clean));
+        output.blocks.iter_mut().for_each(|block| map_texts(block, &BYTES, &mut clean));
         Some(Box::new(self.answer(request, tool, output, Vec::new())))
     }
 
@@ -315,19 +316,6 @@ impl Executor {
             None => output::truncate(&whole.text, most, handle.as_deref()),
         };
         (whole, Some(Truncation { shape, of_chars, summarized, handle, whole_data }))
-    }
-}
-
-/// Removes secrets from all texts except those under the names in `but`.
-fn clean(redactor: &Redactor, value: &mut Value, but: &[&str]) {
-    match value {
-        Value::String(text) => *text = redactor.clean(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(redactor, item, but)),
-        Value::Object(members) => {
-            let words = members.iter_mut().filter(|(name, _)| !but.contains(&name.as_str()));
-            words.for_each(|(_, member)| clean(redactor, member, but));
-        }
-        _ => {}
     }
 }
 

@@ -279,16 +279,6 @@ mod tests {
         value.as_object().unwrap().clone()
     }
 
-    /// Calls the tools in turn, and returns the number of the first refused call with its reason.
-    fn refused(guard: &LoopGuard, names: &[&str]) -> Option<(usize, Exceeded)> {
-        let tools: Vec<Tool> = names.iter().map(|name| Tool::new(None, name, "")).collect();
-        (0..30).find_map(|nth| {
-            // Each call may change something.
-            let asked = guard.ask(&tools[nth % tools.len()], &Arguments::new());
-            asked.map(|key| guard.changed(key)).err().map(|exceeded| (nth + 1, exceeded))
-        })
-    }
-
     #[test]
     fn the_fourth_of_the_same_calls_is_refused_whatever_the_order_of_its_arguments() {
         let (guard, tool) = (LoopGuard::default(), Tool::new(None, "get_a", ""));
@@ -314,13 +304,6 @@ mod tests {
             guard.changed(edited);
             assert!(guard.ask(&check, &Arguments::new()).is_ok(), "{nth}");
         }
-    }
-
-    #[test]
-    fn cycles_are_refused_when_they_begin_to_come_round_a_fourth_time() {
-        let of = |length| Exceeded::Cycle { length, times: 3 };
-        assert_eq!(refused(&LoopGuard::default(), &["do_a", "do_b"]), Some((7, of(2))));
-        assert_eq!(refused(&LoopGuard::default(), &["do_a", "do_b", "do_c"]), Some((10, of(3))));
     }
 
     #[test]

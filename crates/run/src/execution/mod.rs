@@ -106,7 +106,7 @@ pub use params::{
 };
 pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
 pub use process::ProcessTools;
-pub use redact::Redactor;
+pub use redact::{Redactor, map_texts};
 pub use registry::{Listed, Servers};
 pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};

@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::servers::{Entry, Program, Remote};
 
@@ -42,6 +43,19 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("the pattern is fixed and compiles. This is a bug.")
 });
+
+/// Changes all texts of a value except those under the names in `but`.
+pub fn map_texts(value: &mut Value, but: &[&str], change: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| map_texts(item, but, change)),
+        Value::Object(members) => {
+            let words = members.iter_mut().filter(|(name, _)| !but.contains(&name.as_str()));
+            words.for_each(|(_, member)| map_texts(member, but, change));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
 
 /// Whether a value with this name is a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {

@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::http::HeaderMap;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use toolroute_rank::engine::{Engine, Map};
+use toolroute_rank::feedback::client_session;
 use toolroute_session::Session;
 
 use super::log_limit::LogLimit;
@@ -84,7 +85,7 @@ fn named_by(headers: &HeaderMap) -> Option<Result<&str, ApiError>> {
 
 /// The state of the API.
 pub struct App {
-    service: RwLock<Arc<Service>>,
+    pub(super) service: RwLock<Arc<Service>>,
     pub(super) options: HttpOptions,
     pub(super) queue: WorkQueue,
     pub(super) bodies: BodyBudget,
@@ -122,10 +123,6 @@ impl App {
         self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn replace_service(&self, service: Arc<Service>) {
-        *self.service.write().unwrap_or_else(PoisonError::into_inner) = service;
-    }
-
     /// Waits for a worker. 503 if the queue is full or moves too slowly.
     async fn worker(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         let entered = tokio::time::timeout(LONGEST_WAIT, self.queue.enter()).await;
@@ -156,7 +153,7 @@ impl App {
         let service = self.service();
         match name.map(Ok).or_else(|| named_by(headers)) {
             Some(name) => Ok(service.sessions().named(profile, name?)?),
-            None => Ok(service.sessions().of_request()),
+            None => Ok(service.sessions().limited(Session::default())),
         }
     }
 
@@ -172,7 +169,7 @@ impl App {
             return self.session((profile, name), headers);
         }
         let client = client.map_or_else(|| "unknown".to_owned(), |client| client.0.to_string());
-        Ok(self.service().sessions().of_sender(&client))
+        Ok(self.service().sessions().limited(Session::new(client_session(&client))))
     }
 
     /// Selects tools, once a worker is free.

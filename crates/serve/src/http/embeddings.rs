@@ -139,11 +139,10 @@ fn texts(input: Value) -> Result<Vec<String>, ApiError> {
                 "lists of tokens are not taken: this model has other tokens; send the text",
             );
         }
-        Value::Array(all) => match all.into_iter().map(text_of).collect() {
-            Some(texts) => texts,
-            None => return bad("expected `input` as a text or a list of texts"),
+        other => match serde_json::from_value(other) {
+            Ok(texts) => texts,
+            Err(_) => return bad("expected `input` as a text or a list of texts"),
         },
-        _ => return bad("expected `input` as a text or a list of texts"),
     };
     if texts.is_empty() || texts.len() > MOST_TEXTS {
         let said = format!("expected 1 to {MOST_TEXTS} texts in `input`, found {}", texts.len());
@@ -153,11 +152,4 @@ fn texts(input: Value) -> Result<Vec<String>, ApiError> {
         return bad("expected texts that are not empty in `input`");
     }
     Ok(texts)
-}
-
-fn text_of(value: Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
 }

@@ -16,9 +16,9 @@ use crate::Error;
 /// expect.
 #[derive(Debug)]
 pub struct ApiError {
-    status: StatusCode,
-    kind: &'static str,
-    message: String,
+    pub(crate) status: StatusCode,
+    pub(crate) kind: &'static str,
+    pub(crate) message: String,
     retry_after: Option<u64>,
 }
 
@@ -40,18 +40,6 @@ struct ErrorDetail {
 impl ApiError {
     pub fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
         Self { status, kind, message: message.into(), retry_after: None }
-    }
-
-    pub fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    pub(crate) fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {

@@ -64,10 +64,7 @@ pub async fn filter(
     let keep = params.limit.or(limit_of(&headers)?).unwrap_or(app.options.keep);
     let (service, with_scores) = (app.service(), params.report == Some(ReportIn::Body));
     let filtering = app.work(move || {
-        let filtered = match with_scores {
-            true => filter::filter_with_scores(service.engine(), &body, keep)?,
-            false => filter::filter(service.engine(), &body, keep)?,
-        };
+        let filtered = filter::filtered(service.engine(), &body, keep, with_scores)?;
         Ok::<_, FilterError>((filtered.body.into_owned(), filtered.report))
     });
     let (mut body, report) = filtering.await??;

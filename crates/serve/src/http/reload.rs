@@ -1,7 +1,7 @@
 //! `POST /v1/reload`, SIGHUP and watched files: reads the sources again while requests are
 //! answered.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use axum::Json;
@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
+use super::watch::StreamEvent;
 use super::{ApiError, App, ErrorBody};
 use crate::assembly::{RebuildResult, rebuild};
 use crate::shutdown::HangUps;
@@ -74,7 +75,8 @@ impl App {
             tracing::warn!(%said, "nothing was reloaded");
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "not_reloaded", said)
         })?;
-        self.send_event("reload", json!(reloaded));
+        let told = StreamEvent { name: "reload", data: json!(reloaded) };
+        self.stream_events.send(told).ok();
         Ok(reloaded)
     }
 
@@ -86,7 +88,7 @@ impl App {
             RebuildResult::InPlace { changed } => (present, Some(changed)),
             RebuildResult::Service(next) => {
                 sources.built(&next);
-                self.replace_service(Arc::clone(&next));
+                *self.service.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&next);
                 (next, None)
             }
         };

@@ -211,18 +211,15 @@ fn store_and_apply(
 }
 
 fn note(noted: &mut Changes, changes: &[Change]) -> Vec<String> {
-    let mut ids = Vec::with_capacity(changes.len());
-    for change in changes {
-        match change {
-            Change::Register(tool) | Change::Update(tool) => {
-                ids.push(tool.id.to_string());
-                noted.note(tool.clone());
-            }
-            Change::Remove(id) => {
-                noted.note_removed(id);
-                ids.push(id.clone());
-            }
+    let note = |change: &Change| match change {
+        Change::Register(tool) | Change::Update(tool) => {
+            noted.note(tool.clone());
+            tool.id.to_string()
         }
-    }
-    ids
+        Change::Remove(id) => {
+            noted.note_removed(id);
+            id.clone()
+        }
+    };
+    changes.iter().map(note).collect()
 }

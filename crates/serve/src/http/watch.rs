@@ -237,11 +237,6 @@ fn stream_event(name: &'static str, data: &impl Serialize) -> StreamEvent {
 }
 
 impl App {
-    /// Sends an event to all clients that listen.
-    pub(super) fn send_event(&self, name: &'static str, data: Value) {
-        self.stream_events.send(StreamEvent { name, data }).ok();
-    }
-
     /// The number of requests that workers process, and the number of those that wait.
     pub fn load(&self) -> (usize, usize) {
         (self.queue.working(), self.queue.waiting())

@@ -144,7 +144,7 @@ impl GatewayFactory {
         if !Arc::ptr_eq(&latest.0, &service) {
             *latest = (Arc::clone(&service), Gateway::new(service, &self.options)?);
         }
-        Ok(latest.1.for_another())
+        Ok(Gateway::of(Arc::clone(&latest.1.shared)))
     }
 }
 

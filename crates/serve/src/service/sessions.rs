@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use toolroute_rank::feedback::client_session;
 use toolroute_run::execution::CallLimits;
 use toolroute_session::Session;
 
@@ -42,9 +41,14 @@ impl Sessions {
     pub fn named(&self, profile: Option<&str>, name: &str) -> Result<Arc<Session>, Error> {
         Self::check_name(name)?;
         let mut by_name = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Arc::new(Session::new(name).with_limits(self.limits.clone()));
+        let fresh = || self.limited(Session::new(name));
         let key = (profile.unwrap_or_default().to_owned(), name.to_owned());
         Ok(Arc::clone(by_name.get_or_insert(key, fresh)))
+    }
+
+    /// A session that no other client can name, with the limits of all.
+    pub fn limited(&self, session: Session) -> Arc<Session> {
+        Arc::new(session.with_limits(self.limits.clone()))
     }
 
     pub(crate) fn check_name(name: &str) -> Result<(), Error> {
@@ -53,20 +57,6 @@ impl Sessions {
             return Err(Error::BadSession { chars, most: NAME_CHARS });
         }
         Ok(())
-    }
-
-    pub fn of_request(&self) -> Arc<Session> {
-        Arc::new(Session::default().with_limits(self.limits.clone()))
-    }
-
-    /// A new session for one request, which the log records under the client's address.
-    pub fn of_sender(&self, client: &str) -> Arc<Session> {
-        Arc::new(Session::new(client_session(client)).with_limits(self.limits.clone()))
-    }
-
-    /// A new session for one connection, which no other client can name.
-    pub fn of_connection(&self) -> Arc<Session> {
-        Arc::new(Session::of_connection().with_limits(self.limits.clone()))
     }
 }
 

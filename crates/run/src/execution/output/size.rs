@@ -36,12 +36,6 @@ pub struct Estimate {
     pub learned: bool,
 }
 
-impl Estimate {
-    pub fn tokens(&self) -> usize {
-        tokens_of(self.chars)
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 struct PastAnswers {
     latency_ms: f64,
