@@ -34,7 +34,7 @@ pub fn singular(word: &str) -> Cow<'_, str> {
 const SAME: [&str; 14] = [
     "bug case defect incident issue problem story task ticket",
     "appointment booking meeting reservation",
-    "account client customer",
+    "client customer",
     "apartment flat unit",
     "article item product",
     "bill invoice",
@@ -48,7 +48,7 @@ const SAME: [&str; 14] = [
     "talk session",
 ];
 
-/// Returns the other nouns that people use for the thing that a noun in the singular names.
+/// Returns the nouns that people use for the thing that a noun in the singular names, with that noun.
 pub fn same_things(noun: &str) -> impl Iterator<Item = &'static str> {
     let groups = SAME.iter().filter(move |group| group.split(' ').any(|word| word == noun));
     groups.flat_map(|group| group.split(' '))

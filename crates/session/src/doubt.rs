@@ -1,5 +1,7 @@
 //! Why a person must be asked before a tool is called for a prompt.
 
+use std::ops::Range;
+
 use serde_json::Value;
 use toolroute_catalog::{EffectKind, Schema, Tool, words_of};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
@@ -55,24 +57,32 @@ pub fn doubt(
     let verb = || objection(words, places, tool, selection, &is_argument);
     // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
     let lost = || {
-        let value = prepared.lost.iter().find(|place| !is_reported(words, place));
+        // "The plumber was there on Tuesday."
+        let is_told =
+            |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
+        let value = prepared.lost.iter().find(|place| !is_told(*place));
         let value = value.map(|place| &words[place.clone()]);
         let lost = value.or_else(|| told(words).filter(|text| !takes(&prepared.arguments, text)));
         let lost = lost.filter(|_| prepared.missing.is_empty());
         lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
     };
-    // "In the morning" postpones nothing that a tool does "in the morning".
-    let is_value = |word: &String| {
-        let mut sources = prepared.sources.iter();
-        sources.any(|taken| {
-            matches!(&taken.source, Source::Prompt { text, .. } if text.to_lowercase() == *word)
-        })
-    };
-    let caveat = caveat(words, places).filter(|word| !is_value(word));
+    let taken = places_taken(prepared);
+    let caveat = caveat(words, Places { taken: &taken, ..places });
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
     reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).or_else(unset).map(ask))
+}
+
+/// The places of all values that arguments took. "In the morning" postpones nothing that a tool does "in the morning".
+fn places_taken(prepared: &PreparedArguments) -> Vec<Range<usize>> {
+    let chosen = prepared.sources.iter().filter_map(|taken| match &taken.source {
+        Source::Prompt { start, end, text } if text.chars().all(char::is_lowercase) => {
+            Some(*start..*end)
+        }
+        _ => None,
+    });
+    prepared.taken.iter().cloned().chain(chosen).collect()
 }
 
 /// Verbs in names of tools that change what their other arguments say.
@@ -172,7 +182,9 @@ fn objection(
     };
     Some(match mismatch {
         VerbMismatch::None => "the prompt does not say what is to be done".to_owned(),
-        VerbMismatch::Other(verb) => format!("{}, of which the tool says nothing", says(&verb)),
+        VerbMismatch::Other(verb) | VerbMismatch::Object(verb) => {
+            format!("{}, of which the tool says nothing", says(&verb))
+        }
     })
 }
 

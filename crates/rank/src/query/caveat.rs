@@ -1,8 +1,6 @@
 //! Finds words with which a prompt forbids, postpones or restricts an action.
 
 use std::borrow::Cow;
-use std::cell::LazyCell;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -10,6 +8,7 @@ use regex::Regex;
 
 use super::content::own_words;
 use super::mood::{begins_clause, wants_to_see, without_reports};
+use super::negation::is_past;
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
 use super::requests::is_verb;
 use super::{is_listed, pattern};
@@ -29,10 +28,6 @@ const MODALS: &str = "should must shall may ought is are";
 
 /// Words that make an order doubtful.
 const DOUBTING: &str = "maybe perhaps possibly might presumably imagine suppose";
-
-/// Words with which a statement says what somebody wants: "Ann doesn't want it closed".
-const WISHING: &str = "want wants wanted wish wishes wished like likes allow allows allowed agree agreed ask asked tell told \
-    say says said think thinks sure know knows";
 
 /// Phrases that forbid, restrict or doubt, wherever they are.
 const PHRASES: &str =
@@ -106,18 +101,13 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     let moment = || {
         let is_one_of_few = places.moments.len() <= MOST_MOMENTS;
         let is_late = |at: &&Range<usize>| {
-            !is_past_or_attribute(prompt, at) && !(is_one_of_few && is_reported(prompt, at))
+            !(is_past_or_attribute(prompt, at) || is_one_of_few && is_reported(prompt, at))
         };
         places.moments.iter().find(is_late).map(|moment| prompt[moment.clone()].to_owned())
     };
     // "It never arrived" and "nobody uses it" forbid nothing.
-    let is_denial =
-        |word: &str| word == "never" || word.ends_with("n't") || is_listed(NOBODY, word);
-    let is_wish = LazyCell::new(|| words.iter().any(|word| is_listed(WISHING, word)));
-    let denials: HashSet<&str> = ordered.iter().copied().filter(|word| is_denial(word)).collect();
-    let is_told = |word: &str| is_denial(word) && !denials.contains(word) && !*is_wish;
     (0..words.len())
-        .find_map(|at| forbids(words, at).filter(|word| !is_told(word)))
+        .find_map(|at| forbids(words, at).filter(|_| !is_told(words, at)))
         .or_else(|| condition_in(words).filter(|word| !is_listed(ENDS, word)))
         .or_else(|| condition_in(&ordered))
         .or_else(|| (0..words.len()).find_map(|at| restricts(words, at)))
@@ -191,6 +181,28 @@ fn phrase(words: &[&str], at: usize, phrases: &str) -> Option<String> {
         parts.all(|(ahead, part)| words[at] == part && ahead == 0 || word(words, at, ahead) == part)
     };
     phrases.split(", ").find(begins).map(str::to_owned)
+}
+
+/// Words before a denial that is none of a thing or a person.
+const NO_SUBJECTS: &str = "you is are be to must should";
+
+/// Whether a denial only tells how things are: "the parcel never arrived", "we don't need it any more", "nobody uses
+/// it".
+fn is_told(words: &[&str], at: usize) -> bool {
+    let (this, last, next) = (words[at], before(words, at), word(words, at, 1));
+    let is_wish =
+        words[..at].iter().rev().take(4).any(|word| is_listed("want wants wish sure", word));
+    let is_subject = !last.is_empty() && !is_wish && !is_listed(NO_SUBJECTS, last);
+    match this {
+        "never" => {
+            is_subject && (next.ends_with("ed") || is_past(next)) && word(words, at, 2) != "be"
+        }
+        _ if is_listed(NOBODY, this) => {
+            is_listed("uses needs has wants", next)
+                || next == "is" && is_listed("using there here", word(words, at, 2))
+        }
+        _ => this.ends_with("n't") && is_subject && is_listed("need use have hear work", next),
+    }
 }
 
 /// Whether the word at a place forbids something, or makes it doubtful.

@@ -44,8 +44,7 @@ static ORDERING: Pattern = Pattern::new(concat!(
     r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
     r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
     r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
-    r"feel free to|you (?:must|should|have to|need to)|you (?:can|may) (?:now )?|",
-    r"(?:[^ ,]+ ){1,6}(?:needs|has|have|need) to be|",
+    r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
     r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
 ));
 
@@ -160,23 +159,32 @@ pub(super) fn fragments(plain: &str) -> HashSet<&str> {
     clauses.iter().filter(is_fragment).filter_map(Clause::order).collect()
 }
 
-/// Words with which a statement tells what is to be, and not how things are.
-const TO_BE: &str =
-    "will wo shall should must need needs ought going i'll we'll he'll she'll it'll they'll you'll";
+/// Past forms of a statement, beside regular ones.
+const PAST: &str = "was were went came did had got gave left took broke fell died moved";
 
-/// Returns a text without quotes and without the clauses that only tell how things are or were: "it went live
-/// this morning" postpones nothing.
+/// Words after which "ed" is no past: "it can be closed".
+const BEING: &str = "be been being is are get gets to";
+
+/// Words for somebody who is not there: "Ann is on leave until Monday".
+const AWAY: &str = "away holiday ill leave sick vacation";
+
+/// Words with which a statement says what somebody wants.
+const WISHING: &str =
+    "want wants wanted wish wishes wished asked told said say says agreed decided planned meant";
+
+/// Returns a text without quotes and without the clauses that only tell how things were: "it went live this
+/// morning" postpones nothing.
 pub(super) fn without_reports(plain: &str) -> String {
     let is_report = |clause: &Clause<'_>| {
         let said: Vec<&str> = clause.text.split_whitespace().collect();
-        // "We don't need it any more."
-        let is_denied = |at: usize| at > 0 && said[at - 1].ends_with("n't");
-        let is_to_be = |at: usize| {
-            let word = said[at].trim_end_matches("n't");
-            is_listed(TO_BE, word) && !is_denied(at) || said[at..].starts_with(&["to", "be"])
+        let has = |list: &str| said.iter().any(|word| is_listed(list, word));
+        let is_past = |at: usize| {
+            let before = at.checked_sub(1).map_or("", |before| said[before]);
+            is_listed(PAST, said[at]) || said[at].ends_with("ed") && !is_listed(BEING, before)
         };
-        let is_for_you = said.first().is_some_and(|first| first.starts_with("you"));
-        !is_for_you && clause.form() == Mood::Statement && !(0..said.len()).any(is_to_be)
+        clause.form() == Mood::Statement
+            && !has(WISHING)
+            && ((1..said.len()).any(is_past) || has("is are") && has(AWAY))
     };
     let kept = clauses(plain).into_iter().filter(|clause| !is_report(clause));
     kept.flat_map(|clause| [clause.text, clause.end]).collect()
@@ -310,7 +318,9 @@ impl<'a> Clause<'a> {
             Mood::Statement
         } else if is_listed(CIRCUMSTANCES, first) {
             if has_finite_verb(&words) { Mood::Statement } else { Mood::Beside }
-        } else if !begins_object(first) && (begins_object(second) || is_listed(PARTICLES, second)) {
+        } else if !begins_object(first)
+            && (begins_object(second) && !denies_on(&words) || is_listed(PARTICLES, second))
+        {
             Mood::Order
         } else if has_finite_verb(&words) {
             Mood::Statement
@@ -339,6 +349,11 @@ impl<'a> Clause<'a> {
             (is_request_verb(verb) || is_done) && !is_ours && !is_thing && !is_passed_on
         })
     }
+}
+
+/// Whether "no longer" or "no more" follows the first word: "Ann no longer needs it".
+fn denies_on(words: &[&str]) -> bool {
+    matches!(words, [_, "no", "longer" | "more" | "less", ..])
 }
 
 fn is_request_verb(word: &str) -> bool {

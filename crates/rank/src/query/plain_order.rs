@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use toolroute_catalog::{Tool, embedding_text, same_things, singular, words_of, writes};
+use toolroute_catalog::{Tool, embedding_text, singular, words_of, writes};
 use toolroute_translation::Language;
 
 use super::actions::{Actions, action_of, actions_in, begins_object, inflections, is_lowering};
@@ -31,6 +31,8 @@ pub enum VerbMismatch {
     None,
     /// It orders something by this verb, which neither the tool's name nor its text has.
     Other(String),
+    /// It is about another thing than the value that the tool takes, as this word says.
+    Object(String),
 }
 
 /// Returns why a prompt does not plainly order what a tool does; `None` for an order that the tool
@@ -64,7 +66,8 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
         // Another order beside the one that fits would be lost: "publish post 5 but hide it". "And waive the fee"
         // may be what a parameter says.
         let is_order = |order: &&&str| {
-            !fragments.contains(**order) && !is_adjunct(order) && !tool.may_take(order)
+            let is_fragment = fragments.contains(**order);
+            !(is_fragment || is_beside(order) || tool.may_take(order))
         };
         let lost = unfit.iter().chain(&others).find(is_order);
         if let Some(verb) = lost.and_then(|order| first_word(order)) {
@@ -76,7 +79,7 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let mut objects = fitting.iter().chain(&others);
     let other = objects.find_map(|order| other_object(order, is_new, &is_known));
     if let Some(other) = other.or_else(|| beside(prompt, places.taken)) {
-        return Some(VerbMismatch::Other(other));
+        return Some(VerbMismatch::Object(other));
     }
     if !fitting.is_empty() {
         return None;
@@ -129,11 +132,18 @@ pub fn told(prompt: &str) -> Option<&str> {
     (!said.is_empty() && has_finite_verb(&said)).then(|| found.as_str().trim())
 }
 
-/// Whether an order only adds a value that an argument took: "pay out to …" after "close account 5".
-fn is_adjunct(order: &str) -> bool {
+/// Verbs of orders that lead to another one, or end a request: "find the ticket and close it".
+const LEADING_UP: &str = "check find get have hurry locate look open pull read review search select see thank try verify view wrap";
+
+/// Whether an order beside another one asks for nothing more: it leads up to it, has no object ("resolve and close
+/// it"), or has a value that an argument took behind a preposition ("pay out to …").
+fn is_beside(order: &str) -> bool {
     let said = words(order);
     let is_led = |pair: &[&str]| is_listed("at by for in into on to with", pair[0]);
-    said.windows(2).any(|pair| pair[1] == plain_text::TAKEN && is_led(pair))
+    let is_bare = said.iter().skip(1).all(|word| is_listed("on up down off out away it", word));
+    is_bare && said.get(1) != Some(&"it")
+        || said.first().is_some_and(|verb| is_listed(LEADING_UP, verb))
+        || said.windows(2).any(|pair| pair[1] == plain_text::TAKEN && is_led(pair))
 }
 
 /// Whether two verbs name the same action: "decline" and "reject".
@@ -190,7 +200,7 @@ impl ToolVerbs {
     /// `notify_patient`), or the verb says little and a word of its object is ("keep it unpublished").
     fn may_take(&self, order: &str) -> bool {
         let verb = first_word(order).unwrap_or_default();
-        let is_stated = |word: &&str| {
+        let is_stated = |word: &str| {
             let word = word.strip_prefix("un").unwrap_or(word);
             is_content(word) && self.names(&singular(word))
         };
@@ -198,16 +208,16 @@ impl ToolVerbs {
         let said = words(order);
         let object = said.get(1..).unwrap_or_default();
         let is_end = |word: &&str| is_listed("at back in into of off on out to with", word);
-        let end = object.iter().position(|word| is_end(word)).unwrap_or(object.len());
-        let head = object[..end].last().is_some_and(|head| is_stated(&head));
+        let end = object.iter().position(is_end).unwrap_or(object.len());
+        let head = object[..end].last().is_some_and(|head| is_stated(head));
         let is_pronoun = object.first().is_some_and(|word| is_listed("it them", word));
-        is_little && (head || is_pronoun && object.iter().any(|word| is_stated(&word)))
+        is_little && (head || is_pronoun && object.iter().any(|word| is_stated(word)))
             || inflections(&verb).iter().any(|form| self.nouns.contains(form))
     }
 
-    /// Whether one of its texts has a noun, or another one for the same thing.
+    /// Whether one of its texts has a noun.
     fn names(&self, noun: &str) -> bool {
-        self.nouns.contains(noun) || same_things(noun).any(|other| self.nouns.contains(other))
+        self.nouns.contains(noun)
     }
 
     /// Whether an order begins with a verb that is in a list or is the tool's own.
@@ -230,10 +240,10 @@ impl ToolVerbs {
             return does(actions) || self.has(&verb);
         }
         // "Get the van booked in".
-        let is_done = |word: &&str| {
-            self.words.iter().any(|own| *word != own && inflections(own).iter().any(|f| f == word))
+        let is_done = |word: &str| {
+            self.words.iter().any(|own| word != own && inflections(own).iter().any(|f| f == word))
         };
-        if is_listed("get have", &verb) && words(order).iter().any(|word| is_done(&word)) {
+        if is_listed("get have", &verb) && words(order).iter().any(|word| is_done(word)) {
             return true;
         }
         // "Raise a ticket" makes one.

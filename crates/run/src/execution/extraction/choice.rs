@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{Word, is_function_word, is_listed, joins_list, overlap, singular, stem};
+use super::text::{
+    Word, is_function_word, is_listed, joins_list, name_words, overlap, singular, stem,
+};
 use super::unit::Unit;
 
 /// A listed value in a prompt.
@@ -54,6 +56,7 @@ impl PromptContext<'_> {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());
+                let strength = if self.is_alias(words, value, &span) { 0 } else { strength };
                 let strength = self.way(slot, &span, strength).unwrap_or(0);
                 if strength > 0 {
                     let whole = self.with_name(slot, &span, strength);
@@ -73,6 +76,20 @@ impl PromptContext<'_> {
             }
         }
         found
+    }
+
+    /// Whether words are another name of a value, as "French" for `fr`, that the prompt says of something else: "the French
+    /// user".
+    fn is_alias(&self, words: &[String], value: &Value, span: &Range<usize>) -> bool {
+        let is_own = value.as_str().is_none_or(|value| name_words(value) == words);
+        let (before, after) = (self.before(span.start), self.after(span.end));
+        let is_led =
+            before.first().is_some_and(|word| is_listed(&word.lower, "as by in into per to via"));
+        let is_of_tool = after
+            .first()
+            .is_some_and(|word| self.tool_nouns.iter().any(|noun| *noun == singular(&word.lower)));
+        let is_message = words.first().is_some_and(|first| first == "text");
+        !(is_own || is_led || is_message && is_of_tool)
     }
 
     /// Whether a word is a part of a longer name: "History" in "the Natural History Museum".

@@ -51,19 +51,25 @@ impl PromptContext<'_> {
         found
     }
 
-    /// Returns the verb of an order beside the one for the tool, if a boolean begins with it: "cancel it and notify
-    /// everyone" for `notify_attendees`. `None` where the prompt denies it.
+    /// Returns the verb of an order beside the one for the tool, if it is what a boolean says: "cancel it and notify
+    /// everyone", "let the attendees know" for `notify_attendees`. `None` where the prompt denies it.
     pub fn ordered_flag(&self, slot: &Slot, tool_words: &[String]) -> Option<Range<usize>> {
-        let verb = slot.words.first().filter(|verb| is_listed(verb, ORDERS))?;
-        if slot.words.len() < 2 || tool_words.first() == Some(&stem(verb)) {
+        let [verb, nouns @ ..] = &slot.words[..] else { return None };
+        if verb != "notify" || nouns.is_empty() || tool_words.first() == Some(&stem(verb)) {
             return None;
         }
-        // "Let the patient know".
+        let is_object = |at: usize| {
+            let object =
+                self.words[at + 1..].iter().find(|word| !is_listed(&word.lower, "all the"));
+            object.is_some_and(|word| {
+                is_listed(&word.lower, "everybody everyone her him them")
+                    || nouns.iter().any(|noun| stem(noun) == stem(&word.lower))
+            })
+        };
         let knows = |at: usize| self.words[at..].iter().take(6).any(|word| word.lower == "know");
         let is_verb = |at: &usize| match self.words[*at].lower.as_str() {
-            said if said == verb => true,
-            "let" => verb == "notify" && knows(*at),
-            said => verb == "notify" && is_listed(said, "alert inform tell"),
+            "let" => is_object(*at) && knows(*at),
+            said => is_listed(said, "alert inform notify tell") && is_object(*at),
         };
         let at = (1..self.words.len()).find(is_verb)?;
         let before = self.before(self.words[at].span.start);

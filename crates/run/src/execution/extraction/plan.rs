@@ -281,10 +281,7 @@ impl<'a> Plan<'a> {
         };
         let is_verb = |word: &str| begins || self.tool_words.contains(&stem(word));
         // "The spam ticket WEB-7" for an issue.
-        let is_same = |word: &str| {
-            let mut names = same_things(word);
-            names.any(|name| slot.is_about(name)) || slot.shows(id)
-        };
+        let is_same = |word: &str| same_things(word).any(|name| slot.is_about(name));
         match noun.map(|word| word.lower.as_str()) {
             Some(word) if is_other_slot(word) => true,
             Some(word) if !is_verb(word) && !slot.is_about(word) => !is_same(word),

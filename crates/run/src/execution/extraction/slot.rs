@@ -260,7 +260,8 @@ impl Slot {
         let is_last = |word: &String| {
             matches!(word.as_str(), "delta" | "change" | "adjustment" | "correction" | "difference")
         };
-        let is_added = || self.says("add additional extra");
+        let about = self.description.as_deref().unwrap_or_default();
+        let is_added = || self.has_word("added additional extra") || about.ends_with(" to add");
         self.kind.is_number() && (self.words.last().is_some_and(is_last) || is_added())
     }
 

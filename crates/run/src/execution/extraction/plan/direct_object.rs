@@ -9,10 +9,17 @@ use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed, overlap, stem};
 use super::Plan;
-use super::phrase_left::ADVERBS;
+use super::phrase_left::{ADVERBS, CHOOSING};
 
 /// Words before the verb of an order, beside those after which one may begin.
 const POLITE: &str = "kindly mind i i'd like want need";
+
+/// Verbs whose object is what a tool needs.
+const VERBS: &str = "activate add book buy call create deactivate dim disable enable log make mute note open order pause play \
+    put record save schedule set start stop switch take turn unmute write";
+
+/// Words for no thing in particular.
+const NO_THING: &str = "no none nothing other same stuff usual";
 
 /// Words before a noun.
 const ARTICLES: &str = "a an her his my new our some the their your";
@@ -44,9 +51,9 @@ impl Plan<'_> {
         if self.context.denies(span.start) {
             return;
         }
-        let next = all.get(phrase.end).map_or("", |word| word.lower.as_str());
-        let is_removed = is_listed(next, "from off");
-        let is_sure = self.is_spoken_for(phrase.end) && (is_removed || !self.effects.destroys());
+        // "Eggs, milk and butter" are several.
+        let is_list = self.context.text[span.end..].trim_start().starts_with([',', ';', '/']);
+        let is_sure = self.is_spoken_for(phrase.end) && !is_list && !self.effects.destroys();
         self.offer(*slot, &span, is_sure);
         if let Some(amount) = amount {
             self.give_quantity(amount);
@@ -58,6 +65,9 @@ impl Plan<'_> {
         let all = self.context.words;
         let is_before = |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, POLITE);
         let verb = all.iter().position(|word| !is_before(&word.lower))?;
+        if !is_listed(&all[verb].lower, VERBS) {
+            return None;
+        }
         let mention_at = |at: usize| {
             let mut mentions = self.context.mentions.iter();
             mentions.position(|mention| overlap(&mention.span, &all[at].span))
@@ -92,7 +102,10 @@ impl Plan<'_> {
         };
         let end = (start..all.len()).find(is_end).unwrap_or(all.len());
         let head = all.get(end.checked_sub(1)?)?;
-        let is_adverb = |at: usize| is_listed(&all[at].lower, ADVERBS);
+        let is_adverb = |at: usize| {
+            let word = all[at].lower.as_str();
+            is_listed(word, ADVERBS) || is_listed(word, CHOOSING) || is_listed(word, NO_THING)
+        };
         let is_object = !(start..end).any(is_adverb)
             && (1..=MOST_WORDS).contains(&end.saturating_sub(start))
             && goes_on(start)

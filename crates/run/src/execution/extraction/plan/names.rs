@@ -139,16 +139,14 @@ impl Plan<'_> {
         let is_clause = clause.is_some();
         let (span, is_whole) = clause.or_else(|| self.value_at(start, is_sure_lead))?;
         let said = self.context.text[span.clone()].to_owned();
-        if self.is_no_value_of(slot, &said) {
-            return None;
-        }
         let is_name = said.split_whitespace().all(|word| !word.starts_with(char::is_lowercase));
         let is_code = is_name || said.contains(|c: char| c.is_ascii_digit());
         let begins = lead.is_none_or(|at| at == 0 || self.gap(at - 1, at) == Some(","));
         let begins = begins || is_listed(lead_word, "and or");
         let is_likely = is_listed(lead_word, LIKELY) || (begins && is_code);
         let is_one = !said.contains(char::is_whitespace);
-        if !is_sure_lead && !(is_likely && (is_one || is_name)) {
+        let is_meant = is_sure_lead || is_likely && (is_one || is_name);
+        if !is_meant || self.is_no_value_of(slot, &said) {
             return None;
         }
         let is_lead = |word: &str| is_listed(word, SURE) || is_listed(word, LIKELY);

@@ -48,6 +48,9 @@ const PEOPLE: &str = "actor actors actress celebrity musician person player star
 const WHOLES: &str = "album catalog collection competition database department group league library market platform \
      project series store team tournament";
 
+/// Words before a name that somebody is to become or get: "make Lena Hofmann the driver", "to the Marketing department".
+const GIVING: &str = "called for give make named put to with";
+
 /// Names of the calendar, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
@@ -112,11 +115,11 @@ impl Plan<'_> {
             // "The Marketing department".
             let is_beside =
                 |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
-            // "Put Dr. Weber": its first word may be the verb.
-            let is_sole = is_sole && candidates[at].span.start > 0;
             let is_name = value.starts_with(char::is_uppercase);
             let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
-            let is_sole = (is_sole || is_named) && !self.effects.destroys();
+            let lead = candidates[at].lead.as_str();
+            let is_led = is_listed(lead, GIVING) || this.nouns().any(|noun| noun == lead);
+            let is_sole = is_led && (is_sole || is_named) && !self.effects.destroys();
             if self.reader.checker.misfit(&this.path, false, &json).is_none() {
                 self.give_name(slot, span, value, is_sole || self.effects.reads_only());
             }

@@ -19,7 +19,7 @@ pub(super) const ADVERBS: &str = "again any anybody anyone anything asap back bo
      tomorrow too whoever yet yourself";
 
 /// Adjectives that choose one of several things, and are no label.
-const CHOOSING: &str = "active big current different last latest long main new next old other own previous \
+pub(super) const CHOOSING: &str = "active big current different last latest long main new next old other own previous \
      quick second short small third whole";
 
 /// Words before a phrase that is a value.
@@ -27,6 +27,20 @@ const LEADS: &str = "a about an by in of on regarding the";
 
 /// The most words of such a phrase.
 const MOST_WORDS: usize = 4;
+
+/// Whether a reason ends at a sign: not within a number or after the title of a person.
+fn ends_reason(text: &str, at: usize, sign: char) -> bool {
+    let rest = &text[at + sign.len_utf8()..];
+    let before = text[..at].split_whitespace().next_back().unwrap_or_default().to_lowercase();
+    match sign {
+        ',' | ';' | '\n' => true,
+        '.' | '!' | '?' => {
+            !is_listed(&before, "dr mr mrs ms prof st")
+                && rest.chars().next().is_none_or(char::is_whitespace)
+        }
+        _ => false,
+    }
+}
 
 impl Plan<'_> {
     /// Gives the only phrase that is left to the only required text that is open: "Who discovered the
@@ -80,8 +94,26 @@ impl Plan<'_> {
         let Some(from) = lead else { return };
         let rest = &text[from..];
         let start = from + rest.len() - rest.trim_start().len();
-        let end = rest.find(['.', ';', '!', '?', '\n']).map_or(text.len(), |end| from + end);
+        let length = rest.char_indices().find(|(at, c)| ends_reason(rest, *at, *c));
+        let end = length.map_or(text.len(), |(at, _)| from + at);
+        let end = [" but ", " and then ", " - ", " – "]
+            .iter()
+            .filter_map(|sign| rest.find(sign))
+            .map(|at| from + at)
+            .fold(end, usize::min);
         let span = start..start.max(end);
+        // A later time would be lost in it.
+        let mut mentions = self.context.mentions.iter();
+        let has_time = mentions.any(|mention| {
+            overlap(&mention.span, &span)
+                && matches!(
+                    mention.content,
+                    Content::When(_) | Content::Period(_) | Content::Unclear
+                )
+        });
+        if has_time {
+            return;
+        }
         if !span.is_empty() && !self.spent.iter().any(|spent| overlap(spent, &span)) {
             self.offer(slot, &span, true);
         }

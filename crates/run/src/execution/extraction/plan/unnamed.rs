@@ -167,10 +167,11 @@ impl Plan<'_> {
         let before = self.context.before(mention.span.start);
         let word = |at: usize| before.get(at).map_or("", |word| word.lower.as_str());
         let is_as_of = word(0) == "of" && word(1) == "as";
-        let is_effect = is_as_of
-            || is_listed(word(0), "beginning effective starting")
-            || word(0) == "from"
-                && (word(1) == "effect" || slot.says("effective from start starting"));
+        let is_end = slot.has_word("due end expiry expires until");
+        let is_from = word(0) == "from";
+        let is_begun = is_listed(word(0), "beginning effective starting")
+            || is_from && slot.says("effective from start starting");
+        let is_effect = is_as_of || is_from && word(1) == "effect" || !is_end && is_begun;
         let days = self.slots.iter().filter(|slot| matches!(slot.kind, Kind::Day | Kind::Moment));
         matches!(slot.kind, Kind::Day | Kind::Moment) && days.count() == 1 && is_effect
     }
