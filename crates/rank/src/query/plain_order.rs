@@ -58,24 +58,19 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let (fitting, unfit): (Vec<&str>, Vec<&str>) =
         known.into_iter().partition(|order| tool.fits(order));
     let fragments = fragments(&plain);
-    if fitting.is_empty() {
-        if let Some(verb) = unfit.first().and_then(|order| first_word(order)) {
-            return Some(VerbMismatch::Other(verb));
-        }
-    } else {
-        // Another order beside the one that fits would be lost: "publish post 5 but hide it". "And waive the fee"
-        // may be what a parameter says.
-        let is_order = |order: &&&str| {
-            let is_fragment = fragments.contains(**order);
-            !(is_fragment || is_beside(order) || tool.may_take(order))
-        };
-        let lost = unfit.iter().chain(&others).find(is_order);
-        if let Some(verb) = lost.and_then(|order| first_word(order)) {
-            return Some(VerbMismatch::Other(verb));
-        }
+    // Another order beside the one that fits would be lost: "publish post 5 but hide it". "And waive the fee"
+    // may be what a parameter says.
+    let is_lost =
+        |order: &&&str| !(fragments.contains(**order) || is_beside(order) || tool.may_take(order));
+    let lost = match fitting.is_empty() {
+        true => unfit.first(),
+        false => unfit.iter().chain(&others).find(is_lost),
+    };
+    if let Some(verb) = lost.and_then(|order| first_word(order)) {
+        return Some(VerbMismatch::Other(verb));
     }
     let is_new = tool.is_named_after_making();
-    let is_known = |noun: &str| tool.names(noun) || is_name(prompt, noun);
+    let is_known = |noun: &str| tool.nouns.contains(noun) || is_name(prompt, noun);
     let mut objects = fitting.iter().chain(&others);
     let other = objects.find_map(|order| other_object(order, is_new, &is_known));
     if let Some(other) = other.or_else(|| beside(prompt, places.taken)) {
@@ -202,7 +197,7 @@ impl ToolVerbs {
         let verb = first_word(order).unwrap_or_default();
         let is_stated = |word: &str| {
             let word = word.strip_prefix("un").unwrap_or(word);
-            is_content(word) && self.names(&singular(word))
+            is_content(word) && self.nouns.contains(&*singular(word))
         };
         let is_little = is_listed(GENERAL, &verb) || is_listed("keep leave", &verb);
         let said = words(order);
@@ -213,11 +208,6 @@ impl ToolVerbs {
         let is_pronoun = object.first().is_some_and(|word| is_listed("it them", word));
         is_little && (head || is_pronoun && object.iter().any(|word| is_stated(word)))
             || inflections(&verb).iter().any(|form| self.nouns.contains(form))
-    }
-
-    /// Whether one of its texts has a noun.
-    fn names(&self, noun: &str) -> bool {
-        self.nouns.contains(noun)
     }
 
     /// Whether an order begins with a verb that is in a list or is the tool's own.

@@ -102,6 +102,7 @@ fn an_order_about_another_thing_than_the_value_is_not_the_tools() {
         ("delete the second page in <INV-5>", &delete, "page"),
         ("close ticket <T-1> but rename it", &close, "rename"),
         ("close ticket <T-1> and fax the report to Ann", &close, "fax"),
+        ("reply to T-3001 and close it?", &close, "reply"),
     ] {
         let found = reason_of(prompt, tool);
         let expected = [VerbMismatch::Other(other.into()), VerbMismatch::Object(other.into())];

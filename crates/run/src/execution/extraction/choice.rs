@@ -56,7 +56,7 @@ impl PromptContext<'_> {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());
-                let strength = if self.is_alias(words, value, &span) { 0 } else { strength };
+                let strength = if self.is_stray_alias(words, value, &span) { 0 } else { strength };
                 let strength = self.way(slot, &span, strength).unwrap_or(0);
                 if strength > 0 {
                     let whole = self.with_name(slot, &span, strength);
@@ -80,7 +80,7 @@ impl PromptContext<'_> {
 
     /// Whether words are another name of a value, as "French" for `fr`, that the prompt says of something else: "the French
     /// user".
-    fn is_alias(&self, words: &[String], value: &Value, span: &Range<usize>) -> bool {
+    fn is_stray_alias(&self, words: &[String], value: &Value, span: &Range<usize>) -> bool {
         let is_own = value.as_str().is_none_or(|value| name_words(value) == words);
         let (before, after) = (self.before(span.start), self.after(span.end));
         let is_led =
@@ -223,9 +223,9 @@ impl PromptContext<'_> {
         }
         let around =
             [self.text[..span.start].chars().next_back(), self.text[span.end..].chars().next()];
-        // "country-like" is no country.
         // "Email the bill" for a channel.
         let is_common = is_listed(&said, COMMON) && !slot.has_word("channel medium");
+        // "country-like" is no country.
         if is_common || around.contains(&Some('-')) { 0 } else { BARE }
     }
 

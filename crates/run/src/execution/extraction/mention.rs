@@ -93,6 +93,14 @@ impl Content {
         matches!(self, Self::Token(text) if text.contains(|c: char| c.is_ascii_digit()))
     }
 
+    /// Returns the text of an id, a code or a word in capitals.
+    pub fn token(&self) -> Option<&str> {
+        match self {
+            Self::Token(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Returns the units that an amount may have.
     pub fn units(&self) -> &[Unit] {
         match self {

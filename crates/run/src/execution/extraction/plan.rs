@@ -243,8 +243,9 @@ impl<'a> Plan<'a> {
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);
         let is_unnamed = cue.strength <= PREPOSITION;
-        if is_unnamed && self.is_of_another(mention, slot) || self.is_of_another_kind(mention, slot)
-        {
+        let is_other_kind =
+            mention.content.token().is_some_and(|id| self.is_of_another_kind(id, slot));
+        if is_unnamed && self.is_of_another(mention, slot) || is_other_kind {
             return Cue { conflicts: true, ..Cue::default() };
         }
         let is_relative = matches!(&mention.content, Content::Amount(amount)
@@ -299,10 +300,9 @@ impl<'a> Plan<'a> {
 
     /// Whether an id, by the form of those that the schema shows, is that of another kind of thing than the one
     /// that the tool ends or destroys: "cancel reservation L-2091" where reservations are shown as `RS-10`.
-    fn is_of_another_kind(&self, mention: &Mention, slot: &Slot) -> bool {
+    fn is_of_another_kind(&self, id: &str, slot: &Slot) -> bool {
         let is_final = self.effects.destroys() || self.ends;
-        matches!(&mention.content, Content::Token(id)
-            if is_final && slot.kind == Kind::Id && slot.is_of_another_kind(id))
+        is_final && slot.kind == Kind::Id && slot.shows_another_kind(id)
     }
 
     /// Whether an amount is a difference or a rate and not a value: "by 2 degrees", "5 more", "at

@@ -164,12 +164,7 @@ impl Plan<'_> {
 
     /// Whether an id is said for another thing: "link MOB-80" for a `link_type`.
     fn is_no_value_of(&self, slot: &Slot, said: &str) -> bool {
-        let is_final = self.effects.destroys() || self.ends;
-        match slot.kind {
-            Kind::Choice => is_certain_id(said),
-            Kind::Id => is_final && slot.is_of_another_kind(said),
-            _ => false,
-        }
+        slot.kind == Kind::Choice && is_certain_id(said) || self.is_of_another_kind(said, slot)
     }
 
     /// Returns the word "to" after the name of a slot, which ends before `next`, if the prompt sets it: "set the

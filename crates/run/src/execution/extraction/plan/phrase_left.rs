@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::mention::Content;
+use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
@@ -83,7 +83,7 @@ impl Plan<'_> {
             let is_text = matches!(slot.kind, Kind::Text | Kind::Message) && !slot.is_list;
             is_text && slot.has_word("cause justification rationale reason why")
         };
-        let Some(slot) = self.only(is_reason).filter(|slot| self.is_open(*slot)) else { return };
+        let Some(slot) = self.only(is_reason) else { return };
         let text = self.context.text;
         let lead = self.context.words.windows(2).find_map(|pair| match &pair[0].lower[..] {
             "because" if pair[1].lower == "of" => Some(pair[1].span.end),
@@ -94,27 +94,21 @@ impl Plan<'_> {
         let Some(from) = lead else { return };
         let rest = &text[from..];
         let start = from + rest.len() - rest.trim_start().len();
-        let length = rest.char_indices().find(|(at, c)| ends_reason(rest, *at, *c));
-        let end = length.map_or(text.len(), |(at, _)| from + at);
-        let end = [" but ", " and then ", " - ", " – "]
-            .iter()
-            .filter_map(|sign| rest.find(sign))
-            .map(|at| from + at)
-            .fold(end, usize::min);
+        let sign = rest.char_indices().find(|(at, c)| ends_reason(rest, *at, *c));
+        let joint =
+            [" but ", " and then ", " - ", " – "].into_iter().filter_map(|to| rest.find(to));
+        let length = sign.map(|(at, _)| at).into_iter().chain(joint).min();
+        let end = from + length.unwrap_or(rest.len());
         let span = start..start.max(end);
         // A later time would be lost in it.
+        let is_time = |mention: &Mention| {
+            let content = &mention.content;
+            matches!(content, Content::When(_) | Content::Period(_) | Content::Unclear)
+        };
         let mut mentions = self.context.mentions.iter();
-        let has_time = mentions.any(|mention| {
-            overlap(&mention.span, &span)
-                && matches!(
-                    mention.content,
-                    Content::When(_) | Content::Period(_) | Content::Unclear
-                )
-        });
-        if has_time {
-            return;
-        }
-        if !span.is_empty() && !self.spent.iter().any(|spent| overlap(spent, &span)) {
+        let has_time = mentions.any(|one| overlap(&one.span, &span) && is_time(one));
+        let is_spent = self.spent.iter().any(|spent| overlap(spent, &span));
+        if !(has_time || is_spent || span.is_empty()) {
             self.offer(slot, &span, true);
         }
     }

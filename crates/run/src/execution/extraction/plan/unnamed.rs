@@ -333,12 +333,15 @@ impl Plan<'_> {
     fn doubt_others(&mut self) {
         for slot in self.open() {
             let this = &self.slots[slot];
+            let is_other_kind = |mention: &Mention| {
+                mention.content.token().is_some_and(|id| self.is_of_another_kind(id, this))
+            };
             let is_other = |at: &usize| {
                 let mention = self.mention(*at);
                 let reading = self.reader.read(mention, this, true);
                 self.is_distinct(mention)
                     && matches!(reading, Interpretation::Value { .. })
-                    && (self.is_of_another(mention, this) || self.is_of_another_kind(mention, this))
+                    && (self.is_of_another(mention, this) || is_other_kind(mention))
             };
             if !this.required {
                 continue;

@@ -47,7 +47,7 @@ impl Slot {
     }
 
     /// Whether an id is that of another kind of thing, as the letters of the ids that the schema shows say.
-    pub fn is_of_another_kind(&self, id: &str) -> bool {
+    pub fn shows_another_kind(&self, id: &str) -> bool {
         self.excludes(id) && self.names_kind() && !self.abbreviates(id)
     }
 

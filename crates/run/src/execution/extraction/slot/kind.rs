@@ -109,12 +109,10 @@ fn language_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)>
 
 /// Returns what people call a text message, for a parameter with the value `sms`.
 fn message_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> {
-    let sms = choices.iter().find(|(words, _)| words[..] == ["sms"]).map(|(_, value)| value);
-    let names = [&["text", "message"][..], &["text"]].into_iter().zip(std::iter::repeat(sms));
-    let name = |(words, sms): (&[&str], Option<&Value>)| {
-        Some((words.iter().map(|word| (*word).to_owned()).collect(), sms?.clone()))
+    let Some((_, sms)) = choices.iter().find(|(words, _)| words[..] == ["sms"]) else {
+        return Vec::new();
     };
-    names.filter_map(name).collect()
+    ["text message", "text"].map(|name| (text::name_words(name), sms.clone())).into()
 }
 
 /// Properties of a parameter that determine its kind.
