@@ -55,6 +55,9 @@ const GIVING: &str = "called for give make named put to with";
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
 
+/// Words before the name of a person.
+const TITLES: &str = "dr mr mrs ms prof";
+
 /// Words that join the words of one name.
 pub(super) const JOINTS: &str = "de del der di du la of the van von";
 
@@ -118,7 +121,10 @@ impl Plan<'_> {
             let is_name = value.starts_with(char::is_uppercase);
             let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
             let lead = candidates[at].lead.as_str();
-            let is_led = is_listed(lead, GIVING) || this.nouns().any(|noun| noun == lead);
+            // "Assign Mr Lindqvist", "register a new patient: Amelia Whitcombe".
+            let is_led = is_listed(lead, GIVING)
+                || this.nouns().any(|noun| noun == lead)
+                || self.tool_words.contains(&stem(lead));
             let is_sole = is_led && (is_sole || is_named) && !self.effects.destroys();
             if self.reader.checker.misfit(&this.path, false, &json).is_none() {
                 self.give_name(slot, span, value, is_sole || self.effects.reads_only());
@@ -282,9 +288,10 @@ impl Plan<'_> {
             }
             let (mut start, end) = (at, self.end_of_name(at + 1));
             // "Lawyer John Doe" for a tool that finds lawyers is John Doe.
+            // "Put Dr. Weber" begins with no name.
             while start + 1 < end
-                && is_of_tool(&all[start])
-                && !is_listed(&all[start + 1].lower, JOINTS)
+                && (is_of_tool(&all[start]) && !is_listed(&all[start + 1].lower, JOINTS)
+                    || is_listed(&all[start + 1].lower, TITLES))
             {
                 start += 1;
             }
@@ -351,7 +358,9 @@ impl Plan<'_> {
         let all = self.context.words;
         let before = &all[at - 1];
         let gap = &self.context.text[before.span.end..all[at].span.start];
-        let is_initial = before.span.len() == 1 || is_listed(&before.lower, "dr jr mr mrs ms st");
+        let is_initial = before.span.len() == 1
+            || is_listed(&before.lower, TITLES)
+            || is_listed(&before.lower, "jr st");
         matches!(gap, " " | "-") || (matches!(gap, ". " | ".") && is_initial)
     }
 
