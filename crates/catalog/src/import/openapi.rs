@@ -228,7 +228,7 @@ impl Api<'_> {
         let mut refs = Refs::new(self.root);
         let mut input = Input::default();
         for parameter in self.parameters(at) {
-            input.parameter(parameter, &mut refs);
+            input.parameter(parameter, at.path, &mut refs);
         }
         input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
         (input, refs.cut, refs.unresolved)

@@ -53,7 +53,7 @@ const PARTICLES: &str = "back by down in off out over up";
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
 );
-static BORDER: Pattern = Pattern::new(r"(?i)[.!?:;,]\s+|\s+(?:and|then)\s+");
+static BORDER: Pattern = Pattern::new(r"(?i)[.!?:;,]\s+|\s*\n\s*|\s+(?:and|then)\s+");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("data/verbs.txt")));
 
@@ -240,6 +240,7 @@ mod tests {
             ("push my changes to github", "git push"),
             ("copy a.txt to b.txt", "Duplicating files"),
             ("rename the branch and delete the tag", "deletes tags"),
+            ("commit all changes\ntranslate it to French", "Translates a text"),
         ] {
             assert!(is_done_by(prompt, text), "{prompt}: {text}");
         }

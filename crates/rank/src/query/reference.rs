@@ -18,8 +18,16 @@ const JOINING: &str = "then so because if when whenever while until unless once 
 /// Words before which a clause follows, if they come after "and", "or" or "but".
 const SUBJECTS: &str = "i you we he she it they";
 
-/// How many words may stand between a determiner and its noun, and between "it" and the weather.
+/// How many words may stand between a determiner and its noun.
 const NEAR: usize = 3;
+
+/// An "it" that stands for nothing, because the clause names its own place or asks for the time: "what time is it in
+/// Tokyo", "is it raining in Oslo". After "on", it is something that happens then: "what time is it on Friday".
+static IMPERSONAL: Pattern = Pattern::new(concat!(
+    r"(?i)\b(?:what|which) (?:time|day|date|weekday|month|year) is it(?:\s+(?:in|at|there|now|right|today|over|here)\b|\W*$)",
+    r"|\b(?:is it|will it|does it|did it|was it)(?: \w+){0,2}? (?:be )?(?:rain|snow|raining|snowing|sunny|windy|cloudy|foggy|stormy|freezing|",
+    r"humid|warm|hot|cold|cool|dark|light|nice|dry|wet)(?: \w+){0,2}? (?:in|at|near|outside|around)\b",
+));
 
 struct Word {
     end: usize,
@@ -32,7 +40,8 @@ struct Word {
 /// Whether a text refers to something that the text itself does not say.
 pub(super) fn refers_back(text: &str) -> bool {
     let words = words(text);
-    POINTS.find_iter(text).any(|found| {
+    let impersonal = IMPERSONAL.find(text).map_or(0..0, |found| found.range());
+    POINTS.find_iter(text).filter(|found| !impersonal.contains(&found.start())).any(|found| {
         let Some(at) = words.iter().position(|word| word.end > found.start()) else { return true };
         match found.as_str().to_lowercase().as_str() {
             "that" => !is_joining(&words, at),
@@ -159,6 +168,10 @@ mod tests {
             "cancel the order, I do not need it",
             "list the holds so they can be printed",
             "mail Anna when the book is back, she waits",
+            "what time is it in Asia/Tokyo",
+            "What day is it today?",
+            "is it dark in Paris",
+            "will it rain in Oslo tomorrow",
         ] {
             assert!(!refers_back(text), "{text}");
         }
@@ -185,6 +198,8 @@ mod tests {
             "is it a hotel?",
             "is it safe to delete",
             "what time is it on Friday",
+            "is it warm",
+            "what time is it in Tokyo and where is that",
             "before noon send it",
             "tell Anna to renew it",
             "only those from March",

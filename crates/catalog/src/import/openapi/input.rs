@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::import::refs::Refs;
-use crate::{OperationArgument, OperationBody, Place};
+use crate::{OperationArgument, OperationBody, Place, singular, words_of};
 
 /// A body without its schema.
 struct Body<'a> {
@@ -22,7 +22,8 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub fn parameter(&mut self, parameter: &Value, refs: &mut Refs<'_>) {
+    /// Adds a parameter of an operation at `path`.
+    pub fn parameter(&mut self, parameter: &Value, path: &str, refs: &mut Refs<'_>) {
         let Some(name) = parameter["name"].as_str() else {
             return refs.record_unresolved(parameter);
         };
@@ -42,6 +43,12 @@ impl Input {
             Some("header") => (Place::Header, "header"),
             _ => (Place::Query, "query"),
         };
+        if let (Place::Path, Some(members)) = (place, schema.as_object_mut())
+            && !members.contains_key("description")
+            && let Some(text) = identified(name, path)
+        {
+            members.insert("description".to_owned(), Value::from(text));
+        }
         let sent = name;
         let name = self.free(name, suffix);
         if parameter["required"] == json!(true) {
@@ -126,6 +133,25 @@ impl Input {
         }
         schema
     }
+}
+
+/// Names of parameters that say nothing of the thing that they identify.
+const IDENTIFYING: [&str; 9] =
+    ["code", "guid", "id", "identifier", "key", "name", "number", "slug", "uuid"];
+
+/// Returns the description of a parameter whose name says nothing of the thing in whose place it stands: "ID of the
+/// incident" for `id` in `/incidents/{id}/timeline`. Without it, neither ranking nor a model knows what is meant.
+fn identified(name: &str, path: &str) -> Option<String> {
+    let kind = IDENTIFYING.into_iter().find(|kind| name.eq_ignore_ascii_case(kind))?;
+    let (before, _) = path.split_once(&format!("/{{{name}}}"))?;
+    let thing = words_of(before.rsplit('/').next().filter(|segment| !segment.contains('{'))?);
+    let (last, others) = thing.split_last()?;
+    let thing = others.iter().map(String::as_str).chain([&*singular(last)]).collect::<Vec<_>>().join(" ");
+    let kind = match kind {
+        "id" | "guid" | "uuid" => kind.to_uppercase(),
+        _ => format!("{}{}", kind[..1].to_uppercase(), &kind[1..]),
+    };
+    Some(format!("{kind} of the {thing}"))
 }
 
 /// Whether the body's schema names its members.
