@@ -9,9 +9,12 @@ use toolroute::embedding::{self, DEFAULT_MODEL, EncoderOptions, ModelFiles, Prec
 use toolroute::{Embedder, ModelStore};
 
 use crate::error::{ModelError, RequestError};
+use crate::threads;
 
 type Loaded = HashMap<(String, String), Arc<dyn Embedder>>;
 
+/// Never locked by the work of [`threads::run`], which may take over the work of another caller
+/// while it waits.
 static LOADED: Mutex<Option<Loaded>> = Mutex::new(None);
 
 /// Returns the model with this name or in this folder, which is loaded only once. Returns `None`
@@ -28,9 +31,9 @@ pub fn model(name: Option<&str>, precision: Option<&str>) -> PyResult<Option<Arc
         return Ok(Some(Arc::clone(model)));
     }
     let options = EncoderOptions { precision: read(precision)?, ..EncoderOptions::default() };
-    let model = files(name, options.precision)
-        .and_then(|files| embedding::load(&files, options))
-        .map_err(|error| ModelError::new_err(error.to_string()))?;
+    let files = files(name, options.precision);
+    let model = threads::run(|| files.and_then(|files| embedding::load(&files, options)));
+    let model = model.map_err(|error| ModelError::new_err(error.to_string()))?;
     let model: Arc<dyn Embedder> = Arc::from(model);
     loaded.insert(key, Arc::clone(&model));
     Ok(Some(model))

@@ -12,7 +12,8 @@ use crate::error::{self, RequestError};
 use crate::selection::to_shortest_f64;
 use crate::{models, threads};
 
-/// One engine without tools per model.
+/// One engine without tools per model. Never locked by the work of [`threads::run`], which may take
+/// over the work of another caller while it waits.
 static ENGINES: Mutex<Option<HashMap<String, Arc<Engine>>>> = Mutex::new(None);
 
 fn engine(model: Option<&str>) -> PyResult<Arc<Engine>> {
@@ -26,7 +27,7 @@ fn engine(model: Option<&str>) -> PyResult<Arc<Engine>> {
     if let Some(model) = models::model(model, None)? {
         builder = builder.embedder(model);
     }
-    let engine = Arc::new(builder.build().map_err(error::of_engine)?);
+    let engine = Arc::new(threads::run(|| builder.build()).map_err(error::of_engine)?);
     engines.insert(name, Arc::clone(&engine));
     Ok(engine)
 }

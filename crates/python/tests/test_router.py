@@ -6,6 +6,8 @@ import asyncio
 import os
 import pickle
 import re
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -212,6 +214,28 @@ def test_a_forked_process_ranks(router):
     pytest.fail("the forked process still ranks after a minute")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize(
+    "first_call",
+    ["toolroute.embed(['x'])", "toolroute.rerank('x', ['y'])", "Router([TOOL], precision='f32').select('read')"],
+)
+def test_a_forked_process_loads_what_its_parent_had_not(first_call):
+    program = f"""
+import os, signal, sys, warnings, toolroute
+from toolroute import Router
+warnings.simplefilter("ignore")
+TOOL = {{"name": "a", "description": "Reads a file"}}
+Router([TOOL])
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    {first_call}
+    os._exit(0)
+sys.exit(os.waitpid(child, 0)[1] != 0)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=90)
+
+
 def test_calls(router):
     hit = router.select("book me a flight to Lisbon")[0]
     assert router.call(hit, {"city": "Lisbon"}) == "booked Lisbon for today"
@@ -272,9 +296,6 @@ def test_outcomes_are_logged(tmp_path):
 
 
 def toolroute_json(arguments: list[str]) -> str:
-    import subprocess
-    import sys
-
     command = [sys.executable, "-m", "toolroute", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -312,7 +333,6 @@ def test_an_overlay_applies_to_given_tools(tmp_path):
 
 def test_servers(tmp_path: Path):
     import json
-    import sys
 
     server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/notes.py"), str(tmp_path)]}
     file = tmp_path / "servers.json"
