@@ -1,6 +1,6 @@
 //! A router: an engine for tools from Python, files or servers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,8 +12,8 @@ use toolroute::engine::{History, PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
 use toolroute_rank::engine::SnapshotState;
-use toolroute_serve::Assembly;
 use toolroute_serve::filter::Conversation;
+use toolroute_serve::{Assembly, Sessions};
 
 use crate::calls::CallChecks;
 use crate::connection::{Call, Connection, arguments};
@@ -36,7 +36,7 @@ pub struct NativeRouter {
     /// For each given object, the ids of the tools that were read from it; empty for catalogs of
     /// files and servers.
     given_ids: Vec<Vec<String>>,
-    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    sessions: Sessions,
     usage: Mutex<Option<UsageVectors>>,
 }
 
@@ -163,7 +163,7 @@ impl NativeRouter {
         py.detach(|| {
             let options: SelectOptions = settings::read(options)?;
             let request = options.request(prompt)?;
-            let session = session.map(|name| self.session(name));
+            let session = session.map(|name| self.session(name)).transpose()?;
             let request = match &session {
                 Some(session) => session.request(request),
                 None => request,
@@ -283,7 +283,9 @@ impl NativeRouter {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<bool> {
         py.detach(|| {
             let kept = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(usage) = &*kept else { return Ok(false) };
+            let Some(usage) = kept.as_ref().filter(|usage| !usage.is_empty()) else {
+                return Ok(false);
+            };
             let replaced = if path.exists() { UsageVectors::load(&path).map(drop) } else { Ok(()) };
             let saved = replaced.and_then(|()| usage.save(&path));
             saved.map_err(|error| ToolrouteError::new_err(error.to_string()))?;
@@ -346,7 +348,7 @@ impl NativeRouter {
                 ));
             };
             let arguments = arguments(given)?;
-            let session = session.map_or_else(Arc::default, |name| self.session(name));
+            let session = session.map(|name| self.session(name)).transpose()?.unwrap_or_default();
             let session = session.as_ref();
             connection.call(&Call { id, arguments: &arguments, session, prompt, confirmed })
         })
@@ -379,7 +381,7 @@ impl NativeRouter {
     }
 
     fn with(engine: Arc<Engine>, connection: Option<Connection>, problems: Vec<String>) -> Self {
-        let (sessions, usage) = (Mutex::default(), Mutex::default());
+        let (sessions, usage) = (Sessions::default(), Mutex::default());
         let checks = CallChecks::default();
         Self { engine, connection, checks, problems, given_ids: Vec::new(), sessions, usage }
     }
@@ -393,10 +395,8 @@ impl NativeRouter {
     }
 
     /// Returns the session with this name, which is created if necessary.
-    fn session(&self, name: &str) -> Arc<Session> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let begin = || Arc::new(Session::new(name));
-        Arc::clone(sessions.entry(name.to_owned()).or_insert_with(begin))
+    fn session(&self, name: &str) -> PyResult<Arc<Session>> {
+        self.sessions.named(None, name).map_err(error::of_service)
     }
 }
 

@@ -83,6 +83,18 @@ def test_a_session_reads_prompts_with_those_before(router):
     assert again.read_as is not None and again[0].tool is ANTHROPIC
 
 
+def test_the_latest_sessions_are_kept():
+    router = Router(MIXED, model="none")
+    for _ in range(2):
+        router.select("what is the weather in Oslo?", session="a")
+        assert router.select("and in Berlin?", session="a").read_as is not None
+        for number in range(1_024):
+            router.select("read a file", session=f"other {number}")
+        assert router.select("and in Berlin?", session="a").read_as is None
+    with pytest.raises(toolroute.RequestError, match="expected the name of a session"):
+        router.select("read a file", session="")
+
+
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
@@ -178,8 +190,11 @@ def test_what_was_learned_moves_tools_and_travels(tmp_path):
     assert Router(MIXED, usage=tmp_path / "usage").select("ship it", k=1)[0].tool is OWN
     copy = pickle.loads(pickle.dumps(Router(MIXED[2:], usage=tmp_path / "usage")))
     assert copy.select("ship it", k=1)[0].id == "git__commit"
-    with pytest.raises(toolroute.RequestError, match="nothing was learned"):
-        Router(MIXED).save(tmp_path / "none")
+    fresh = Router(MIXED)
+    for _ in range(2):
+        with pytest.raises(toolroute.RequestError, match="nothing was learned"):
+            fresh.save(tmp_path / "none")
+        assert fresh.learn([("ship it", "nosuch")])["tools_learned"] == 0
 
 
 def test_routers_and_answers_pickle():
