@@ -277,9 +277,12 @@ def test_docstrings_of_three_styles():
 
         It is quick.
 
-        :param a: The first, on two lines.
+        :param a: The first,
+            on two lines.
+        :type a: int
         :param int b: The second.
-        :returns: The sum.
+        :returns: The sum,
+            on two lines.
         """
 
     for function in (google, numpy, sphinx):
@@ -289,6 +292,19 @@ def test_docstrings_of_three_styles():
         assert parameters["a"]["description"] == "The first, on two lines.", function
         assert parameters["b"] == {"type": "integer", "description": "The second.", "default": 2}
         assert found["inputSchema"]["required"] == ["a"]
+
+
+def test_a_docstring_of_one_word_is_a_description():
+    def returns():
+        """Returns"""
+
+    def listed():
+        """Returns:
+            Nothing.
+        """
+
+    assert definition(returns)["description"] == "Returns"
+    assert definition(listed)["description"] == ""
 
 
 def test_methods_partials_and_callable_objects():
@@ -308,6 +324,64 @@ def test_methods_partials_and_callable_objects():
     assert found["name"] == "Adder" and found["inputSchema"]["properties"]["a"] == {"type": "integer"}
     with pytest.raises(CatalogError, match="a lambda has no name"):
         Router([lambda a: a], strict=True)
+
+
+def search(tenant: str, q: str, n: int = 3) -> tuple[str, str, int]:
+    """Searches the documents of a tenant.
+
+    Args:
+        q: What to look for.
+    """
+    return tenant, q, n
+
+
+def test_what_a_partial_binds_is_hidden_and_stays():
+    for bound in (
+        functools.partial(search, "sk-SECRET"),
+        functools.partial(search, tenant="sk-SECRET"),
+        functools.partial(functools.partial(search, n=5), tenant="sk-SECRET"),
+    ):
+        router = Router([bound], strict=True)
+        schema = router.definition(bound)["function"]["parameters"]
+        assert "SECRET" not in str(schema) and "tenant" not in schema["properties"]
+        assert schema["required"] == ["q"] and schema["properties"]["q"]["description"] == "What to look for."
+        assert router.call(bound, {"q": "a"})[:2] == ("sk-SECRET", "a")
+        with pytest.raises(ArgumentError, match="`tenant` is no parameter of it; expected q"):
+            router.call(bound, {"q": "a", "tenant": "evil"})
+
+    def free(**values: int) -> dict[str, int]:
+        """Counts."""
+        return values
+
+    router = Router([functools.partial(free, a=1)])
+    assert router.call("free", {"b": 2}) == {"a": 1, "b": 2}
+    with pytest.raises(ArgumentError, match="`a` is no parameter of it"):
+        router.call("free", {"a": 2})
+
+
+def test_a_partial_may_have_its_own_name_and_words():
+    first, second = functools.partial(search, "acme"), functools.partial(search, "globex")
+    first.__name__, second.__name__ = "search_acme", "search_globex"  # type: ignore[attr-defined]
+    second.__doc__ = "Searches what Globex wrote."
+    router = Router([first, functools.partial(second, n=1)], strict=True)
+    assert [router.definition(tool)["function"]["name"] for tool in router.tools] == ["search_acme", "search_globex"]
+    found = router.definition("search_globex")["function"]
+    assert found["description"] == "Searches what Globex wrote."
+    assert found["parameters"]["properties"]["q"]["description"] == "What to look for."
+    assert router.call("search_globex", {"q": "a"}) == ("globex", "a", 1)
+
+
+def test_arguments_of_any_other_name():
+    def tag(page: str, *more: str, **values: int) -> Any:
+        """Tags a page."""
+        return page, values
+
+    router = Router([tag], strict=True)
+    schema = router.definition(tag)["function"]["parameters"]
+    assert schema["additionalProperties"] == {"type": "integer"} and list(schema["properties"]) == ["page"]
+    assert router.call(tag, {"page": "a", "size": 3}) == ("a", {"size": 3})
+    with pytest.raises(ArgumentError, match="`size`"):
+        router.call(tag, {"page": "a", "size": "big"})
 
 
 def test_an_object_with_a_schema_is_a_tool_of_mcp():

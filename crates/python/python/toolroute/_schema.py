@@ -11,7 +11,6 @@ import enum
 import functools
 import inspect
 import pathlib
-import re
 import sys
 import typing
 import uuid
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional
 
 from ._constraints import annotate, default_of, is_field, is_json, to_json
+from ._docstrings import documentation
 from ._errors import CatalogError
 
 #: The JSON types of Python's own.
@@ -44,16 +44,6 @@ _FORMATS: dict[Any, dict[str, str]] = {
 #: Deeper types are any type: a type may contain itself.
 _MAX_DEPTH = 6
 
-_SECTION = re.compile(
-    r"^(args|arguments|parameters|params|returns?|yields?|raises|examples?|notes?|see also|"
-    r"attributes|warns|warnings|references)\s*:?\s*$",
-    re.IGNORECASE,
-)
-_ARGUMENTS = re.compile(r"^(args|arguments|parameters|params)\s*:?\s*$", re.IGNORECASE)
-_SPHINX = re.compile(r"^:(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?(\w+):\s*(.*)$")
-_GOOGLE = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s+(.*)$")
-_NUMPY = re.compile(r"^\*{0,2}(\w+)\s*(?::\s*.*)?$")
-
 
 def definition(function: Callable[..., Any]) -> dict[str, Any]:
     """A function as a tool, in MCP's form.
@@ -69,7 +59,7 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     >>> definition(add)["inputSchema"]["required"]
     ['a']
     """
-    described, words = _documentation(function)
+    described, words = documentation(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
     hints = type_hints(function)
@@ -87,8 +77,11 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
+    others = other_names(function)
+    if others is not None:
+        schema["additionalProperties"] = json_schema(hints.get(others, Any)) or True
     shared: dict[str, Any] = {}
-    _take_definitions(properties, shared)
+    _take_definitions(schema, shared)
     if shared:
         schema["$defs"] = shared
     return {"name": _name(function), "description": described, "inputSchema": schema}
@@ -261,7 +254,7 @@ def _fields(kind: Any, depth: int) -> dict[str, Any]:
 
 def type_hints(subject: Any) -> dict[str, Any]:
     """The types of the parameters of a function, or of the members of a class, by name."""
-    if isinstance(subject, functools.partial):
+    while isinstance(subject, functools.partial):
         subject = subject.func
     if not (inspect.isroutine(subject) or isinstance(subject, type)):
         subject = type(subject).__call__
@@ -287,85 +280,48 @@ def _known_hints(subject: Any) -> dict[str, Any]:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function that have a name for callers."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return []
+    """The parameters of a function that callers may give by name."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [one for one in signature.parameters.values() if one.kind not in variable]
+    bound = bound_names(function)
+    listed = _signature(function).values()
+    return [one for one in listed if one.kind not in variable and one.name not in bound]
 
 
-def _documented(function: Callable[..., Any]) -> Any:
-    return function.func if isinstance(function, functools.partial) else function
+def other_names(function: Callable[..., Any]) -> Optional[str]:
+    """The name of the parameter `**names`, which takes arguments by any other name."""
+    for parameter in _signature(function).values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            return parameter.name
+    return None
 
 
-def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """What the docstrings of a function, or of an object's class and its `__call__`, say of it and of
-    its parameters.
-    """
-    subject = _documented(function)
-    subjects = [subject]
-    if not (inspect.isroutine(subject) or isinstance(subject, type)):
-        # Not that of a built-in class, whose docstring is the same for all of them.
-        called = type(subject).__call__
-        subjects.extend([called] if inspect.isfunction(called) else [])
-    described: list[str] = []
-    words: dict[str, str] = {}
-    for one in subjects:
-        said, of_parameters = _read_docstring(inspect.getdoc(one) or "")
-        described.extend([said] if said else [])
-        words.update(of_parameters)
-    return "\n\n".join(described), words
+def bound_names(function: Callable[..., Any]) -> set[str]:
+    """The parameters whose values a `functools.partial` has bound: no caller may see or give them."""
+    bound: set[str] = set()
+    inner: Any = function
+    while isinstance(inner, functools.partial):
+        bound.update(inner.keywords)
+        inner = inner.func
+    if inner is not function:
+        bound.update(set(_signature(inner)).difference(_signature(function)))
+    return bound
+
+
+def _signature(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
 
 
 def _name(function: Callable[..., Any]) -> str:
-    subject = _documented(function)
-    name: Optional[str] = getattr(subject, "__name__", None) or type(subject).__name__
+    """The name of a function, or the one that was set on a `functools.partial` of it."""
+    while isinstance(function, functools.partial) and "__name__" not in vars(function):
+        function = function.func
+    name: Optional[str] = getattr(function, "__name__", None) or type(function).__name__
     if not name or name == "<lambda>":
         raise CatalogError(
             "a lambda has no name to be found by; expected a function with a name, "
             "or a mapping with `name` and `description`"
         )
     return name
-
-
-def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What a docstring says of the function and of its parameters, as Google, NumPy or Sphinx
-    write it.
-    """
-    lines = text.splitlines()
-    described: list[str] = []
-    for line in lines:
-        if _SECTION.match(line.strip()) or line.strip().startswith((":param", ":return", ":raise", ">>>")):
-            break
-        described.append(line)
-    return "\n".join(described).strip(), _parameter_words(lines)
-
-
-def _parameter_words(lines: list[str]) -> dict[str, str]:
-    words: dict[str, str] = {}
-    inside, is_numpy, margin, current = False, False, -1, ""
-    for line in lines:
-        stripped, indent = line.strip(), len(line) - len(line.lstrip())
-        sphinx = _SPHINX.match(stripped)
-        if sphinx:
-            words[sphinx[1]] = sphinx[2].strip()
-            continue
-        if _SECTION.match(stripped):
-            inside, is_numpy, margin, current = bool(_ARGUMENTS.match(stripped)), False, -1, ""
-            continue
-        if stripped and set(stripped) == {"-"}:
-            is_numpy = True
-            continue
-        if not inside or not stripped:
-            continue
-        if margin < 0:
-            margin = indent
-        found = (_NUMPY if is_numpy else _GOOGLE).match(stripped) if indent <= margin else None
-        if found:
-            current = found[1]
-            words[current] = "" if is_numpy else found[2].strip()
-        elif current:
-            words[current] = f"{words[current]} {stripped}".strip()
-    return {name: said for name, said in words.items() if said}

@@ -18,7 +18,7 @@ from typing import Any
 
 from ._errors import ArgumentError
 from ._constraints import default_of, is_field
-from ._schema import aliased, parameters_of, pydantic_adapter, type_hints
+from ._schema import aliased, bound_names, other_names, parameters_of, pydantic_adapter, type_hints
 
 #: Types that are written as a text, with what reads one and an example.
 _OF_TEXTS: dict[Any, tuple[Callable[[str], Any], str]] = {
@@ -75,9 +75,10 @@ def converted(id: str, function: Callable[..., Any], arguments: Mapping[str, Any
     hints = type_hints(function)
     _check_names(id, function, arguments)
     found: dict[str, Any] = {}
+    of_others = hints.get(other_names(function) or "", Any)
     for name, value in arguments.items():
         try:
-            found[name] = convert(value, hints.get(name, Any)) if is_plain(value) else value
+            found[name] = convert(value, hints.get(name, of_others)) if is_plain(value) else value
         except _Misfit as error:
             raise ArgumentError(f"`{id}` cannot be called yet: `{name}`: {error}") from None
     for parameter in parameters_of(function):
@@ -89,17 +90,17 @@ def converted(id: str, function: Callable[..., Any], arguments: Mapping[str, Any
 
 def _check_names(id: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
     try:
-        parameters = inspect.signature(function).parameters.values()
+        inspect.signature(function)
     except (TypeError, ValueError):
         return
-    if any(one.kind is one.VAR_KEYWORD for one in parameters):
-        return
-    known = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
+    known = [one.name for one in parameters_of(function)]
+    bound, others = bound_names(function), other_names(function)
     for name in arguments:
-        if name not in known:
-            near = difflib.get_close_matches(str(name), known, 1)
-            cure = f"did you mean `{near[0]}`?" if near else f"expected {', '.join(known) or 'none'}"
-            raise ArgumentError(f"`{id}` cannot be called yet: `{name}` is no parameter of it; {cure}")
+        if name in known or (others is not None and name not in bound):
+            continue
+        near = difflib.get_close_matches(str(name), known, 1)
+        cure = f"did you mean `{near[0]}`?" if near else f"expected {', '.join(known) or 'none'}"
+        raise ArgumentError(f"`{id}` cannot be called yet: `{name}` is no parameter of it; {cure}")
 
 
 class _Misfit(ValueError):
