@@ -154,6 +154,8 @@ def test_an_error_names_its_option(options):
         ({"cost_aware": 1}, "cost_aware=1: expected True or False"),
         ({"max_per_server": 1.5}, "max_per_server=1.5: expected a whole number"),
         ({"max_cost": 3}, "max_cost=3: expected a text"),
+        ({"files": ["a.txt"]}, r"found a list of others; write files=\[{'path': 'a.txt'"),
+        ({"session": 5}, r"session=5: expected a text, .*write session=str\("),
         ({"limit": 3}, r"select\(\) has no option 'limit'; did you mean `k`\? expected one of .*, k, .*session"),
         ({"max_costs": "low"}, "did you mean `max_cost`"),
         ({"min_confidence": 0.3}, r"Router\(…, min_confidence=…\) takes it for all selections"),
@@ -171,11 +173,53 @@ def test_options_of_a_router_are_checked_when_it_is_made():
         Router([MAIL], min_confidence=3)
     with pytest.raises(TypeError, match="did you mean `usage`"):
         Router([MAIL], usages="file")
-    with pytest.raises(RequestError, match="max_per_server=-1: expected a whole number"):
-        Router([MAIL], max_per_server=-1)
+    for number in (-1, 0):
+        with pytest.raises(RequestError, match=f"max_per_server={number}: expected a whole number from 1"):
+            Router([MAIL], max_per_server=number)
+        with pytest.raises(RequestError, match=f"budget_tokens={number}: expected a whole number from 1"):
+            Router([MAIL]).select("mail", budget_tokens=number)
+    with pytest.raises(TypeError, match="overlay=5: expected a path or a list of paths"):
+        Router([MAIL], overlay=5)
+    with pytest.raises(TypeError, match="path=5: expected a path or a list of paths"):
+        Router.from_path(5)
     for wrong in ({"session": "a"}, {"limit": 3}):
         with pytest.raises(TypeError, match=r"select_many\(\) has no option"):
             Router([MAIL]).select_many(["mail"], **wrong)
+
+
+@pytest.mark.parametrize(
+    ("past", "said"),
+    [
+        (None, r"found None; write \[\(prompt, tool\)\]"),
+        ("ship it", r"write \[\(prompt, tool\)\]"),
+        (("ship it", "send_email"), r"write \[\('ship it', 'send_email'\)\]"),
+    ],
+)
+def test_what_is_learned_is_a_list(past, said):
+    with pytest.raises(RequestError, match="expected a list of pairs of a prompt and its tools, .*" + said):
+        Router([MAIL]).learn(past)
+    with pytest.raises(TypeError, match="expected a list of prompts, found None"):
+        Router([MAIL]).select_many(None)
+
+
+def test_an_outcome_of_another_kind_is_an_error_with_a_cure(tmp_path):
+    router = Router([MAIL], feedback=tmp_path / "log.db")
+    hit = router.select("write a mail")[0]
+    with pytest.raises(TypeError, match="ok='yes': expected True or False, found a text"):
+        router.record(hit, ok="yes")
+    for time, said in [("x", "found a text"), (1.5, r"write duration_ms=round\(")]:
+        with pytest.raises(TypeError, match=f"expected whole milliseconds, .*{said}"):
+            router.record(hit, ok=True, duration_ms=time)
+    with pytest.raises(RequestError, match="duration_ms=-1: expected milliseconds from 0"):
+        router.record(hit, ok=True, duration_ms=-1)
+
+
+def test_a_role_that_is_mistyped_is_an_error():
+    router = Router([MAIL, FILE])
+    for wrong in ({"role": "usr", "content": "mail Dana"}, ("User", "mail Dana")):
+        with pytest.raises(RequestError, match="did you mean 'user'"):
+            router.filter([wrong], k=1)
+    assert router.filter([{"role": "human", "content": "mail this to Dana"}], k=1) == [MAIL]
 
 
 def test_half_a_surrogate_pair_is_read():

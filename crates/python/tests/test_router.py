@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import pickle
 import re
@@ -173,6 +174,18 @@ def test_filter_keeps_formats_order_and_what_was_used(router):
     assert router.filter(asked, k=50) == MIXED
 
 
+def test_filter_in_an_event_loop(router):
+    assert asyncio.run(router.afilter("write a mail to Dana", k=1)) == [OPENAI]
+
+
+def test_a_copy_shares_the_engine():
+    router = Router(MIXED)
+    other = copy.copy(router)
+    other.learn([("ship it", OWN), ("ship this", OWN)])
+    assert other.tools == router.tools and router.select("ship it", k=1)[0].tool is OWN
+    assert copy.deepcopy(router).select("ship it", k=1)[0].id == "git__commit"
+
+
 def test_filter_keeps_what_the_provider_runs():
     provider = {"type": "web_search_20250305", "name": "web_search"}
     cached = {**MCP, "cache_control": {"type": "ephemeral"}}
@@ -188,8 +201,8 @@ def test_what_was_learned_moves_tools_and_travels(tmp_path):
     assert router.select("ship it", k=1)[0].tool is OWN
     router.save(tmp_path / "usage")
     assert Router(MIXED, usage=tmp_path / "usage").select("ship it", k=1)[0].tool is OWN
-    copy = pickle.loads(pickle.dumps(Router(MIXED[2:], usage=tmp_path / "usage")))
-    assert copy.select("ship it", k=1)[0].id == "git__commit"
+    restored = pickle.loads(pickle.dumps(Router(MIXED[2:], usage=tmp_path / "usage")))
+    assert restored.select("ship it", k=1)[0].id == "git__commit"
     fresh = Router(MIXED)
     for _ in range(2):
         with pytest.raises(toolroute.RequestError, match="nothing was learned"):
@@ -200,8 +213,8 @@ def test_what_was_learned_moves_tools_and_travels(tmp_path):
 def test_routers_and_answers_pickle():
     router = Router(MIXED, max_per_server=1)
     selection = router.select("book me a flight to Lisbon", k=2)
-    copy = pickle.loads(pickle.dumps(selection))
-    assert [hit.tool for hit in copy] == selection.tools and copy.to_json() == selection.to_json()
+    restored = pickle.loads(pickle.dumps(selection))
+    assert [hit.tool for hit in restored] == selection.tools and restored.to_json() == selection.to_json()
     other = pickle.loads(pickle.dumps(router))
     assert other.select("book me a flight to Lisbon", k=2).to_json() == selection.to_json()
     assert pickle.loads(pickle.dumps(selection[0])).id == "book_flight"

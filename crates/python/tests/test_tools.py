@@ -371,6 +371,29 @@ def test_a_partial_may_have_its_own_name_and_words():
     assert router.call("search_globex", {"q": "a"}) == ("globex", "a", 1)
 
 
+class Mail:
+    def __init__(self, server: str) -> None:
+        self.server = server
+
+    def send(self, to: str) -> str:
+        """Sends a message to a person."""
+        return f"{to}@{self.server}"
+
+
+def test_a_function_that_is_dropped_is_a_problem_with_a_cure():
+    live, test = Mail("live"), Mail("test")
+    with pytest.warns(UserWarning, match=r"tools\[1\]: error: expected a tool that differs from `send`"):
+        router = Router([live.send, test.send])
+    assert len(router.problems) == 1 and router.filter("send a message to Dana") == [live.send]
+    for twice in ([live.send, test.send], [functools.partial(search, "a"), functools.partial(search, "b")]):
+        with pytest.raises(CatalogError, match="the first was kept: give this one a name of its own"):
+            Router(twice, strict=True)
+    named = functools.partial(test.send)
+    named.__name__ = "send_test"  # type: ignore[attr-defined]
+    router = Router([live.send, named, live.send], strict=True)
+    assert [router.call(tool, {"to": "Dana"}) for tool in (live.send, named)] == ["Dana@live", "Dana@test"]
+
+
 def test_arguments_of_any_other_name():
     def tag(page: str, *more: str, **values: int) -> Any:
         """Tags a page."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Literal, Optional
 
 import ray.data
 
 import toolroute
 import toolroute.ray
-from toolroute import Excluded, Hit, Ranked, Router, Selection
+from toolroute import Excluded, Hit, Ranked, Router, Selection, SelectOptions
 
 
 def send_email(to: str, text: str) -> str:
@@ -30,7 +31,9 @@ async def main() -> None:
         print(id, hit.score, hit.why, hit.tool, first)
     left_out: list[str] = [excluded.why for excluded in selection.excluded]
     many = router.select_many(["a", "b"], 3, exclude=["read*"])
-    later = await router.aselect("write to Dana", policy_band=0.0)
+    options: SelectOptions = {"policy_band": 0.0}
+    later = await router.aselect("write to Dana", **options)
+    print(await router.afilter("write to Dana", k=3), copy.copy(router).tools)
     print(left_out, len(many), later.tools, many[0][:1])
     rows: Router[dict[str, Any]] = Router.from_path(["catalog"], strict=True)
     row: dict[str, Any] = rows.select("write to Dana")[0].tool

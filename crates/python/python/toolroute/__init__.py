@@ -28,6 +28,7 @@ from ._errors import (
     ToolrouteError,
 )
 from ._json_lines import json_lines
+from ._options import PolicyOptions, RouterOptions, SelectOptions
 from ._router import Router
 from ._selection import Excluded, Hit, Selection
 from ._texts import Ranked, embed, rerank
@@ -41,9 +42,12 @@ __all__ = [
     "Excluded",
     "Hit",
     "ModelError",
+    "PolicyOptions",
     "Ranked",
     "RequestError",
     "Router",
+    "RouterOptions",
+    "SelectOptions",
     "Selection",
     "ToolrouteError",
     "__version__",

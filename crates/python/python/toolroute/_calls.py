@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from . import _values
+from . import _frameworks, _values
 from ._errors import ArgumentError, CallError
 from ._unicode import encodable
 
@@ -71,62 +73,106 @@ def check(id: str, tool: Any) -> None:
     Raises:
         CallError: The tool can only be awaited, or there is nothing to call.
     """
+    _frameworks.check_callable(id, tool)
     # A tool of LangChain that was made of a coroutine function alone.
     only_awaits = callable(getattr(tool, "coroutine", None)) and getattr(tool, "func", tool) is None
-    if only_awaits or _is_coroutine_function(tool):
+    if only_awaits or _is_coroutine_function(_frameworks.function_of(tool)):
         raise CallError(f"`{id}` is a coroutine function; expected `await router.acall(...)`")
-    if not (_is_of_framework(tool) or callable(tool)):
-        raise CallError(
-            f"`{id}` is a definition without a function; expected a function, a tool of LangChain or "
-            "LlamaIndex, or a router of servers (Router.from_servers)"
-        )
 
 
 def prepared(
     native: NativeRouter, id: str, tool: Any, given: dict[str, Any], confirmed: bool
 ) -> dict[str, Any]:
-    """The arguments of a call that may be made: for a function they are checked, with its names of
-    parameters, and of the types that it declares. A framework checks those of its tools itself.
+    """The arguments of a call that may be made: checked against the schema of the tool, with its names of
+    parameters, and for a function of the types that it declares.
 
     Raises:
         ConfirmationNeeded: The tool may destroy something, and nobody agreed.
         ArgumentError: The arguments do not fit.
     """
     native.confirm(id, confirmed)
-    if _is_of_framework(tool):
-        return given
-    apart = {name: value for name, value in given.items() if not _values.is_plain(value)}
+    injected = _frameworks.injected_names(tool)
+    apart = {
+        name: value for name, value in given.items() if name in injected or not _values.is_plain(value)
+    }
     plain = {name: value for name, value in given.items() if name not in apart}
     text = encodable(json.dumps(plain, ensure_ascii=False))
-    adapted = json.loads(native.prepare(id, text, list(apart)))
-    return _values.converted(id, tool, {**adapted, **apart})
+    adapted = {**json.loads(native.prepare(id, text, list(apart))), **apart}
+    if _frameworks.is_runnable(tool):
+        return adapted
+    only = _frameworks.only_model(tool)
+    arguments = adapted if only is None else {only: adapted}
+    return _values.converted(id, _frameworks.function_of(tool), arguments)
 
 
-def run(tool: Any, arguments: dict[str, Any]) -> Any:
+def run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
     """Calls a function or a tool of a framework."""
-    if callable(getattr(tool, "invoke", None)):
-        return tool.invoke(arguments)
-    if _is_of_framework(tool):
+    if _frameworks.is_of_langchain(tool):
+        with _checked(id, tool):
+            return tool.invoke(arguments)
+    if _frameworks.is_of_llama_index(tool):
         return tool.call(**arguments)
-    return _apply(tool, arguments)
+    return _apply(_frameworks.caller_of(tool), arguments)
 
 
-def coroutine_of(tool: Any) -> Optional[Callable[[dict[str, Any]], Awaitable[Any]]]:
-    """What awaits a call of the tool; `None` for a tool that cannot be awaited."""
+def on_server(
+    native: NativeRouter, id: str, given: dict[str, Any], prompt: str, confirmed: bool, session: Optional[str]
+) -> Any:
+    """Calls a tool of a server; returns its structured answer, or else its text."""
+    report = json.loads(native.call(id, to_json(given), prompt, confirmed, session))
+    data = report.get("data")
+    return report.get("text") if data is None else data
+
+
+def coroutine_of(id: str, tool: Any) -> Optional[Callable[[dict[str, Any]], Awaitable[Any]]]:
+    """What awaits a call of the tool; `None` for a tool that cannot be awaited.
+
+    Raises:
+        CallError: There is nothing to call.
+    """
+    _frameworks.check_callable(id, tool)
     if callable(getattr(tool, "ainvoke", None)):
-        found: Callable[[dict[str, Any]], Awaitable[Any]] = tool.ainvoke
-        return found
+
+        async def invoke(arguments: dict[str, Any]) -> Any:
+            with _checked(id, tool):
+                return await tool.ainvoke(arguments)
+
+        return invoke
     if callable(getattr(tool, "acall", None)) and hasattr(tool, "metadata"):
         return lambda arguments: tool.acall(**arguments)
-    if _is_coroutine_function(tool):
-        return lambda arguments: _apply(tool, arguments)
+    if _is_coroutine_function(_frameworks.function_of(tool)):
+        return lambda arguments: _apply(_frameworks.caller_of(tool), arguments)
     return None
 
 
-def _is_of_framework(tool: Any) -> bool:
-    """Whether it is a tool of LangChain or LlamaIndex."""
-    is_of_llama_index = callable(getattr(tool, "call", None)) and hasattr(tool, "metadata")
-    return callable(getattr(tool, "invoke", None)) or is_of_llama_index
+@contextmanager
+def noted(note: Callable[[bool, int], None]) -> Iterator[None]:
+    """Notes whether a call went well, and its time in milliseconds. What was not called is not noted."""
+    start = time.monotonic()
+
+    def passed() -> int:
+        return round((time.monotonic() - start) * 1000)
+
+    try:
+        yield
+    except CallError:
+        raise
+    except Exception:
+        note(False, passed())
+        raise
+    note(True, passed())
+
+
+@contextmanager
+def _checked(id: str, tool: Any) -> Iterator[None]:
+    """What LangChain itself says of the arguments of a tool, as an error of arguments."""
+    try:
+        yield
+    except Exception as error:
+        if not _frameworks.is_of_checked_arguments(error, tool):
+            raise
+        said = " ".join(str(error).split())
+        raise ArgumentError(f"`{id}` cannot be called yet: expected arguments that fit it: {said}") from error
 
 
 def _is_coroutine_function(tool: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ._errors import RequestError
@@ -30,6 +31,11 @@ def wire_name(id: str) -> str:
         return id
     seal = hashlib.sha256(id.encode()).hexdigest()[:8]
     return f"{name[: _MAX_NAME - 9]}_{seal}"
+
+
+def meant(name: str, ids: Iterable[str]) -> str:
+    """The id of the tool to which `wire_name` gave a name; the name itself if there is none."""
+    return next((id for id in ids if wire_name(id) == name), name)
 
 
 def definition(row: str, client: Client) -> dict[str, Any]:

@@ -1,14 +1,44 @@
-"""Past prompts, from which a router learns."""
+"""Past prompts, from which a router learns, and what it learned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Optional
 
 from ._errors import RequestError
-from ._messages import prompt_of
+from ._messages import prompt_of, says_something
 from ._selection import Selection
 from ._unicode import encodable
+
+if TYPE_CHECKING:
+    from ._toolroute import NativeRouter
+
+_EXPECTED = "expected a list of pairs of a prompt and its tools"
+
+
+def listed(rows: Any) -> Iterable[Any]:
+    """
+    Raises:
+        RequestError: They are no list, or one pair alone.
+    """
+    is_pair = isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[0], str)
+    if isinstance(rows, Mapping) or is_pair:
+        raise RequestError(f"{_EXPECTED}, found one, {rows!r:.80}; write [{rows!r:.80}]")
+    if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
+        raise RequestError(f"{_EXPECTED}, found {rows!r:.80}; write [(prompt, tool)]")
+    return rows
+
+
+def saved(native: NativeRouter) -> Optional[bytes]:
+    """What was learned, as the file that holds it; `None` if that is nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "usage")
+        if not native.save(path):
+            return None
+        with open(path, "rb") as file:
+            return file.read()
 
 
 def past(row: Any) -> tuple[str, list[Any]]:
@@ -23,7 +53,7 @@ def past(row: Any) -> tuple[str, list[Any]]:
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str)):
         raise RequestError(f"expected pairs of a prompt and its tools, found {row!r:.80}")
     prompt, served = pair
-    if not any(map(str.isalnum, prompt)):
+    if not says_something(prompt):
         raise RequestError("a past prompt is empty; expected some words that say what is wanted")
     several = isinstance(served, (list, tuple, set, frozenset, Iterator, Selection))
     return encodable(prompt), list(served) if several else [served]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
-from . import _options
+from . import _learning, _options
 from ._batches import Columns, Job, job_of, router_of
 from ._errors import ModelError, RequestError, ToolrouteError
 from ._router import Router
@@ -89,7 +89,7 @@ def prepare(
     job = job_of(router, limit, columns, options)
     lines = [text.strip() for text in map(router._native.tool, router._native.ids()) if text]
     parts = {"tools": "\n".join(lines).encode()}
-    learned = router._learned()
+    learned = _learning.saved(router._native)
     if learned is not None:
         parts["usage"] = learned
     shipped = {name: value for name, value in given.items() if name not in _FILES}

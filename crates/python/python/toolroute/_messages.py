@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Optional, Union
@@ -11,6 +12,9 @@ from ._unicode import encodable
 
 #: LangChain's names of roles, in OpenAI's words.
 _ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system", "function": "tool"}
+
+#: The roles of all providers. A mistyped one would hide what the user wants, and all tools would be kept.
+_KNOWN_ROLES = (*_ROLES, "user", "assistant", "developer", "model", "chatbot", "critic", "discriminator", "unknown")
 
 #: One of these is a member of every message, and of every item of OpenAI's responses.
 _MEMBERS = ("content", "type", "tool_calls", "function_call")
@@ -31,6 +35,11 @@ def body(messages: Union[str, Mapping[str, Any], Iterable[Any]]) -> str:
         raise
     except (TypeError, ValueError) as error:
         raise RequestError(f"expected messages that can be written as JSON: {error}") from error
+
+
+def says_something(prompt: str) -> bool:
+    """Whether a prompt has a letter or a digit: the engine takes any other one as empty."""
+    return any(map(str.isalnum, prompt))
 
 
 def prompt_of(mapping: Mapping[str, Any]) -> Optional[str]:
@@ -91,10 +100,13 @@ def _message(message: Any) -> Any:
     if isinstance(message, Mapping):
         if not any(name in message for name in _MEMBERS):
             raise RequestError(f"expected a message with `role` and `content`, found {message!r:.80}")
-        return message
+        role = _role(message.get("role"))
+        # `function` is OpenAI's own too.
+        return {**message, "role": _ROLES[role]} if role in ("human", "ai") else message
     if isinstance(message, tuple) and len(message) == 2:
         role, content = message
-        return {"role": _ROLES.get(role, role), "content": content}
+        name = _role(role) or ""
+        return {"role": _ROLES.get(name, name), "content": content}
     kind = getattr(message, "type", None)
     # A part of a message that arrives piece by piece has the type `AIMessageChunk`.
     role = _ROLES.get(kind.replace("MessageChunk", "").lower()) if isinstance(kind, str) else None
@@ -106,6 +118,19 @@ def _message(message: Any) -> Any:
             found["name"] = getattr(message, "name", None)
         return found
     return _plain(message)
+
+
+def _role(role: Any) -> Optional[str]:
+    """
+    Raises:
+        RequestError: No provider has this role.
+    """
+    name = getattr(role, "value", role)
+    if name is None or name in _KNOWN_ROLES:
+        return None if name is None else str(name)
+    near = difflib.get_close_matches(str(name).lower(), _KNOWN_ROLES, 1)
+    cure = f"did you mean {near[0]!r}?" if near else "use 'user' for what the user says"
+    raise RequestError(f"role={name!r:.80}: expected one of {', '.join(_KNOWN_ROLES)}; {cure}")
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
     try:
         operator.index(value)
     except TypeError:
@@ -39,9 +39,13 @@ def _list_of(of: str, kind: type) -> _Kind:
 
 _TEXT = _Kind("a text", lambda value: isinstance(value, str))
 _SHARE = _Kind("a number from 0 to 1", _is_number)
-_WHOLE = _Kind("a whole number from 1", _is_whole)
+_WHOLE = _Kind("a whole number from 1", is_whole)
 _FLAG = _Kind("True or False", lambda value: isinstance(value, bool))
 _PATH = _Kind("a path", lambda value: isinstance(value, (str, os.PathLike)))
+_PATHS = _Kind(
+    "a path or a list of paths",
+    lambda value: _PATH.admits(value) or (isinstance(value, (list, tuple)) and all(map(_PATH.admits, value))),
+)
 _MAPPING = _Kind("a mapping", lambda value: isinstance(value, Mapping))
 _PATTERNS = _list_of("patterns of ids", str)
 
@@ -74,6 +78,7 @@ _KINDS: dict[str, _Kind] = {
     "precision": _TEXT,
     "strict": _FLAG,
     "author_signals": _FLAG,
+    "overlay": _PATHS,
     "index": _PATH,
     "usage": _PATH,
     "feedback": _PATH,
@@ -143,18 +148,19 @@ def _check_value(name: str, value: Any) -> None:
     if kind is None:
         return
     if not kind.admits(value):
-        found = _found(value)
+        found = kind_of(value)
         cure: Optional[str] = None
-        if isinstance(value, str) and name in _CURES:
-            cure = f"; write {name}={_CURES[name](value)!r:.120}"
+        first = value[0] if isinstance(value, (list, tuple)) and value else value
+        if isinstance(first, str) and name in _CURES:
+            cure = f"; write {name}={_CURES[name](first)!r:.120}"
         raise TypeError(f"{name}={value!r:.80}: expected {kind.expected}, found {found}{cure or ''}")
     if kind is _SHARE and not 0 <= value <= 1:
         raise RequestError(f"{name}={value!r}: expected 0 to 1")
-    if kind is _WHOLE and value < 0:
+    if kind is _WHOLE and value < 1:
         raise RequestError(f"{name}={value!r}: expected a whole number from 1")
 
 
-def _found(value: Any) -> str:
+def kind_of(value: Any) -> str:
     if isinstance(value, str):
         return "a text"
     if isinstance(value, (list, tuple)):

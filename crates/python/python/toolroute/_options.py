@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
 from . import _option_checks
 from ._errors import RequestError
+from ._option_checks import kind_of
 from ._toolroute import check_select, check_settings
 
 if TYPE_CHECKING:
@@ -152,10 +153,66 @@ def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def paths_of(paths: Union[Path, Iterable[Path]]) -> list[str]:
-    """One path or several as texts."""
-    listed = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    return [os.fspath(path) for path in listed]
+def paths_of(paths: Union[Path, Iterable[Path]], name: str = "overlay") -> list[str]:
+    """One path or several as texts.
+
+    Raises:
+        TypeError: The argument with this name is something else.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        return [os.fspath(paths)]
+    if isinstance(paths, bytes) or not isinstance(paths, Iterable):
+        raise TypeError(f"{name}={paths!r:.80}: expected a path or a list of paths, found {kind_of(paths)}")
+    return [path_of(path) for path in paths]
+
+
+def path_of(path: Any) -> str:
+    """
+    Raises:
+        TypeError: It is no path.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"expected a path, found {path!r:.80}; write it as a text or a pathlib.Path")
+    return os.fspath(path)
+
+
+def session(name: Any) -> Optional[str]:
+    """
+    Raises:
+        TypeError: It is no name of a session.
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"session={name!r:.80}: expected a text, found {kind_of(name)}; write session=str(…)")
+    return name
+
+
+def prompts(given: Any) -> Iterable[str]:
+    """
+    Raises:
+        TypeError: They are no list of prompts.
+    """
+    if isinstance(given, str):
+        raise TypeError("expected a list of prompts, found one prompt; write [prompt]")
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        raise TypeError(f"expected a list of prompts, found {given!r:.80}; write [prompt]")
+    return given
+
+
+def outcome(ok: Any, duration_ms: Any) -> None:
+    """Checks what `Router.record` logs.
+
+    Raises:
+        TypeError: A value is of another kind.
+        RequestError: The time is negative.
+    """
+    if not isinstance(ok, bool):
+        raise TypeError(f"ok={ok!r:.80}: expected True or False, found {kind_of(ok)}")
+    if duration_ms is not None and not _option_checks.is_whole(duration_ms):
+        cure = "; write duration_ms=round(…)" if isinstance(duration_ms, float) else ""
+        said = f"expected whole milliseconds, found {kind_of(duration_ms)}{cure}"
+        raise TypeError(f"duration_ms={duration_ms!r:.80}: {said}")
+    if duration_ms is not None and duration_ms < 0:
+        raise RequestError(f"duration_ms={duration_ms!r}: expected milliseconds from 0")
 
 
 def policy_of(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,10 +6,9 @@ import asyncio
 import json
 import os
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import partial
 from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast
 
@@ -34,9 +33,9 @@ _SHOWN_PROBLEMS = 5
 class Router(Generic[T]):
     """Ranks tools for prompts: by meaning, by words, and by a policy.
 
-    Tools may be mappings in the formats of OpenAI, Anthropic, MCP or toolroute, objects of MCP,
-    LangChain, LlamaIndex and OpenAI Agents, and Python functions, of which signature and docstring
-    are read; all of them mixed. Of a mapping with several tools, such as an OpenAPI document, all are
+    Tools may be mappings in the formats of OpenAI, Anthropic, MCP or toolroute, tools of MCP, LangChain
+    and other frameworks (`docs/python.md` lists them), and Python functions, of which signature and
+    docstring are read; all of them mixed. Of a mapping with several tools, such as an OpenAPI document, all are
     taken. A `Router` may be used by several threads, and pickles as its tools and options.
 
     Args:
@@ -60,7 +59,8 @@ class Router(Generic[T]):
         given = _tools.listed(tools)
         texts, problems = _tools.read(given)
         native = NativeRouter.of_tools(texts, _options.settings_json(options), problems)
-        self._begin(native, options, ("tools", given))
+        dropped = _tools.dropped(given, texts, native.given_ids(), bool(options.get("strict")))
+        self._begin(native, options, ("tools", given), dropped)
         for tool, ids in zip(given, native.given_ids()):
             if ids and not _tools.is_document(tool):
                 self._tools.setdefault(ids[0], tool)
@@ -77,7 +77,7 @@ class Router(Generic[T]):
         Raises:
             CatalogError: A path cannot be read, or is a file in no format of tools.
         """
-        paths = _options.paths_of(path)
+        paths = _options.paths_of(path, "path")
         native = NativeRouter.of_paths(paths, _options.settings_json(options))
         return _over(native, options, ("path", paths))
 
@@ -91,19 +91,25 @@ class Router(Generic[T]):
         Raises:
             CatalogError: The file cannot be read.
         """
-        native = NativeRouter.of_servers(path, _options.settings_json(options, "servers"))
-        return _over(native, options, ("servers", os.fspath(path)))
+        file = _options.path_of(path)
+        native = NativeRouter.of_servers(file, _options.settings_json(options, "servers"))
+        return _over(native, options, ("servers", file))
 
     def _begin(
-        self, native: NativeRouter, options: Mapping[str, Any], source: tuple[str, Any]
+        self,
+        native: NativeRouter,
+        options: Mapping[str, Any],
+        source: tuple[str, Any],
+        dropped: Mapping[int, str],
     ) -> None:
         self._native = native
+        self._dropped = dropped
         self._options = dict(options)
         self._source = source
         self._policy = _options.policy_of(options)
         self._tools: dict[str, T] = {}
         self._is_closed = False
-        problems = native.problems
+        problems = self.problems
         if problems:
             more = len(problems) - _SHOWN_PROBLEMS
             shown = problems[:_SHOWN_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
@@ -112,7 +118,7 @@ class Router(Generic[T]):
     @property
     def problems(self) -> list[str]:
         """What is wrong with tools, files and servers; a tool with an error is left out."""
-        return self._native.problems
+        return [*self._native.problems, *self._dropped.values()]
 
     @property
     def tools(self) -> list[T]:
@@ -157,7 +163,7 @@ class Router(Generic[T]):
         'cost high is above medium'
         """
         _options.check("select", options, ("k", "session"))
-        asked = self._asked(k, options)
+        asked, session = self._asked(k, options), _options.session(session)
         return Selection(self._native.select(encodable(prompt), asked, session), self._tool)
 
     async def aselect(
@@ -170,7 +176,7 @@ class Router(Generic[T]):
     ) -> Selection[T]:
         """`select` on another thread, so that an event loop goes on meanwhile."""
         _options.check("aselect", options, ("k", "session"))
-        asked = self._asked(k, options)
+        asked, session = self._asked(k, options), _options.session(session)
         answer = await asyncio.to_thread(self._native.select, encodable(prompt), asked, session)
         return Selection(answer, self._tool)
 
@@ -190,10 +196,8 @@ class Router(Generic[T]):
         >>> [answer[0].id for answer in answers]
         ['read_file', 'send_email']
         """
-        if isinstance(prompts, str):
-            raise TypeError("expected a list of prompts, found one prompt; write [prompt]")
         _options.check("select_many", options, ("k",))
-        texts = [encodable(prompt) for prompt in prompts]
+        texts = [encodable(prompt) for prompt in _options.prompts(prompts)]
         answers = self._native.select_many(texts, self._asked(k, options))
         return [Selection(answer, self._tool) for answer in answers]
 
@@ -221,10 +225,19 @@ class Router(Generic[T]):
         >>> router.filter([{"role": "user", "content": "mail this to Dana"}], k=1)
         [{'name': 'send_email', 'description': 'Sends an email'}]
         """
+        return self._needed(_messages.body(messages), _options.limit(k))
+
+    async def afilter(
+        self, messages: Union[str, Mapping[str, Any], Iterable[Any]], k: int = 8
+    ) -> list[T]:
+        """`filter` on another thread, so that an event loop goes on meanwhile."""
+        return await asyncio.to_thread(self._needed, _messages.body(messages), _options.limit(k))
+
+    def _needed(self, body: str, most: int) -> list[T]:
         ids = self._native.ids()
         if self._source[0] == "tools":
             ids = [id for id in ids if not _tools.always_stays(self._tools.get(id, {}))]
-        needed = self._native.needed(_messages.body(messages), _options.limit(k), ids)
+        needed = self._native.needed(body, most, ids)
         left_out = set() if needed is None else set(ids).difference(needed)
         return list(self._listed(left_out))
 
@@ -233,7 +246,9 @@ class Router(Generic[T]):
         if self._source[0] != "tools":
             yield from (self._tool(id) for id in self._native.ids() if id not in left_out)
             return
-        for tool, ids in zip(self._source[1], self._native.given_ids()):
+        for place, (tool, ids) in enumerate(zip(self._source[1], self._native.given_ids())):
+            if place in self._dropped:
+                continue
             if _tools.is_document(tool):
                 yield from (self._tool(id) for id in ids if id not in left_out)
             elif not ids or ids[0] not in left_out or _tools.always_stays(tool):
@@ -283,7 +298,8 @@ class Router(Generic[T]):
         >>> router.learn([("ship it", "deploy"), ("ship this now", "deploy")])["tools_learned"]
         1
         """
-        rows = [(prompt, [self._id(tool) for tool in served]) for prompt, served in map(_learning.past, past)]
+        listed = map(_learning.past, _learning.listed(past))
+        rows = [(prompt, [self._id(tool) for tool in served]) for prompt, served in listed]
         return cast("dict[str, Any]", json.loads(self._native.learn(rows)))
 
     def save(self, path: Path) -> None:
@@ -294,7 +310,7 @@ class Router(Generic[T]):
             RequestError: Nothing was learned.
             ToolrouteError: There is a file of another kind, or the file cannot be written.
         """
-        if not self._native.save(path):
+        if not self._native.save(_options.path_of(path)):
             raise RequestError("nothing was learned; call `learn` first")
 
     def record(self, hit: Hit[T], ok: bool, *, duration_ms: Optional[int] = None) -> None:
@@ -314,8 +330,7 @@ class Router(Generic[T]):
             raise RequestError(
                 "this router has no log of executions; make it with one: Router(tools, feedback=FILE)"
             )
-        if duration_ms is not None and duration_ms < 0:
-            raise RequestError(f"duration_ms={duration_ms!r}: expected milliseconds from 0")
+        _options.outcome(ok, duration_ms)
         answer = hit._answer
         if not isinstance(answer, NativeSelection):
             raise RequestError("the hit comes from another process; record it where it was selected")
@@ -354,20 +369,18 @@ class Router(Generic[T]):
         >>> router.call("weekday", {"day": "2026-01-31"})
         'Saturday'
         """
-        id, given = self._id(tool), _calls.parsed(arguments)
+        id, given, session = self._id(tool), _calls.parsed(arguments), _options.session(session)
         if self._source[0] == "servers":
             if self._is_closed:
                 raise CallError("the router is closed and its servers are stopped; make another")
             answer = tool._answer if isinstance(tool, Hit) else None
-            prompt, text = answer.prompt if answer else "", _calls.to_json(given)
-            report = json.loads(self._native.call(id, text, prompt, confirmed, session))
-            data = report.get("data")
-            return report.get("text") if data is None else data
+            prompt = answer.prompt if answer else ""
+            return _calls.on_server(self._native, id, given, prompt, confirmed, session)
         own = self._tool(id)
         _calls.check(id, own)
         given = _calls.prepared(self._native, id, own, given, confirmed)
-        with self._noted(tool):
-            return _calls.run(own, given)
+        with _calls.noted(partial(self._note, tool)):
+            return _calls.run(id, own, given)
 
     async def acall(
         self,
@@ -383,10 +396,10 @@ class Router(Generic[T]):
         if self._source[0] != "servers":
             id, given = self._id(tool), _calls.parsed(arguments)
             own = self._tool(id)
-            coroutine = _calls.coroutine_of(own)
+            coroutine = _calls.coroutine_of(id, own)
             if coroutine is not None:
                 given = _calls.prepared(self._native, id, own, given, confirmed)
-                with self._noted(tool):
+                with _calls.noted(partial(self._note, tool)):
                     return await coroutine(given)
         return await asyncio.to_thread(
             self.call, tool, arguments, confirmed=confirmed, session=session
@@ -403,8 +416,16 @@ class Router(Generic[T]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __copy__(self) -> Self:
+        """Another router over the same engine: nothing is embedded again, and what one of them learns,
+        both know.
+        """
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, (self._source, self._options, self._learned()))
+        return (_restored, (self._source, self._options, _learning.saved(self._native)))
 
     def _asked(self, k: Union[int, Literal["auto"]], options: Mapping[str, Any]) -> str:
         candidates = options.get("candidates")
@@ -430,7 +451,7 @@ class Router(Generic[T]):
         if isinstance(tool, Hit):
             return str(tool.id)
         if isinstance(tool, str):
-            return self._native.resolve(tool) or self._wire_names().get(tool, tool)
+            return self._native.resolve(tool) or _definitions.meant(tool, self._native.ids())
         for same in (is_, eq):
             for id, known in list(self._tools.items()):
                 if same(known, tool):
@@ -441,35 +462,10 @@ class Router(Generic[T]):
                 return own
         raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
 
-    def _wire_names(self) -> dict[str, str]:
-        """The ids of tools by the names that `definition` gives them."""
-        return {_definitions.wire_name(id): id for id in self._native.ids()}
-
-    @contextmanager
-    def _noted(self, tool: Any) -> Iterator[None]:
-        """Logs how the call of a hit goes."""
-        start = time.monotonic()
-        try:
-            yield
-        except CallError:
-            raise
-        except Exception:
-            self._note(tool, False, start)
-            raise
-        self._note(tool, True, start)
-
-    def _note(self, tool: Any, ok: bool, start: float) -> None:
+    def _note(self, tool: Any, ok: bool, duration_ms: int) -> None:
+        """Logs how the call of a hit went."""
         if "feedback" in self._options and isinstance(getattr(tool, "_answer", None), NativeSelection):
-            self.record(tool, ok, duration_ms=round((time.monotonic() - start) * 1000))
-
-    def _learned(self) -> Optional[bytes]:
-        """What was learned, as the file that holds it."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "usage")
-            if not self._native.save(path):
-                return None
-            with open(path, "rb") as file:
-                return file.read()
+            self.record(tool, ok, duration_ms=duration_ms)
 
 
 def _over(
@@ -477,7 +473,7 @@ def _over(
 ) -> Router[dict[str, Any]]:
     """A router over tools that the engine read itself."""
     router: Router[dict[str, Any]] = Router.__new__(Router)
-    router._begin(native, options, source)
+    router._begin(native, options, source, {})
     return router
 
 

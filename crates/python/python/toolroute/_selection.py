@@ -36,7 +36,7 @@ class Hit(Generic[T]):
     Attributes:
         tool: The very object that was given to the router.
         id: The name of the tool in every output.
-        score: About 0 to 1; comparable within one answer.
+        score: 0 or more; a good one is near 1, the best may be above it. Comparable within one answer.
         why: The words, the meaning and the signals that speak for it.
     """
 

@@ -10,23 +10,37 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from . import _frameworks
 from ._errors import CatalogError
 from ._schema import definition, json_schema
 from ._unicode import encodable
 
 
-def listed(tools: Iterable[Any]) -> list[Any]:
+def listed(tools: Any) -> list[Any]:
     """The tools of a router.
 
     Raises:
         CatalogError: They are not a list of tools.
     """
+    if _is_result(tools):
+        return list(tools.tools)
     if isinstance(tools, (str, bytes, Mapping)) or not hasattr(type(tools), "__iter__"):
         raise CatalogError(
             f"expected a list of tools, found {_shown(tools)}; write [tool], or "
             "Router.from_path(path) for files"
         )
-    return list(tools)
+    found: list[Any] = []
+    for tool in tools:
+        found.extend(tool.tools if _is_result(tool) else [tool])
+    return found
+
+
+def _is_result(value: Any) -> bool:
+    """Whether it is a `ListToolsResult` of MCP's SDK, whose tools stand in a list."""
+    if isinstance(value, (Mapping, type)) or not callable(getattr(value, "model_dump", None)):
+        return False
+    tools = getattr(value, "tools", None)
+    return isinstance(tools, list) and (hasattr(value, "nextCursor") or hasattr(value, "next_cursor"))
 
 
 def read(tools: Sequence[Any]) -> tuple[list[str], list[str]]:
@@ -42,6 +56,38 @@ def read(tools: Sequence[Any]) -> tuple[list[str], list[str]]:
             texts.append("")
             problems.append(f"tools[{place}]: error: {error}")
     return texts, problems
+
+
+def dropped(
+    tools: Sequence[Any], texts: Sequence[str], ids: Sequence[Sequence[str]], strict: bool
+) -> dict[int, str]:
+    """Objects that cannot be called, because another one before them has the same definition, by their
+    place, each with the problem. Two mappings with equal definitions are one tool, and different
+    definitions with one id are a problem of the engine.
+
+    Args:
+        texts: What `read` gave.
+        ids: The ids of the tools that were read from each.
+
+    Raises:
+        CatalogError: There are some, and `strict` forbids that.
+    """
+    first: dict[str, int] = {}
+    found: dict[int, str] = {}
+    for place, (tool, own) in enumerate(zip(tools, ids)):
+        if not own or is_document(tool):
+            continue
+        before = first.setdefault(own[0], place)
+        is_same = isinstance(tool, Mapping) or tools[before] is tool or tools[before] == tool
+        if not is_same and texts[before] == texts[place]:
+            found[place] = (
+                f"tools[{place}]: error: expected a tool that differs from `{own[0]}`, found another object "
+                f"with the same definition, {_shown(tool)}; the first was kept: give this one a name of its "
+                "own, as in `p = functools.partial(tool); p.__name__ = 'other_name'`"
+            )
+    if found and strict:
+        raise CatalogError("\n".join(found.values()))
+    return found
 
 
 def to_json(tool: Any) -> str:
@@ -79,13 +125,18 @@ def describe(tool: Any) -> Mapping[str, Any]:
         return _named(metadata, metadata.get_parameters_dict())
     if hasattr(tool, "inputSchema") or hasattr(tool, "input_schema"):
         return _of_mcp(tool)
+    if _frameworks.is_of_smolagents(tool):
+        return _named(tool, _frameworks.smolagents_schema(tool))
+    if hasattr(tool, "name") and _frameworks.pydantic_ai_schema(tool) is not None:
+        return _named(tool, _frameworks.pydantic_ai_schema(tool))
     if callable(tool):
         return definition(tool)
     if isinstance(getattr(tool, "name", None), str):
         return _named(tool, None)
     raise CatalogError(
         f"expected a tool, found {_shown(tool)}; give a mapping with `name` and `description`, "
-        "a function, or a tool of MCP, LangChain, LlamaIndex or OpenAI Agents"
+        "a function, or a tool of MCP, LangChain, LlamaIndex, OpenAI Agents, smolagents, anthropic or "
+        "pydantic-ai"
     )
 
 
@@ -130,6 +181,9 @@ def _named(subject: Any, schema: Any) -> dict[str, Any]:
 
 
 def _of_langchain(tool: Any) -> dict[str, Any]:
+    if tool.args_schema is None and list(getattr(tool, "args", ())) == ["tool_input"]:
+        # A `Tool` takes one text, and its other schema is of a method of the framework.
+        return _named(tool, {"type": "object", "properties": tool.args, "required": ["tool_input"]})
     # Without the arguments that the framework injects.
     schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
     if schema is not None and not isinstance(schema, Mapping):
