@@ -160,6 +160,43 @@ def test_a_retriever_of_llama_index():
     assert "booked Lisbon" in str(answer)
 
 
+def test_a_message_without_words_is_no_error():
+    pytest.importorskip("llama_index.core.tools")
+    from llama_index.core.tools import FunctionTool
+
+    from toolroute.langchain import retrieve_tools
+    from toolroute.llama_index import ToolRetriever
+
+    made = [FunctionTool.from_defaults(one) for one in (book_flight, read_file)]
+    for said in ("👍", "??", ""):
+        assert ToolRetriever(made, k=1).retrieve(said) == made
+        assert retrieve_tools({"book": book_flight}, k=1)(said) == []
+
+
+def test_adapters_check_what_they_are_given():
+    pytest.importorskip("agents")
+    pytest.importorskip("llama_index.core")
+    from agents import MultiProvider
+
+    from toolroute.langchain import ToolSelector, retrieve_tools, select_model
+    from toolroute.llama_index import ToolRetriever
+    from toolroute.openai_agents import ToolSelectingModel
+
+    makers = [
+        lambda k: ToolSelector(k=k),
+        lambda k: select_model(None, [], k),
+        lambda k: retrieve_tools({}, k),
+        lambda k: ToolRetriever([], k=k),
+    ]
+    for make in makers:
+        for wrong in (0, "x", None):
+            with pytest.raises(toolroute.RequestError, match=f"k={wrong!r}: expected a number from 1"):
+                make(wrong)
+    with pytest.raises(TypeError, match=r"write ToolSelectingModel\(agents.MultiProvider\(\).get_model\('gpt-5'\)"):
+        ToolSelectingModel("gpt-5")
+    assert callable(MultiProvider().get_model)
+
+
 @pytest.mark.parametrize(
     ("needed", "program"),
     [

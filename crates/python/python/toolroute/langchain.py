@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from . import _options
+from ._messages import says_something
 from ._router import Router
 from ._router_cache import RouterCache
 
@@ -43,7 +45,7 @@ class ToolSelector(AgentMiddleware):
         if AgentMiddleware is object:
             raise ImportError("ToolSelector needs langchain; install it with `pip install langchain`")
         super().__init__()
-        self.k = k
+        self.k = _options.limit(k)
         self._routers = RouterCache()
 
     def wrap_model_call(
@@ -70,17 +72,18 @@ def select_model(model: Any, tools: Iterable[Any], k: int = 8) -> Callable[[Any,
         tools: The tools of the agent.
         k: How many tools to keep at most.
     """
-    router = Router(tools)
+    router, most = Router(tools), _options.limit(k)
 
     def select(state: Any, _runtime: Any) -> Any:
         messages = state["messages"] if isinstance(state, Mapping) else state.messages
-        return model.bind_tools(router.filter(messages, k))
+        return model.bind_tools(router.filter(messages, most))
 
     return select
 
 
 def retrieve_tools(registry: Mapping[str, Any], k: int = 8) -> Callable[[str], list[str]]:
-    """The keys of a registry's tools for a query, for the `create_agent` of `langgraph-bigtool`.
+    """The keys of a registry's tools for a query, for the `create_agent` of `langgraph-bigtool`. A query
+    without a letter or a digit finds none, and the model may ask again.
 
         create_agent(model, registry, retrieve_tools_function=retrieve_tools(registry))
 
@@ -88,11 +91,12 @@ def retrieve_tools(registry: Mapping[str, Any], k: int = 8) -> Callable[[str], l
         registry: Tools by key.
         k: How many tools to find at most.
     """
-    router = Router(registry.values())
+    router, most = Router(registry.values()), _options.limit(k)
     keys = {id(tool): key for key, tool in registry.items()}
 
     def retrieve_tools(query: str) -> list[str]:
         """Find tools by what they are needed for."""
-        return [keys[id(tool)] for tool in router.select(query, k).tools]
+        found = router.select(query, most).tools if says_something(query) else []
+        return [keys[id(tool)] for tool in found]
 
     return retrieve_tools

@@ -14,13 +14,16 @@ except ImportError as error:
     said = "toolroute.llama_index needs llama-index-core; install it with `pip install llama-index-core`"
     raise ImportError(said) from error
 
+from . import _options
+from ._messages import says_something
 from ._router import Router
 
 __all__ = ["ToolRetriever"]
 
 
 class ToolRetriever(ObjectRetriever[Any]):
-    """Finds tools by what they are needed for.
+    """Finds tools by what they are needed for: all of them for a message without a letter or a digit,
+    such as "👍", which answers what the agent asked.
 
         agent = FunctionAgent(tool_retriever=ToolRetriever(tools, k=8), llm=llm)
 
@@ -31,10 +34,11 @@ class ToolRetriever(ObjectRetriever[Any]):
 
     def __init__(self, tools: Iterable[BaseTool], k: int = 8) -> None:
         self.router: Router[BaseTool] = Router(tools)
-        self.k = k
+        self.k = _options.limit(k)
 
     def retrieve(self, str_or_query_bundle: Union[str, QueryBundle]) -> list[BaseTool]:
-        return self.router.select(_text(str_or_query_bundle), self.k).tools
+        query = _text(str_or_query_bundle)
+        return self.router.select(query, self.k).tools if says_something(query) else self.router.tools
 
     async def aretrieve(self, str_or_query_bundle: Union[str, QueryBundle]) -> list[BaseTool]:
         return await asyncio.to_thread(self.retrieve, str_or_query_bundle)

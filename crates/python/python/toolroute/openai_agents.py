@@ -12,6 +12,7 @@ except ImportError as error:
     said = "toolroute.openai_agents needs openai-agents; install it with `pip install openai-agents`"
     raise ImportError(said) from error
 
+from . import _options
 from ._router_cache import RouterCache
 
 __all__ = ["ToolSelectingModel"]
@@ -31,8 +32,14 @@ class ToolSelectingModel(Model):
     """
 
     def __init__(self, model: Model, k: int = 8) -> None:
+        if not callable(getattr(model, "get_response", None)):
+            name = model if isinstance(model, str) else "gpt-5"
+            raise TypeError(
+                f"model={model!r:.80}: expected a Model of the package agents; write "
+                f"ToolSelectingModel(agents.MultiProvider().get_model({name!r}))"
+            )
         self.model = model
-        self.k = k
+        self.k = _options.limit(k)
         self._routers = RouterCache()
 
     async def get_response(
