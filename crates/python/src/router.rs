@@ -12,6 +12,7 @@ use toolroute::engine::{History, PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
 use toolroute_rank::engine::SnapshotState;
+use toolroute_rank::selection::ToolFilter;
 use toolroute_serve::filter::Conversation;
 use toolroute_serve::{Assembly, Sessions};
 
@@ -224,22 +225,31 @@ impl NativeRouter {
     }
 
     /// Returns the ids of `among` that a conversation needs: at most `keep`, besides those that it
-    /// used. Returns `None` if all are kept. `body` is a JSON object with the messages.
+    /// used, and none that the options exclude. Returns `None` if all are kept. `body` is a JSON
+    /// object with the messages.
+    #[pyo3(signature = (body, keep, among, options=""))]
     fn needed(
         &self,
         py: Python<'_>,
         body: &str,
         keep: usize,
         among: Vec<String>,
+        options: &str,
     ) -> PyResult<Option<Vec<String>>> {
         py.detach(|| {
             let conversation = Conversation::parse(body)
                 .map_err(|error| RequestError::new_err(error.to_string()))?;
-            let Some(prompt) = conversation.prompt().filter(|_| among.len() > keep) else {
-                return Ok(None);
-            };
-            let context = Context { conversation: conversation.history(), ..Context::default() };
-            let request = SelectRequest::new(prompt).limit(keep).adaptive(false);
+            let options: SelectOptions = settings::read(options)?;
+            let prompt = conversation.prompt();
+            let request = options.request(prompt.as_deref().unwrap_or_default())?;
+            let all = among.len();
+            let among = self.admitted(among, &request)?;
+            if prompt.is_none() || among.len() <= keep {
+                return Ok((among.len() < all).then_some(among));
+            }
+            let context = request.context.clone().unwrap_or_default();
+            let context = Context { conversation: conversation.history(), ..context };
+            let request = request.limit(keep).adaptive(false);
             let request = request.candidates(among.clone()).context(context);
             let selection =
                 threads::run(|| self.engine.select(&request)).map_err(error::of_engine)?;
@@ -384,6 +394,29 @@ impl NativeRouter {
         let (sessions, usage) = (Sessions::default(), Mutex::default());
         let checks = CallChecks::default();
         Self { engine, connection, checks, problems, given_ids: Vec::new(), sessions, usage }
+    }
+
+    /// Returns the ids that the candidates, the policy and the patterns of a request admit.
+    fn admitted(&self, ids: Vec<String>, request: &SelectRequest) -> PyResult<Vec<String>> {
+        let filter = match &request.context {
+            None => ToolFilter::default(),
+            Some(context) => {
+                let enabled = context.enabled_tools.as_deref();
+                ToolFilter::new(enabled, &context.excluded_tools, context.stage)
+                    .map_err(|error| RequestError::new_err(error.to_string()))?
+            }
+        };
+        let candidates: Option<PyResult<Vec<Tool>>> =
+            request.candidates.as_ref().map(|ids| ids.iter().map(|id| self.known(id)).collect());
+        let candidates = candidates.transpose()?;
+        let policy = request.policy.unwrap_or_default();
+        let catalog = self.engine.catalog();
+        let admits = |tool: &Tool| {
+            let named =
+                candidates.as_ref().is_none_or(|all| all.iter().any(|one| one.id == tool.id));
+            named && filter.admit(tool).is_ok() && policy.admit(tool, None).is_ok()
+        };
+        Ok(ids.into_iter().filter(|id| catalog.get(id).is_some_and(admits)).collect())
     }
 
     /// Returns a tool of the catalog.

@@ -176,6 +176,33 @@ def test_filter_keeps_formats_order_and_what_was_used(router):
 
 def test_filter_in_an_event_loop(router):
     assert asyncio.run(router.afilter("write a mail to Dana", k=1)) == [OPENAI]
+    assert OPENAI not in asyncio.run(router.afilter("write a mail to Dana", k=1, exclude=["send_*"]))
+
+
+def test_filter_leaves_out_what_its_options_do():
+    read = {"name": "read", "description": "Reads a page", "cost": "low", "hints": {"read_only": True}}
+    write = {"name": "write", "description": "Writes a page", "cost": "high"}
+    provider = {"type": "web_search_20250305", "name": "web_search"}
+    router = Router([read, write, provider])
+    used = [{"role": "assistant", "tool_calls": [{"function": {"name": "write"}}]}, "write a page"]
+    for options in (
+        {"max_cost": "medium"},
+        {"exclude": ["wri*"]},
+        {"enable": ["read"]},
+        {"candidates": [read]},
+        {"stage": "planning"},
+    ):
+        for messages in (used, "write a page", [], "👍"):
+            for k in (1, 8):
+                assert router.filter(messages, k, **options) == [read, provider], (options, messages, k)
+    assert router.filter("write a page", k=1, undeclared="exclude") == [write, provider]
+    assert Router([read, write], max_cost="low").filter("write a page", k=1, max_cost="high") == [write]
+    with pytest.raises(toolroute.RequestError, match="nosuch"):
+        router.filter("write a page", candidates=["nosuch"])
+    with pytest.raises(TypeError, match=r"filter\(\) has no option 'excluded'; did you mean `exclude`"):
+        router.filter("write a page", excluded=["read"])
+    with pytest.raises(toolroute.RequestError, match="max_cost='cheap'"):
+        router.filter("write a page", max_cost="cheap")
 
 
 def test_a_copy_shares_the_engine():

@@ -33,7 +33,7 @@ async def main() -> None:
     many = router.select_many(["a", "b"], 3, exclude=["read*"])
     options: SelectOptions = {"policy_band": 0.0}
     later = await router.aselect("write to Dana", **options)
-    print(await router.afilter("write to Dana", k=3), copy.copy(router).tools)
+    print(await router.afilter("write to Dana", k=3, max_cost="low", candidates=[read_file]), copy.copy(router).tools)
     print(left_out, len(many), later.tools, many[0][:1])
     rows: Router[dict[str, Any]] = Router.from_path(["catalog"], strict=True)
     row: dict[str, Any] = rows.select("write to Dana")[0].tool

@@ -28,7 +28,7 @@ from ._errors import (
     ToolrouteError,
 )
 from ._json_lines import json_lines
-from ._options import PolicyOptions, RouterOptions, SelectOptions
+from ._options import FilterOptions, PolicyOptions, RouterOptions, SelectOptions
 from ._router import Router
 from ._selection import Excluded, Hit, Selection
 from ._texts import Ranked, embed, rerank
@@ -40,6 +40,7 @@ __all__ = [
     "CatalogError",
     "ConfirmationNeeded",
     "Excluded",
+    "FilterOptions",
     "Hit",
     "ModelError",
     "PolicyOptions",

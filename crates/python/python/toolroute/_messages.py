@@ -10,6 +10,9 @@ from typing import Any, Optional, Union
 from ._errors import RequestError
 from ._unicode import encodable
 
+#: What `Router.filter` takes as a conversation.
+Messages = Union[str, Mapping[str, Any], Iterable[Any]]
+
 #: LangChain's names of roles, in OpenAI's words.
 _ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system", "function": "tool"}
 
@@ -20,7 +23,7 @@ _KNOWN_ROLES = (*_ROLES, "user", "assistant", "developer", "model", "chatbot", "
 _MEMBERS = ("content", "type", "tool_calls", "function_call")
 
 
-def body(messages: Union[str, Mapping[str, Any], Iterable[Any]]) -> str:
+def body(messages: Messages) -> str:
     """The body of a request with these messages, as JSON.
 
     A text is one message of the user. A mapping is a message, or a whole request, of which the

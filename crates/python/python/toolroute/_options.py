@@ -65,6 +65,21 @@ class SelectOptions(PolicyOptions, total=False):
     budget_tokens: int
 
 
+class FilterOptions(TypedDict, total=False):
+    """Which tools of a conversation may be kept at all, as in a selection."""
+
+    min_reliability: Literal["low", "medium", "high"]
+    max_cost: Literal["tiny", "low", "medium", "high"]
+    max_latency: Literal["fast", "medium", "slow", "very_slow"]
+    undeclared: Literal["medium", "admit", "exclude"]
+    candidates: Iterable[Any]
+    enable: Sequence[str]
+    exclude: Sequence[str]
+    stage: Literal[
+        "initial", "planning", "reading", "analysis", "execution", "verification", "completion"
+    ]
+
+
 class RouterOptions(PolicyOptions, total=False):
     """Options of a router; those of the policy apply where a selection has none."""
 
@@ -116,6 +131,7 @@ _CONTEXT = {
 }
 _SELECT = ("strategy", "policy_band", "complete")
 _OF_SELECTIONS = {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"}
+_OF_FILTERS = {*_POLICY[:4], "candidates", "enable", "exclude", "stage"}
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
 _OF_CATALOGS = {"strict", "overlay", "author_signals"}
@@ -261,6 +277,11 @@ def check(function: str, options: Mapping[str, Any], beside: Iterable[str]) -> N
         TypeError: There is no such option, or its value is of another kind.
     """
     _option_checks.check(function, options, _OF_SELECTIONS.union(beside), _OF_ROUTERS)
+
+
+def check_filter(function: str, options: Mapping[str, Any]) -> None:
+    """Checks the options of `Router.filter`, as `check` does."""
+    _option_checks.check(function, options, {*_OF_FILTERS, "k"}, _OF_ROUTERS)
 
 
 def limit(k: Any, name: str = "k") -> int:

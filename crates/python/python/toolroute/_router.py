@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from ._definitions import Client
-    from ._options import Path, RouterOptions, SelectOptions
-
-#: Problems that a warning shows before the rest is only counted.
-_SHOWN_PROBLEMS = 5
+    from ._messages import Messages
+    from ._options import FilterOptions, Path, RouterOptions, SelectOptions
 
 
 class Router(Generic[T]):
@@ -35,8 +33,8 @@ class Router(Generic[T]):
 
     Tools may be mappings in the formats of OpenAI, Anthropic, MCP or toolroute, tools of MCP, LangChain
     and other frameworks (`docs/python.md` lists them), and Python functions, of which signature and
-    docstring are read; all of them mixed. Of a mapping with several tools, such as an OpenAPI document, all are
-    taken. A `Router` may be used by several threads, and pickles as its tools and options.
+    docstring are read; all of them mixed. Of a mapping with several tools, such as an OpenAPI
+    document, all are taken. A `Router` may be used by several threads, and pickles as its tools and options.
 
     Args:
         tools: The tools to choose from. The objects themselves are kept.
@@ -111,9 +109,7 @@ class Router(Generic[T]):
         self._is_closed = False
         problems = self.problems
         if problems:
-            more = len(problems) - _SHOWN_PROBLEMS
-            shown = problems[:_SHOWN_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
-            warnings.warn("\n".join(shown), stacklevel=3)
+            warnings.warn(_tools.first_of(problems), stacklevel=3)
 
     @property
     def problems(self) -> list[str]:
@@ -201,9 +197,7 @@ class Router(Generic[T]):
         answers = self._native.select_many(texts, self._asked(k, options))
         return [Selection(answer, self._tool) for answer in answers]
 
-    def filter(
-        self, messages: Union[str, Mapping[str, Any], Iterable[Any]], k: int = 8
-    ) -> list[T]:
+    def filter(self, messages: Messages, k: int = 8, **options: Unpack[FilterOptions]) -> list[T]:
         """The tools that a conversation needs, as they were given and in their order.
 
         At most `k` are kept for the last message of the user, and beside them the tools that the
@@ -214,9 +208,11 @@ class Router(Generic[T]):
             messages: Messages of OpenAI, Anthropic, LangChain or LlamaIndex, a whole request, or a
                 text. Of a request with a text `prompt` or `query` that is the last message.
             k: How many tools to keep at most.
+            options: `FilterOptions`: a policy (`max_cost="low"`), `candidates`, patterns (`exclude`) and
+                `stage`. What they leave out is not kept even if the conversation used it.
 
         Raises:
-            RequestError: `messages` is something else, or `k` is out of range.
+            RequestError: `messages` is something else, or `k` or an option is out of range.
 
         >>> router = Router([
         ...     {"name": "read_file", "description": "Reads a file"},
@@ -225,19 +221,24 @@ class Router(Generic[T]):
         >>> router.filter([{"role": "user", "content": "mail this to Dana"}], k=1)
         [{'name': 'send_email', 'description': 'Sends an email'}]
         """
-        return self._needed(_messages.body(messages), _options.limit(k))
+        return self._kept(*self._wanted("filter", messages, k, options))
 
-    async def afilter(
-        self, messages: Union[str, Mapping[str, Any], Iterable[Any]], k: int = 8
-    ) -> list[T]:
+    async def afilter(self, messages: Messages, k: int = 8, **options: Unpack[FilterOptions]) -> list[T]:
         """`filter` on another thread, so that an event loop goes on meanwhile."""
-        return await asyncio.to_thread(self._needed, _messages.body(messages), _options.limit(k))
+        return await asyncio.to_thread(self._kept, *self._wanted("afilter", messages, k, options))
 
-    def _needed(self, body: str, most: int) -> list[T]:
+    def _wanted(
+        self, function: str, messages: Messages, k: int, options: Mapping[str, Any]
+    ) -> tuple[str, int, str]:
+        _options.check_filter(function, options)
+        most = _options.limit(k)
+        return _messages.body(messages), most, self._asked(most, options) if options else ""
+
+    def _kept(self, body: str, most: int, asked: str) -> list[T]:
         ids = self._native.ids()
         if self._source[0] == "tools":
             ids = [id for id in ids if not _tools.always_stays(self._tools.get(id, {}))]
-        needed = self._native.needed(body, most, ids)
+        needed = self._native.needed(body, most, ids, asked)
         left_out = set() if needed is None else set(ids).difference(needed)
         return list(self._listed(left_out))
 
@@ -247,11 +248,9 @@ class Router(Generic[T]):
             yield from (self._tool(id) for id in self._native.ids() if id not in left_out)
             return
         for place, (tool, ids) in enumerate(zip(self._source[1], self._native.given_ids())):
-            if place in self._dropped:
-                continue
             if _tools.is_document(tool):
                 yield from (self._tool(id) for id in ids if id not in left_out)
-            elif not ids or ids[0] not in left_out or _tools.always_stays(tool):
+            elif place not in self._dropped and _tools.stays(tool, ids, left_out):
                 yield tool
 
     def definition(self, tool: Union[Hit[T], str, T], client: Client = "openai") -> dict[str, Any]:

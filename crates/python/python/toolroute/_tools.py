@@ -7,13 +7,16 @@ it as it is. Objects are described by what they have: no framework is imported.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from . import _frameworks
 from ._errors import CatalogError
 from ._schema import definition, json_schema
 from ._unicode import encodable
+
+#: Problems that a warning shows before the rest is only counted.
+_SHOWN_PROBLEMS = 5
 
 
 def listed(tools: Any) -> list[Any]:
@@ -56,6 +59,12 @@ def read(tools: Sequence[Any]) -> tuple[list[str], list[str]]:
             texts.append("")
             problems.append(f"tools[{place}]: error: {error}")
     return texts, problems
+
+
+def first_of(problems: Sequence[str]) -> str:
+    """The first problems, and how many more there are."""
+    more = len(problems) - _SHOWN_PROBLEMS
+    return "\n".join([*problems[:_SHOWN_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def dropped(
@@ -153,6 +162,11 @@ def always_stays(tool: Any) -> bool:
     if kind == "custom":
         return tool.get("input_schema") is None
     return kind is not None and kind != "function"
+
+
+def stays(tool: Any, ids: Sequence[str], left_out: Container[str]) -> bool:
+    """Whether a tool with these ids is not left out of a request."""
+    return not ids or ids[0] not in left_out or always_stays(tool)
 
 
 def is_document(tool: Any) -> bool:
