@@ -30,7 +30,7 @@ def is_of_llama_index(tool: Any) -> bool:
 
 def is_of_anthropic(tool: Any) -> bool:
     """Whether it is what `beta_tool` and `beta_async_tool` of anthropic make of a function."""
-    has_members = all(hasattr(tool, name) for name in ("input_schema", "to_dict"))
+    has_members = all(hasattr(tool, name) for name in ("to_dict", "input_schema"))
     return has_members and callable(getattr(tool, "func", None))
 
 
