@@ -25,6 +25,7 @@
 mod call_hints;
 mod change;
 mod clause_words;
+mod deprecation;
 mod details;
 mod effects;
 mod error;

@@ -333,14 +333,16 @@ fn described(at: &Operation<'_>) -> String {
     let text = |value: &Value| value.as_str().map(|t| t.trim().to_owned()).unwrap_or_default();
     let (summary, description) =
         (text(&at.operation["summary"]), text(&at.operation["description"]));
-    if description.is_empty() || summary == description {
-        return summary;
-    }
-    if summary.is_empty() {
-        return description;
-    }
     let stop = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{summary}{stop} {description}")
+    let said = match (summary.is_empty(), description.is_empty() || summary == description) {
+        (_, true) => summary,
+        (true, false) => description,
+        (false, false) => format!("{summary}{stop} {description}"),
+    };
+    match at.operation["deprecated"].as_bool() {
+        Some(true) => format!("{said} (deprecated)"),
+        _ => said,
+    }
 }
 
 fn strings(list: &Value) -> Vec<String> {

@@ -23,7 +23,7 @@ use crate::index::{Rows, text_hash};
 use crate::query::{Reading, ReadingWords, says_nothing};
 use crate::selection::{
     Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
-    PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
+    PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, SURE, StageTimes, Strategy,
 };
 
 /// A request, and the reading of its prompt.
@@ -232,6 +232,11 @@ impl State {
     ) -> Vec<SelectedTool> {
         let AnswerParts { ranking, assessed, verdict, .. } = answer;
         let best = ranking.best();
+        // Of an answer that may not fit, no tool is surely right.
+        let confidence = verdict.sure.confidence.map(|sure| match verdict.fit.0 {
+            Fit::Fits => sure,
+            Fit::Unsure | Fit::None => sure.min(SURE.next_down()),
+        });
         let tools = self.catalog.tools();
         let rows: Vec<u32> = ranking.chosen.iter().map(|found| found.row).collect();
         let matched = retriever.matched_terms(&reading.text, &rows);
@@ -246,7 +251,7 @@ impl State {
                 matched_terms,
                 parts: assessed.parts(found),
                 intent: assessed.intent(found.row),
-                confidence: verdict.sure.confidence,
+                confidence,
                 best,
                 usage: self.usage_of(found.row, retriever.strategy()).copied(),
                 preferred,

@@ -9,7 +9,6 @@ use super::follow_up::text_after;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, is_told_by, latin_share};
 use super::negation::{only_forbids, without_negations};
-use super::requests::command_verbs;
 use super::spelling::{Lexicon, without_typos};
 use toolroute_translation::{Translation, in_english};
 
@@ -45,8 +44,6 @@ pub struct Reading {
     pub is_urgent: bool,
     /// Whether it asks for something that only the web has, such as news.
     pub needs_web: bool,
-    /// The verbs of its requests.
-    pub verbs: Vec<String>,
     /// Whether it says what not to do, and nothing else.
     pub only_forbids: bool,
 }
@@ -95,7 +92,6 @@ impl Reading {
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             only_forbids: false,
-            verbs: command_verbs(text),
             original: None,
             left_out: Vec::new(),
             text: text.to_owned(),

@@ -136,10 +136,12 @@ impl Search<'_> {
         let is_edge = |c: char| is_quote(c) && c != '`' || matches!(c, '.' | ',' | '!' | '?' | ';');
         let words = || prompt.split_whitespace().map(|word| word.trim_matches(is_edge));
         if let (Some(server), Some(tool)) = (words().next(), words().nth(1)) {
-            // The whole id: "help me" is no order for `help_me`.
-            let id = format!("{server}__{tool}").to_lowercase();
-            let entries = self.names.whole.get(&id);
-            self.found.extend((!entries.is_empty()).then_some(entries));
+            // The whole id: "help me" is no order for `help_me`. Many servers begin all names with their own:
+            // `git__git_commit`.
+            for id in [format!("{server}__{tool}"), format!("{server}__{server}_{tool}")] {
+                let entries = self.names.whole.get(&id.to_lowercase());
+                self.found.extend((!entries.is_empty()).then_some(entries));
+            }
         }
         let is_empty =
             |word: &&str| EMPTY_WORDS.split(' ').any(|known| known.eq_ignore_ascii_case(word));
@@ -299,11 +301,12 @@ mod tests {
     #[test]
     fn an_order_that_is_no_more_than_a_name_is_one() {
         let names =
-            [(0, "commit"), (0, "git__commit"), (1, "show"), (1, "git__show"), (2, "help_me")];
+            [(0, "commit"), (0, "git__commit"), (1, "show"), (1, "git__git_show"), (2, "help_me")];
         let find = |prompt: &str| ExactNames::new(names.into_iter()).find(prompt);
         for prompt in ["please commit", "Commit it.", "make a commit", "git commit -m 'x'"] {
             assert_eq!(find(prompt), [0], "{prompt}");
         }
+        assert_eq!(find("git show HEAD~2"), [1]);
         assert_eq!(find("show the commit"), NONE);
         assert_eq!(find("how do I commit to git"), NONE);
         assert_eq!(find("help me find it"), NONE);

@@ -175,7 +175,7 @@ impl Explanation {
             None => Level::of_candidate(candidate),
         };
         let bonus = |name, weight: f32| {
-            (weight > 0.0).then(|| part(name, Score { raw: 1.0, normalized: 1.0, weight }))
+            (weight != 0.0).then(|| part(name, Score { raw: 1.0, normalized: 1.0, weight }))
         };
         let own = [
             candidate.semantic.map(|score| part("semantic", score)),
@@ -218,6 +218,9 @@ fn why(candidate: &Candidate, inputs: &ExplanationInputs<'_>) -> String {
     }
     if candidate.wording > 0.0 {
         reasons.push("fits the prompt's number or verb".to_owned());
+    }
+    if candidate.wording < 0.0 {
+        reasons.push("deprecated".to_owned());
     }
     if let Some(Score { raw, .. }) = candidate.semantic {
         let nearness = match raw {

@@ -168,7 +168,7 @@ impl Retriever for HybridRetriever {
             }
         }
         let mut candidates = candidates(rows, scores, &named);
-        by_wording(prompt.reading, &mut candidates, self.keyword.tools());
+        by_wording(&prompt.reading.text, &mut candidates, self.keyword.tools());
         times.fuse = start.elapsed();
         Ok(Retrieval { candidates, times })
     }

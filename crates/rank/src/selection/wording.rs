@@ -1,6 +1,8 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
 //! plural, the verb, or one of two opposites.
 //!
+//! A deprecated tool ranks after the one to use instead.
+//!
 //! `key_get` and `key_list` have nearly the same vector. So have `policy_create` and
 //! `policy_update`. Without these rules the choice sets `azure_mcp` and `azure_mcp_2026` have 0.004
 //! less nDCG@5 and the trial's `cloud` 0.025; other sets are the same. The singular is not used,
@@ -9,11 +11,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use toolroute_catalog::{Tool, singular};
+use serde_json::Value;
+use toolroute_catalog::{Schema, Tool, singular};
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{Reading, are_opposites, asks_for_several, is_verb};
+use crate::query::{Pattern, are_opposites, asks_for_several, command_verbs, is_verb, order};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -39,6 +42,35 @@ pub(super) const NEIGHBOUR: f32 = 2.0 / 3.0;
 /// The same for a tool with the requested verb.
 const NEAR: f32 = 0.8;
 
+/// A time of day, such as "9am" or "18:00".
+static TIME_OF_DAY: Pattern = Pattern::new(r"(?i)\b(?:\d{1,2}:\d{2}|\d{1,2}\s?[ap]\.?m)\b");
+
+/// Words in names of parameters that may take a time of day.
+const TIMES: [&str; 22] = [
+    "at",
+    "begin",
+    "date",
+    "datetime",
+    "day",
+    "deadline",
+    "due",
+    "duration",
+    "end",
+    "from",
+    "hour",
+    "schedule",
+    "scheduled",
+    "since",
+    "start",
+    "time",
+    "times",
+    "timestamp",
+    "trigger",
+    "until",
+    "when",
+    "ends",
+];
+
 /// The shape of a tool's name: the things that it handles, in the singular, and whether the tool
 /// returns all of them.
 struct Shape {
@@ -63,20 +95,39 @@ impl Shape {
     }
 }
 
-/// Ranks a similar tool before the best candidate if it fits the number or verb of the
-/// prompt better.
-pub(super) fn by_wording(reading: &Reading, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
-    let best = candidates.iter().max_by(|a, b| by_score(a, b));
-    let Some(best) = best.copied().filter(|best| best.exact_name == 0.0 && best.score > 0.0) else {
+/// Ranks a similar tool before the best candidate if it fits the prompt better, and a deprecated one after the tool to
+/// use instead.
+pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Arc<Tool>]) {
+    let best = (0..candidates.len()).max_by(|&a, &b| by_score(&candidates[a], &candidates[b]));
+    let Some(first) = best else { return };
+    let best = candidates[first];
+    if best.exact_name != 0.0 || best.score <= 0.0 {
         return;
-    };
-    let better = listing_neighbour(&reading.text, best, candidates, tools)
-        .or_else(|| tool_with_verb(reading, best, candidates, tools));
-    if let Some(better) = better.map(|at| &mut candidates[at]) {
-        let score = best.score.next_up();
-        better.wording = score - better.score;
-        better.score = score;
     }
+    let near = Neighbours { best, candidates, tools };
+    if let Some(successor) = near.successor() {
+        let score = candidates[successor].score.next_down();
+        set_score(&mut candidates[first], score);
+        return;
+    }
+    let better = near
+        .that_lists(prompt)
+        .or_else(|| near.that_differs(prompt))
+        .or_else(|| near.named_after(&order(prompt)?.verb, prompt))
+        .or_else(|| near.that_takes_time(prompt));
+    if let Some(better) = better {
+        set_score(&mut candidates[better], best.score.next_up());
+    }
+}
+
+fn set_score(candidate: &mut Candidate, score: f32) {
+    candidate.wording = score - candidate.score;
+    candidate.score = score;
+}
+
+/// Whether a prompt has a word.
+fn says(prompt: &str, word: &str) -> bool {
+    prompt.split(|c: char| !c.is_alphanumeric()).any(|said| said.eq_ignore_ascii_case(word))
 }
 
 /// Compares by score. Of equal scores, the one with the lower row counts as greater.
@@ -84,64 +135,103 @@ fn by_score(a: &Candidate, b: &Candidate) -> Ordering {
     a.score.total_cmp(&b.score).then(b.row.cmp(&a.row))
 }
 
-/// Returns the index of the tool that lists all things of a kind, if the best candidate returns one
-/// of them and the prompt asks for several.
-fn listing_neighbour(
-    prompt: &str,
+/// The best candidate and those that may rank before it.
+struct Neighbours<'a> {
     best: Candidate,
-    candidates: &[Candidate],
-    tools: &[Arc<Tool>],
-) -> Option<usize> {
-    let one = &tools[best.row as usize];
-    let shape = Shape::of(one).filter(|shape| !shape.gives_all)?;
-    if !asks_for_several(prompt, shape.things.last()?) {
-        return None;
-    }
-    candidates.iter().position(|candidate| {
-        let tool = &tools[candidate.row as usize];
-        candidate.score >= NEIGHBOUR * best.score
-            && tool.server == one.server
-            && Shape::of(tool).is_some_and(|all| all.gives_all && all.things == shape.things)
-    })
+    candidates: &'a [Candidate],
+    tools: &'a [Arc<Tool>],
 }
 
-/// Returns the index of the tool whose name differs from the best candidate's only in that it
-/// contains the prompt's verb, or the opposite that the prompt says.
-fn tool_with_verb(
-    reading: &Reading,
-    best: Candidate,
-    candidates: &[Candidate],
-    tools: &[Arc<Tool>],
-) -> Option<usize> {
-    let verbs = reading.verbs.iter();
-    let asked: Vec<&String> = verbs.filter(|verb| !GENERAL.contains(&verb.as_str())).collect();
-    let one = &tools[best.row as usize];
-    let own = name_words(&one.name);
-    let says = |verb: &str| {
-        let mut words = reading.text.split(|c: char| !c.is_alphanumeric());
-        words.any(|word| word.eq_ignore_ascii_case(verb))
-    };
-    let does = |at: &usize| {
-        let candidate = &candidates[*at];
-        let tool = &tools[candidate.row as usize];
-        if candidate.score < NEAR * best.score || tool.server != one.server {
-            return false;
+impl Neighbours<'_> {
+    fn tool(&self, candidate: &Candidate) -> &Tool {
+        &self.tools[candidate.row as usize]
+    }
+
+    /// Returns the index of the best tool of the best candidate's server that has at least a share of its score and
+    /// fits.
+    fn find(&self, share: f32, fits: impl Fn(&Tool) -> bool) -> Option<usize> {
+        let server = &self.tool(&self.best).server;
+        let fitting = (0..self.candidates.len()).filter(|at| {
+            let candidate = &self.candidates[*at];
+            let tool = self.tool(candidate);
+            candidate.score >= share * self.best.score && tool.server == *server && fits(tool)
+        });
+        fitting.max_by(|&a, &b| by_score(&self.candidates[a], &self.candidates[b]))
+    }
+
+    /// Returns the tool to use instead of the best candidate, if that is deprecated.
+    fn successor(&self) -> Option<usize> {
+        let others = || self.find(NEAR, |tool| !tool.is_deprecated());
+        self.tool(&self.best).is_deprecated().then(others).flatten()
+    }
+
+    /// Returns the tool that lists all things of a kind, if the best candidate returns one of them and the prompt asks
+    /// for several.
+    fn that_lists(&self, prompt: &str) -> Option<usize> {
+        let shape = Shape::of(self.tool(&self.best)).filter(|shape| !shape.gives_all)?;
+        let lists = |tool: &Tool| {
+            Shape::of(tool).is_some_and(|all| all.gives_all && all.things == shape.things)
+        };
+        asks_for_several(prompt, shape.things.last()?)
+            .then(|| self.find(NEIGHBOUR, lists))
+            .flatten()
+    }
+
+    /// Returns the tool whose name differs from the best candidate's only in that it contains a verb of the prompt, or the
+    /// opposite that the prompt says.
+    fn that_differs(&self, prompt: &str) -> Option<usize> {
+        let mut verbs = command_verbs(prompt);
+        verbs.retain(|verb| !GENERAL.contains(&verb.as_str()));
+        let own = name_words(&self.tool(&self.best).name);
+        self.find(NEAR, |tool| {
+            let words = name_words(&tool.name);
+            let pairs = own.iter().zip(&words).enumerate();
+            let mut other = pairs.filter(|(_, (own, word))| own != word);
+            words.len() == own.len()
+                && other.next().is_some_and(|(at, (own, word))| {
+                    let before = at.checked_sub(1).map(|at| &*words[at]);
+                    let is_verb = verbs.contains(word) && is_verb(own) && !says(prompt, own);
+                    (is_verb || asks_for_opposite(prompt, before, [own, word]))
+                        && other.next().is_none()
+                })
+        })
+    }
+
+    /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
+    /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
+    /// or in the name of the best candidate.
+    fn named_after(&self, verb: &str, prompt: &str) -> Option<usize> {
+        let own = name_words(&self.tool(&self.best).name);
+        if own.iter().any(|word| word == verb || is_verb(word) && says(prompt, word)) {
+            return None;
         }
-        let words = name_words(&tool.name);
-        let mut other = own.iter().zip(&words).enumerate().filter(|(_, (own, word))| own != word);
-        words.len() == own.len()
-            && other.next().is_some_and(|(at, (own, word))| {
-                let is_asked = asked.contains(&word) && is_verb(own) && !says(own)
-                    || asks_for_opposite(
-                        &reading.text,
-                        at.checked_sub(1).map(|at| &*words[at]),
-                        [own, word],
-                    );
-                is_asked && other.next().is_none()
-            })
+        self.find(NEAR, |tool| {
+            let words = name_words(&tool.name);
+            let is_known = |word: &String| own.contains(word) || says(prompt, word);
+            words.iter().any(|word| word == verb) && words.iter().all(is_known)
+        })
+    }
+
+    /// Returns the tool that requires a time of day, if the prompt says one and the best candidate takes none:
+    /// `convert_time` for "9am in Tel Aviv, what is that in New York", not `get_current_time`.
+    fn that_takes_time(&self, prompt: &str) -> Option<usize> {
+        let best = self.tool(&self.best);
+        let is_asked = best.server.is_some() && TIME_OF_DAY.is_match(prompt);
+        let is_better = is_asked && !takes_time(best, "properties");
+        is_better.then(|| self.find(NEIGHBOUR, |tool| takes_time(tool, "required"))).flatten()
+    }
+}
+
+/// Whether a name of a parameter, in a member of the schema, is that of a time.
+fn takes_time(tool: &Tool, member: &str) -> bool {
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let names: Vec<&str> = match &schema[member] {
+        Value::Object(properties) => properties.keys().map(String::as_str).collect(),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
     };
-    let does_it = (0..candidates.len()).filter(does);
-    does_it.max_by(|&a, &b| by_score(&candidates[a], &candidates[b]))
+    let is_time = |name: &&str| name_words(name).iter().any(|word| TIMES.contains(&word.as_str()));
+    names.iter().any(is_time)
 }
 
 /// Whether two words are opposites of which a prompt says only the second, or says it behind the word
@@ -164,6 +254,8 @@ fn asks_for_opposite(prompt: &str, before: Option<&str>, [own, word]: [&str; 2])
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::RawValue;
+
     use super::*;
 
     /// Returns the score of the second of two tools, such as `vault_key_list`, after a first one
@@ -172,7 +264,7 @@ mod tests {
         let tools = names.map(|name| Arc::new(Tool::new(Some("vault"), name, "")));
         let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
         let mut candidates: Vec<Candidate> = [(0, 1.0), (1, score)].map(candidate).into();
-        by_wording(&Reading::verbatim(prompt), &mut candidates, &tools);
+        by_wording(prompt, &mut candidates, &tools);
         assert_eq!(candidates[0].score, 1.0);
         assert!((candidates[1].score - candidates[1].wording - score).abs() < 1e-6);
         candidates[1].score
@@ -186,6 +278,51 @@ mod tests {
             assert!(listed("show me the keys", names, 0.7) > 1.0, "{names:?}");
         }
         assert!(listed("list key names", ["key_get", "key_list"], 0.7) > 1.0);
+    }
+
+    #[test]
+    fn a_deprecated_tool_ranks_after_the_one_to_use_instead() {
+        let ranked = |[first, second]: [&str; 2], score| {
+            let tools = [("read", first), ("read_text", second), ("list", "Lists files")]
+                .map(|(name, text)| Arc::new(Tool::new(Some("files"), name, text)));
+            let scores = [1.0, score, 0.1];
+            let mut candidates: Vec<Candidate> = (0..)
+                .zip(scores)
+                .map(|(row, score)| Candidate { row, score, ..Candidate::default() })
+                .collect();
+            by_wording("read it", &mut candidates, &tools);
+            candidates.sort_by(|a, b| by_score(b, a));
+            candidates[0].row
+        };
+        let old = "Reads a file. DEPRECATED: use read_text";
+        assert_eq!(ranked([old, "Reads a text"], 0.9), 1);
+        assert_eq!(ranked([old, "Reads a text"], 0.7), 0, "it is far");
+        assert_eq!(ranked([old, old], 0.9), 0);
+        assert_eq!(ranked(["Reads a file", old], 0.9), 0);
+    }
+
+    #[test]
+    fn the_tool_that_requires_a_time_goes_before_one_that_takes_none() {
+        let schema = |required: &str| {
+            let text = format!(
+                r#"{{"properties": {{"zone": {{}}, "{required}": {{}}}}, "required": ["{required}"]}}"#
+            );
+            Schema::new(RawValue::from_string(text).unwrap())
+        };
+        let ranked = |prompt: &str, [one, other]: [&str; 2]| {
+            let tools = [("get_time", one), ("convert", other)].map(|(name, required)| {
+                let tool = Tool::new(Some("time"), name, "");
+                Arc::new(Tool { input_schema: Some(schema(required)), ..tool })
+            });
+            let candidate = |(row, score)| Candidate { row, score, ..Candidate::default() };
+            let mut candidates: Vec<Candidate> = [(0, 1.0), (1, 0.7)].map(candidate).into();
+            by_wording(prompt, &mut candidates, &tools);
+            candidates[1].score > 1.0
+        };
+        assert!(ranked("9am in Tel Aviv, what is that in New York?", ["city", "start_time"]));
+        assert!(!ranked("what time is it in New York?", ["city", "start_time"]));
+        assert!(!ranked("be there at 18:00", ["city", "zone"]));
+        assert!(!ranked("be there at 18:00", ["until", "start_time"]));
     }
 
     #[test]
@@ -205,6 +342,7 @@ mod tests {
         for (prompt, names) in [
             ("Create a weekly policy", ["policy_update", "policy_create"]),
             ("I want to cancel it", ["setAlarm", "cancelAlarm"]),
+            ("commit the staged changes", ["git_diff_staged", "git_commit"]),
             ("ask the base to retrieve all of it", ["base_get", "base_retrieve"]),
         ] {
             assert!(listed(prompt, names, 0.9) > 1.0, "{prompt}");
@@ -214,8 +352,6 @@ mod tests {
         for (prompt, names) in [
             ("Create a policy and update it", ["policy_update", "policy_create"]),
             ("Create a policy", ["policy_update", "group_create"]),
-            ("Create a policy", ["policy", "policy_create"]),
-            ("Convert the colour", ["colour_hsl", "colour_convert"]),
             ("Show the history", ["history_log", "history_show"]),
             ("who may create a policy?", ["policy_update", "policy_create"]),
         ] {

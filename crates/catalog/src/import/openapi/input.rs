@@ -146,7 +146,8 @@ fn identified(name: &str, path: &str) -> Option<String> {
     let (before, _) = path.split_once(&format!("/{{{name}}}"))?;
     let thing = words_of(before.rsplit('/').next().filter(|segment| !segment.contains('{'))?);
     let (last, others) = thing.split_last()?;
-    let thing = others.iter().map(String::as_str).chain([&*singular(last)]).collect::<Vec<_>>().join(" ");
+    let thing =
+        others.iter().map(String::as_str).chain([&*singular(last)]).collect::<Vec<_>>().join(" ");
     let kind = match kind {
         "id" | "guid" | "uuid" => kind.to_uppercase(),
         _ => format!("{}{}", kind[..1].to_uppercase(), &kind[1..]),

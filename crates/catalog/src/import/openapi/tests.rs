@@ -294,3 +294,39 @@ fn what_the_top_declares_is_judged_once() {
     assert!(import.tools.iter().all(|found| found.tool.reliability.is_some()));
     assert_eq!(import.problems, []);
 }
+
+#[test]
+fn an_id_in_a_path_says_what_it_identifies() {
+    let path = |name: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}});
+    let get = |names: &[&str]| {
+        let parameters: Vec<Value> = names.iter().map(|name| path(name)).collect();
+        json!({"get": {"parameters": parameters}})
+    };
+    let mut told = get(&["id"]);
+    told["get"]["parameters"][0]["description"] = json!("The number on the invoice");
+    let import = api(json!({
+        "/incidents/{id}/timeline": get(&["id"]),
+        "/pull-requests/{Number}": get(&["Number"]),
+        "/pets/{petId}": get(&["petId"]),
+        "/{id}": get(&["id"]),
+        "/invoices/{id}": told,
+        "/users/{user}/{key}": get(&["user", "key"]),
+    }));
+    let said =
+        |at: usize, name: &str| schema(&import, at)["properties"][name]["description"].clone();
+    assert_eq!(said(0, "id"), "ID of the incident");
+    assert_eq!(said(1, "Number"), "Number of the pull request");
+    assert_eq!(said(2, "petId"), Value::Null, "its name says it");
+    assert_eq!(said(3, "id"), Value::Null);
+    assert_eq!(said(4, "id"), "The number on the invoice");
+    assert_eq!(said(5, "key"), Value::Null, "nothing but another parameter is before it");
+}
+
+#[test]
+fn a_deprecated_operation_says_so() {
+    let import = api(
+        json!({"/a": {"get": {"summary": "Lists pets", "deprecated": true}}, "/b": {"get": {"summary": "Lists pets"}}}),
+    );
+    assert_eq!(import.tools[0].tool.description, "Lists pets (deprecated)");
+    assert!(import.tools[0].tool.is_deprecated() && !import.tools[1].tool.is_deprecated());
+}
