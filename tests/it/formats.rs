@@ -16,7 +16,10 @@ fn real_mcp_servers_as_they_were_captured() {
     for (file, tools, one) in [
         ("filesystem", 14, "filesystem__read_text_file"),
         ("everything", 13, "everything__echo"),
+        ("git", 12, "git__git_commit"),
         ("memory", 9, "memory__search_nodes"),
+        ("sqlite", 6, "sqlite__read_query"),
+        ("time", 2, "time__convert_time"),
         ("sequential-thinking", 1, "sequential-thinking__sequentialthinking"),
     ] {
         let path = format!("tests/data/captured/{file}.json");

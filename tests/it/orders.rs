@@ -37,3 +37,22 @@ fn orders_are_carried_out_as_they_stand_or_asked_about() {
     assert!(right >= 17, "only {right} of 25 orders got the right call");
     assert!(carried_out.is_empty(), "{carried_out:#?}");
 }
+
+/// The servers that most people try first, in the names of their captured lists.
+const USUAL: [&str; 5] = ["filesystem", "git", "memory", "sqlite", "time"];
+
+#[test]
+fn orders_over_the_usual_servers_find_their_tool_and_others_are_doubted() {
+    let tools = USUAL.map(|server| repo(&format!("tests/data/captured/{server}.json")));
+    let queries = repo("tests/data/usual_servers.jsonl");
+    let mut args = vec!["eval", "--queries", queries.to_str().unwrap()];
+    args.extend(tools.iter().flat_map(|file| ["--tools", file.to_str().unwrap()]));
+    let report = Sandbox::new().json(&args);
+    let results = report["results"].as_array().unwrap();
+    let hybrid = results.iter().find(|one| one["strategy"] == "hybrid").unwrap();
+    let is = |share: &Value, least: f64| share.as_f64().unwrap() >= least;
+    assert!(is(&hybrid["ndcg@1"], 0.88) && is(&hybrid["recall@5"], 0.98), "{hybrid}");
+    let unserved = &hybrid["unserved"];
+    let doubted = unserved["none"].as_f64().unwrap() + unserved["unsure"].as_f64().unwrap();
+    assert!(doubted >= 0.73 && hybrid["unsure"].as_f64().unwrap() <= 0.06, "{hybrid}");
+}
