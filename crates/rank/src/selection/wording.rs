@@ -199,10 +199,13 @@ impl Neighbours<'_> {
 
     /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
     /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
-    /// or in the name of the best candidate.
+    /// or in the name of the best candidate. Tools without a server may have nothing to do with one another.
     fn named_after(&self, verb: &str, prompt: &str) -> Option<usize> {
-        let own = name_words(&self.tool(&self.best).name);
-        if own.iter().any(|word| word == verb || is_verb(word) && says(prompt, word)) {
+        let best = self.tool(&self.best);
+        let own = name_words(&best.name);
+        if best.server.is_none()
+            || own.iter().any(|word| word == verb || is_verb(word) && says(prompt, word))
+        {
             return None;
         }
         self.find(NEAR, |tool| {
