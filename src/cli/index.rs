@@ -45,6 +45,7 @@ fn show(report: &IndexReport, took: Duration) -> anyhow::Result<()> {
     let seconds = took.as_secs_f64();
     let (tools, embedded, reused) = (report.tools, report.embedded, report.reused);
     // The log says why a snapshot was rebuilt.
-    render::line(&format!("{tools} tools: {embedded} embedded, {reused} kept, in {seconds:.1} s"))?;
+    let tools = render::counted(tools, "tool");
+    render::line(&format!("{tools}: {embedded} embedded, {reused} kept, in {seconds:.1} s"))?;
     report.path.iter().try_for_each(|path| render::line(&path.display().to_string()))
 }

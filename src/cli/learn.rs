@@ -182,9 +182,9 @@ fn show(report: &LearningReport, global: &Global) -> anyhow::Result<()> {
         render::line(&format!("forgotten: {}", render::plain(id)))?;
     }
     let (all, output) = (report.tools_in_file, report.output.display());
-    render::line(&format!(
-        "{tools_learned} tools learned from {prompts_used} prompts; {all} tools with history in {output}"
-    ))?;
+    let learned = render::counted(*tools_learned, "tool");
+    let (prompts, all) = (render::counted(*prompts_used, "prompt"), render::counted(all, "tool"));
+    render::line(&format!("{learned} learned from {prompts}; {all} with history in {output}"))?;
     if report.strength < 1.0 {
         render::line(&format!(
             "history is followed by {:.0} %: past prompts that were held out of it are ranked best so",

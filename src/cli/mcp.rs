@@ -111,6 +111,14 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
         return Err(servers::none_named().into());
     };
     let file = servers::read(path)?;
+    if file.entries.is_empty() {
+        let said = format!(
+            "warning: {} names no server to start, so there are no tools; `toolroute import` adds \
+             the servers of other programs",
+            path.display()
+        );
+        render::warn(global, &said);
+    }
     let profiles = profiles(args, global)?;
     let pinning = Some(&args.catalog.live.pinning);
     let shared = serve::shared(&args.record, &args.stand_ins, (&args.rights, pinning))?;

@@ -120,7 +120,7 @@ fn list(pins: &Pins, held: bool, global: &Global) -> anyhow::Result<()> {
     }
     render::print(table)?;
     let held = listed.iter().filter(|pin| pin.state.is_held()).count();
-    render::warn(global, &format!("{} tools, {held} held back", listed.len()));
+    render::warn(global, &format!("{}, {held} held back", render::counted(listed.len(), "tool")));
     Ok(())
 }
 

@@ -59,6 +59,13 @@ pub fn line(text: &str) -> anyhow::Result<()> {
     bytes(format!("{text}\n").as_bytes())
 }
 
+/// A number with its noun, such as `1 tool` and `2 tools`.
+pub fn counted(count: impl ToString, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// Flushes stdout. Otherwise the output could be lost without an error when the process ends.
 pub fn flush() -> anyhow::Result<()> {
     io::stdout().flush().map_err(failed)

@@ -98,7 +98,7 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
         table.add_row([id, tiers, render::plain(&render::shortened(&line, 100))]);
     }
     render::print(table)?;
-    render::warn(global, &format!("{} tools", tools.len()));
+    render::warn(global, &render::counted(tools.len(), "tool"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -213,7 +213,9 @@ fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
         for problem in &problems {
             render::line(&render::plain(&problem.to_string()))?;
         }
-        render::line(&format!("{tools} tools, {errors} errors, {warnings} warnings"))?;
+        let counts = [(tools, "tool"), (errors, "error"), (warnings, "warning")];
+        let counts = counts.map(|(count, noun)| render::counted(count, noun));
+        render::line(&counts.join(", "))?;
     }
     Ok(exit::bad_data_if(errors > 0 || tools == 0))
 }

@@ -135,5 +135,5 @@ fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
     sandbox.write("notes.json", text.replace("\"description\": \"", "\"description\": \"Now "));
     let said = validate(3);
     assert!(said.contains(&format!("{} tools whose ids", tools.len())), "{said}");
-    assert!(said.contains("1 errors"), "{said}");
+    assert!(said.contains("1 error,"), "{said}");
 }

@@ -31,10 +31,10 @@ pub enum Error {
     #[error("no tool `{}` is known: the server `{server}` is not available: {because}", cut(.id))]
     NotListed { id: String, server: String, because: String },
 
-    #[error("no profile `{}`; expected one of {}", cut(.name), listed(.known))]
+    #[error("no profile `{}`; {}", cut(.name), expected(.known))]
     UnknownProfile { name: String, known: Vec<String> },
 
-    #[error("no server `{}`; expected one of {}", cut(.name), listed(.known))]
+    #[error("no server `{}`; {}", cut(.name), expected(.known))]
     UnknownServer { name: String, known: Vec<String> },
 
     #[error(
@@ -95,8 +95,11 @@ fn suggestion(near: &[String]) -> String {
     }
 }
 
-fn listed(known: &[String]) -> String {
-    if known.is_empty() { "none: there is none".to_owned() } else { known.join(", ") }
+fn expected(known: &[String]) -> String {
+    match known {
+        [] => "there is none".to_owned(),
+        known => format!("expected one of {}", known.join(", ")),
+    }
 }
 
 /// An id may be any text. In a message it must be short and on one line.

@@ -13,6 +13,7 @@ use serde::Serialize;
 pub use self::check::DoctorArgs;
 use self::check::{Finding, Severity};
 use super::global::Global;
+use super::render::counted;
 use super::{exit, paths, render};
 use toolroute_run::pins::{Mode, Pins, pins_option, shell_word};
 
@@ -51,7 +52,8 @@ fn tell(report: &DoctorReport) -> anyhow::Result<()> {
             render::line(&render::plain(&format!("{:24} → {cure}", "")))?;
         }
     }
-    render::line(&format!("{} errors, {} warnings", report.errors, report.warnings))
+    let (errors, warnings) = (counted(report.errors, "error"), counted(report.warnings, "warning"));
+    render::line(&format!("{errors}, {warnings}"))
 }
 
 fn configuration(global: &Global) -> Vec<Finding> {

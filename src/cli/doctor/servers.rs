@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::check::{DoctorArgs, Finding};
 use super::duplicates;
+use crate::cli::render::counted;
 use crate::cli::{paths, servers};
 use toolroute_catalog::Tool;
 use toolroute_run::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
@@ -121,7 +122,7 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
     let answer = |(name, answered): (&String, &Result<Vec<_>, Fault>)| match answered {
         Ok(tools) => {
             let more = withheld.get(name).map(String::as_str).unwrap_or_default();
-            let found = format!("`{name}` answers with {} tools{more}", tools.len());
+            let found = format!("`{name}` answers with {}{more}", counted(tools.len(), "tool"));
             let print = file.fingerprints.get(name).map_or("", String::as_str);
             match held.get(&Pins::key(name, print)) {
                 Some(held) => Finding::warning(
