@@ -4,7 +4,7 @@
 use serde_json::Value;
 use toolroute_catalog::near_word;
 use toolroute_rank::engine::{Context, SelectRequest};
-use toolroute_rank::query::says_nothing;
+use toolroute_rank::query::{self, says_nothing};
 use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
 
 use super::meta::{MOST_CHARS, MOST_TOOLS};
@@ -67,7 +67,7 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, S
     let query = text(given, &["query", "q", "prompt"]);
     let query = query.filter(|query| !says_nothing(query));
     let query = query.ok_or("expected `query`: what you want to do, in plain words")?;
-    let limit = whole(given, &["limit", "top_k", "k"])?;
+    let limit = from_one(given, &["limit", "top_k", "k"], MOST_TOOLS)?;
     let min_score = match first(given, &["min_score", "similarity_threshold"]) {
         None => None,
         Some(value) => Some(number(value).ok_or_else(|| wrong("min_score", "a number", value))?),
@@ -88,7 +88,7 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, S
     let mut request = SelectRequest::new(query);
     // The budget applies to this answer, not to the definitions that the engine would count.
     request.context = context.map(|context| Context { budget_tokens: None, ..context });
-    request.limit = limit.map(|limit| limit.clamp(1, MOST_TOOLS));
+    request.limit = limit;
     let server = text(given, &["server"]).filter(|server| !server.is_empty());
     let profile = profile.map(str::to_owned);
     #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
@@ -117,7 +117,13 @@ fn context(value: &Value) -> Result<Context, String> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    Context::from_json(&json).map_err(|error| format!("expected `context` as an object: {error}"))
+    Context::from_json(&json).map_err(|error| match error {
+        // Its own text names a file of documentation, which an agent cannot read.
+        query::Error::BadJson { because } => {
+            format!("expected `context` as an object; found: {because}")
+        }
+        error => format!("expected `context` as an object: {error}"),
+    })
 }
 
 fn budget(given: &Arguments) -> Result<Option<usize>, String> {
@@ -135,8 +141,8 @@ pub fn read_more(given: &Arguments) -> Result<(String, usize, usize), String> {
         "expected `handle`: what stands behind \"handle\" in an answer that was cut";
     let handle = text(given, &["handle"]).ok_or(NO_HANDLE)?;
     let offset = whole(given, &["offset"])?.unwrap_or_default();
-    let most = whole(given, &["max_chars", "chars", "limit"])?.unwrap_or(PAGE_CHARS);
-    Ok((handle, offset, most.clamp(1, MOST_CHARS)))
+    let most = from_one(given, &["max_chars", "chars", "limit"], MOST_CHARS)?;
+    Ok((handle, offset, most.unwrap_or(PAGE_CHARS)))
 }
 
 /// Reads the arguments of `call_tool`.
@@ -221,6 +227,17 @@ fn whole(given: &Arguments, names: &[&str]) -> Result<Option<usize>, String> {
     number.map(Some).ok_or_else(|| wrong(names[0], "a whole number", value))
 }
 
+/// The same, from 1 to `most`.
+fn from_one(given: &Arguments, names: &[&str], most: usize) -> Result<Option<usize>, String> {
+    match whole(given, names)? {
+        Some(number) if !(1..=most).contains(&number) => {
+            let expected = format!("a whole number from 1 to {most}");
+            Err(wrong(names[0], &expected, &number.into()))
+        }
+        number => Ok(number),
+    }
+}
+
 fn number(value: &Value) -> Option<f64> {
     let text = || value.as_str()?.trim().parse().ok();
     value.as_f64().or_else(text)
@@ -268,14 +285,33 @@ mod tests {
     }
 
     #[test]
+    fn what_a_page_of_no_characters_should_be_is_asked() {
+        let page = |most: usize| read_more(&members(json!({"handle": "h", "max_chars": most})));
+        assert_eq!(page(7), Ok(("h".to_owned(), 0, 7)));
+        let said = page(0).unwrap_err();
+        assert_eq!(said, "expected `max_chars` as a whole number from 1 to 1000000, found 0");
+    }
+
+    #[test]
+    fn a_context_that_is_wrong_is_told_with_what_is_right() {
+        let said = |context| find(&members(json!({"query": "x", "context": context})), None);
+        let stage = said(json!({"stage": "dreaming"})).unwrap_err();
+        assert!(stage.contains("planning") && !stage.contains("docs/"), "{stage}");
+        let member = said(json!({"stge": "planning"})).unwrap_err();
+        assert!(member.contains("`stage`") && !member.contains("docs/"), "{member}");
+    }
+
+    #[test]
     fn a_query_may_have_its_numbers_as_text() {
         let asked = find(&members(json!({"query": "x", "top_k": "3", "min_score": "0.5"})), None);
         let asked = asked.unwrap();
         assert_eq!((asked.find.request.limit, asked.find.min_score), (Some(3), Some(0.5)));
-        assert_eq!(
-            find(&members(json!({"query": "x", "limit": 900})), None).unwrap().find.request.limit,
-            Some(50)
-        );
+        for limit in [0, 51, 900] {
+            let said = find(&members(json!({"query": "x", "limit": limit})), None).unwrap_err();
+            let expected =
+                format!("expected `limit` as a whole number from 1 to 50, found {limit}");
+            assert_eq!(said, expected);
+        }
         let prompted = find(&members(json!({"prompt": "x"})), None).unwrap();
         assert_eq!(prompted.find.request.prompt, "x");
         let misspelt = json!({"query": "x", "contexts": {}});

@@ -15,6 +15,10 @@ pub const MOST_TOOLS: usize = 50;
 
 pub const MOST_CHARS: usize = 1_000_000;
 
+/// The stages that a context may name, as [`toolroute_rank::query::Stage`] writes them.
+const STAGES: [&str; 7] =
+    ["initial", "planning", "reading", "analysis", "execution", "verification", "completion"];
+
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
     what you want to do, in plain English; it gives the ids and parameters of the tools that fit. \
     Then call call_tool with such an id and its arguments. describe_tool gives the whole schema of \
@@ -86,7 +90,8 @@ fn find(hint: &str) -> Tool {
         "min_score": { "type": "number", "description": "Only tools that score at least this" },
         "context": {
             "type": "object",
-            "description": "What you know around it: files, stage, last_tool, planned_tools, model, cost_aware, urgent"
+            "description": "What you know around it: files, stage, last_tool, planned_tools, model, cost_aware, urgent",
+            "properties": { "stage": { "type": "string", "enum": STAGES } }
         },
         "budget_tokens": {
             "type": "integer", "minimum": 0, "description": "Tokens of the answer at most"
