@@ -97,6 +97,8 @@ fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
     assert_eq!(text(&client.call("call_tool", nested)), "found: tea");
     // What is found can be called by its id alone.
     assert_eq!(text(&client.call("notes__search_notes", json!({"query": "rye"}))), "found: rye");
+    let many = client.call("find_tools", json!({"query": SEARCH, "limit": 500}));
+    assert_eq!(text(&many), "expected `limit` as a whole number from 1 to 50, found 500");
     let alias = client.call("search_tools", json!({"query": SEARCH, "top_k": "1"}));
     assert_eq!(ids(&serde_json::from_str(text(&alias)).unwrap()).len(), 1);
 
@@ -294,16 +296,37 @@ fn servers_that_tell_only_those_who_listen_are_listened_to() {
     learns(&Site::with(&python, json!({}), &["--protocol", "newest"]));
 }
 
-fn learns(site: &Site) {
-    let args = ["--expose", "selected", "--query", "translate a note", "--limit", "2"];
-    let mut client = site.client(&args);
+#[test]
+fn a_change_that_a_client_has_listed_by_itself_is_told_too() {
+    let python = python();
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&TRANSLATE);
     client.begin();
-    let names = |client: &mut Client| -> Vec<String> {
-        let listed = client.ask("tools/list", json!({}));
-        let tools = listed["tools"].as_array().unwrap();
-        let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
-        names.filter(|name| name != "read_more").collect()
-    };
+    while names(&mut client).is_empty() {
+        client.hear("notifications/tools/list_changed");
+    }
+    client.heard.clear();
+    client.call("notes__learn_translation", json!({}));
+    // As some MCP libraries do on their own after a call of a tool that is not listed.
+    client.find(json!({"query": "x"}));
+    while names(&mut client)[0] != "notes__translate_note" {}
+    client.hear("notifications/tools/list_changed");
+}
+
+const TRANSLATE: [&str; 6] =
+    ["--expose", "selected", "--query", "translate a note", "--limit", "2"];
+
+/// The names of the tools that a server has.
+fn names(client: &mut Client) -> Vec<String> {
+    let listed = client.ask("tools/list", json!({}));
+    let tools = listed["tools"].as_array().unwrap();
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
+    names.filter(|name| name != "read_more").collect()
+}
+
+fn learns(site: &Site) {
+    let mut client = site.client(&TRANSLATE);
+    client.begin();
     while names(&mut client).is_empty() {
         client.hear("notifications/tools/list_changed");
     }

@@ -80,8 +80,7 @@ pub struct Gateway {
     session: Arc<Session>,
     /// The URIs of the resources that the client subscribed to.
     subscriptions: Arc<Mutex<BTreeSet<String>>>,
-    /// The latest list of tools that the client received.
-    latest_list: Arc<Mutex<Option<listing::ToolList>>>,
+    client_lists: Arc<Mutex<listing::ClientLists>>,
     /// Receivers of notices. They are opened when the client initializes or asks to listen, and
     /// kept until a task takes them.
     receivers: Arc<Mutex<VecDeque<notifications::NoticeReceiver>>>,
@@ -125,9 +124,9 @@ impl Gateway {
     }
 
     fn of(shared: Arc<GatewayState>) -> Self {
-        let (subscriptions, latest_list, receivers) = Default::default();
+        let (subscriptions, client_lists, receivers) = Default::default();
         let session = shared.service.sessions().limited(Session::of_connection());
-        Self { shared, session, subscriptions, latest_list, receivers }
+        Self { shared, session, subscriptions, client_lists, receivers }
     }
 
     /// Serves one client over stdin and stdout until it closes them or `end` completes.
@@ -162,6 +161,10 @@ impl Gateway {
             }
         }
         Ok(())
+    }
+
+    fn client_lists(&self) -> MutexGuard<'_, listing::ClientLists> {
+        self.client_lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn subscriptions(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -228,7 +231,7 @@ impl ServerHandler for Gateway {
     ) -> Result<ListToolsResult, ErrorData> {
         self.tools_are_known().await;
         let listed = self.listed().await.map_err(|error| internal(&error))?;
-        *self.latest_list.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
+        self.client_lists().received(&listed);
         Ok(ListToolsResult::with_all_items(listed.tools()))
     }
 

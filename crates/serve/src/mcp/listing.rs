@@ -29,6 +29,35 @@ impl ToolList {
     }
 }
 
+/// The lists of tools that a client knows.
+#[derive(Default)]
+pub(super) struct ClientLists {
+    /// The latest list that the client received.
+    latest: Option<ToolList>,
+    /// The list at the latest notification, or the first list that the client received.
+    announced: Option<ToolList>,
+}
+
+impl ClientLists {
+    pub fn received(&mut self, listed: &ToolList) {
+        self.latest = Some(listed.clone());
+        self.announced.get_or_insert_with(|| listed.clone());
+    }
+
+    /// Whether to notify the client that its list is `now` this one; `known` is the list of a
+    /// client that has received none. A client that received the changed list already is notified
+    /// too: some MCP libraries list the tools on their own, and the program around them learns of
+    /// the change only from the notification.
+    pub fn announce(&mut self, now: Option<&ToolList>, known: Option<&ToolList>) -> bool {
+        let is_known = |list: &Option<ToolList>| list.as_ref().or(known) == now;
+        let differs = !is_known(&self.latest) || !is_known(&self.announced);
+        if differs && self.announced.is_some() {
+            self.announced = now.cloned();
+        }
+        differs
+    }
+}
+
 impl Gateway {
     /// Waits for the servers' first lists if `tools/list` depends on them.
     pub(super) async fn tools_are_known(&self) {

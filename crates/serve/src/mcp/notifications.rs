@@ -59,14 +59,6 @@ impl ClientFeed {
         Self { gateway, notices, listed, named, changed, due }
     }
 
-    /// The latest list that the client received. A client without one gets a notification that it
-    /// may not need: it may be about to receive a list that is already outdated.
-    fn latest_list(&self) -> Option<ToolList> {
-        let latest =
-            self.gateway.latest_list.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        latest.or_else(|| self.listed.clone())
-    }
-
     /// The next notifications; `None` if the service has ended. Cancel safe: recorded changes are
     /// kept.
     async fn next(&mut self) -> Option<Vec<Notification>> {
@@ -110,7 +102,9 @@ impl ClientFeed {
         // Most changes of the catalog do not change the client's list.
         if self.changed.contains(&ListKind::Tools) {
             let now = self.gateway.listed().await.ok();
-            differs = now != self.latest_list();
+            // A client without a list gets a notification that it may not need: it may be about to
+            // receive a list that is already outdated.
+            differs = self.gateway.client_lists().announce(now.as_ref(), self.listed.as_ref());
             if self.listed.is_some() {
                 self.listed = now;
             }
