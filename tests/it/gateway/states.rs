@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{SEARCH, Site, has_notes};
 use crate::drill::python;
 use crate::http::{Server, get, until};
+use crate::support::{Sandbox, repo};
 
 /// One server for each way in which it may not be had. The notes take longer than an answer waits.
 fn ill(python: &Path) -> Value {
@@ -87,6 +88,40 @@ fn changes_of_lists_are_told_together_while_servers_start() {
     let told = |heard: &&Value| heard["method"] == "notifications/prompts/list_changed";
     let more = client.heard.iter().filter(told).count();
     assert!(more < 5, "{more} more: {:?}", client.heard);
+}
+
+#[test]
+fn a_server_without_prompts_and_resources_changes_none_of_them() {
+    let python = python();
+    let sandbox = Sandbox::new();
+    let mark = sandbox.dir.path().to_str().unwrap().to_owned();
+    let entry = json!({"command": python, "args": [repo("tests/servers/faulty.py"), mark]});
+    sandbox.write("servers.json", json!({"mcpServers": {"faulty": entry}}).to_string());
+    let site = Site { sandbox };
+    let mut client = site.client(&[]);
+    client.begin();
+    let is_there = |found: &Value| found["tools"][0]["id"] == "faulty__crash";
+    let crash = json!({"query": "faulty__crash"});
+    assert!(is_there(&client.find_until(crash.clone(), is_there)));
+    // The call ends the server, and the next one starts it again.
+    client.call("faulty__crash", json!({"query": "x"}));
+    client.call("faulty__fine", json!({"query": "x"}));
+    // Changes are told together, after a moment.
+    std::thread::sleep(std::time::Duration::from_millis(1_000));
+    client.find(crash);
+    let lists = ["prompts", "resources"].map(|list| format!("notifications/{list}/list_changed"));
+    let told = |heard: &Value| lists.iter().any(|list| heard["method"] == list.as_str());
+    assert!(!client.heard.iter().any(told), "{:?}", client.heard);
+}
+
+#[test]
+fn a_servers_file_without_servers_is_told_at_the_start() {
+    let sandbox = Sandbox::new();
+    sandbox.write("servers.json", "{\"mcpServers\": {}}");
+    let site = Site { sandbox };
+    let ended = site.command(&["--model", "static"]).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.contains("names no server to start"), "{said}");
 }
 
 #[test]
@@ -192,7 +227,7 @@ fn tools_that_a_server_keeps_from_the_gateway_are_told() {
     let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
     let doctor = site.sandbox.toolroute().arg("doctor").args(servers).output().unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
-    let more = "`picky` answers with 1 tools; 1 more it lists only to clients that offer sampling, \
+    let more = "`picky` answers with 1 tool; 1 more it lists only to clients that offer sampling, \
                 elicitation or roots, which the gateway does not: ask_the_model";
     assert!(said.contains(more), "{said}");
     assert!(said.contains("`notes` answers with 7 tools\n"), "{said}");

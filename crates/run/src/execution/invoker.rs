@@ -22,10 +22,12 @@ pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 /// A change that a server announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// The server was connected, again or for the first time: everything may have changed.
+    /// The server was connected, again or for the first time: its tools may have changed.
     Connected,
     Tools,
+    /// Its prompts may have changed; also reported after `Connected` if it has prompts.
     Prompts,
+    /// Its resources may have changed; also reported after `Connected` if it has resources.
     Resources,
     /// The content of one resource.
     Resource {
@@ -102,6 +104,12 @@ pub trait Invoker: Send + Sync {
     fn ask<'a>(&'a self, method: &'a str, _params: Value) -> Pending<'a, Result<Value, Fault>> {
         let said = format!("no {method} here");
         Box::pin(std::future::ready(Err(Fault::before(FaultKind::Missing, said))))
+    }
+
+    /// Whether the server declares that it has prompts (`prompts/list`) or resources
+    /// (`resources/list`). `false` before it is connected.
+    fn offers(&self, _method: &str) -> bool {
+        false
     }
 
     /// Sets the callback for changes that the server announces; it replaces an earlier one.

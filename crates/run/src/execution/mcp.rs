@@ -11,8 +11,9 @@ mod pipes;
 mod progress;
 mod translate;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -91,6 +92,8 @@ struct ServerState {
     /// The arrival of the server's latest message, in milliseconds since `born`.
     last_message: AtomicU64,
     watcher: Watcher,
+    /// Those of [`LISTS`] that the server declared when it was last connected.
+    offered: std::sync::Mutex<BTreeSet<&'static str>>,
     /// Set when the server is closed, so that nothing waits for its start any longer.
     closing: watch::Sender<bool>,
 }
@@ -119,6 +122,10 @@ const IDLE_BEFORE_CHECK: Duration = Duration::from_secs(60);
 /// The time for a server to exit before it is killed.
 const CLOSE_GRACE: Duration = Duration::from_millis(500);
 
+/// The lists that a server may lack, and how their changes are reported.
+const LISTS: [(&str, Changed); 2] =
+    [("prompts/list", Changed::Prompts), ("resources/list", Changed::Resources)];
+
 /// How long a server stays paused after it was dropped because it sent too much.
 const DROPPED_PAUSE: Duration = Duration::from_secs(300);
 
@@ -136,6 +143,7 @@ impl McpServer {
             name: name.to_owned(),
             redactor: reach.redactor(),
             watcher: Watcher::default(),
+            offered: std::sync::Mutex::default(),
             reach,
             options,
             state: Arc::default(),
@@ -192,6 +200,10 @@ impl Invoker for McpServer {
             }
             answered
         })
+    }
+
+    fn offers(&self, method: &str) -> bool {
+        self.shared.offered.lock().unwrap_or_else(PoisonError::into_inner).contains(method)
     }
 
     fn watch(&self, told: OnChange) {
@@ -285,7 +297,7 @@ impl ServerState {
                 state.up = Some(Arc::clone(&connection));
                 state.dropped = None;
                 self.record_message();
-                self.watcher.tell(Changed::Connected);
+                self.tell_connected(&connection);
                 Ok(connection)
             }
             Err(fault) => {
@@ -296,6 +308,23 @@ impl ServerState {
                 Err(fault)
             }
         }
+    }
+
+    /// Reports the connection, and changes of the lists that the server has or had before.
+    fn tell_connected(&self, connection: &Connection) {
+        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = vec![Changed::Connected];
+        for (method, list) in LISTS {
+            let (had, has) = (offered.remove(method), connection.has(method));
+            if has {
+                offered.insert(method);
+            }
+            if had || has {
+                changed.push(list);
+            }
+        }
+        drop(offered);
+        changed.into_iter().for_each(|changed| self.watcher.tell(changed));
     }
 
     fn not_opened(&self, unopened: ConnectFault) -> Fault {

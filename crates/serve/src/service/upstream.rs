@@ -320,8 +320,11 @@ impl Service {
         }
         // Prompts and resources are visible only if tools are.
         if self.presence(name) != before {
-            self.notify(Notice::Prompts);
-            self.notify(Notice::Resources);
+            let invoker = self.executor().and_then(|executor| executor.servers().get(name));
+            let offers = |method| invoker.as_ref().is_some_and(|invoker| invoker.offers(method));
+            let lists = [("prompts/list", Notice::Prompts), ("resources/list", Notice::Resources)];
+            let offered = lists.into_iter().filter(|(method, _)| offers(method));
+            offered.for_each(|(_, notice)| self.notify(notice));
         }
         Ok(count)
     }

@@ -84,10 +84,10 @@ impl Service {
     /// Sends notices of a server's changes. Returns whether its tools must be listed again.
     fn apply_marks(&self, name: &str, marks: PendingChanges) -> bool {
         let PendingChanges { connected, tools, prompts, resources, changed, dropped } = marks;
-        if prompts || connected {
+        if prompts {
             self.notify(Notice::Prompts);
         }
-        if resources || connected {
+        if resources {
             self.notify(Notice::Resources);
         }
         changed.into_iter().for_each(|uri| self.notify(Notice::Resource { uri }));

@@ -201,7 +201,7 @@ impl Connection {
     }
 
     /// Whether the server declares support for a request method.
-    fn has(&self, method: &str) -> bool {
+    pub fn has(&self, method: &str) -> bool {
         let Some(about) = self.peer.peer_info() else { return true };
         let has = &about.capabilities;
         match method.split('/').next() {
