@@ -111,8 +111,11 @@ impl Executor {
             done = &mut work => return done,
             () = tokio::time::sleep(timing.feedback_delay(tool)) => {}
         }
-        let said = announcement(tool);
-        (request.on_event)(Event::Working { tool: tool.id.clone(), said });
+        // A tool that reports its progress itself needs no other sign that it works.
+        if heard.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            let said = announcement(tool);
+            (request.on_event)(Event::Working { tool: tool.id.clone(), said });
+        }
         work.await
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::execution::{
     Arguments, Attempt, Call, Candidate, Ending, Fault, FaultKind, Invoker, Origin, Outcome,
-    Pending, Retries, Skip,
+    Pending, Progress, Retries, Skip,
 };
 
 type Script = Box<dyn Fn(&str) -> Result<Output, Fault> + Send + Sync>;
@@ -181,6 +181,32 @@ fn a_timeout_goes_elsewhere_and_opens_the_breaker_in_the_end() {
         matches!(&told.lock().unwrap()[0], Event::Working { said, .. } if said == "Working with s__a…")
     );
     assert_eq!(setup.executor.breakers().len(), 2);
+}
+
+/// Reports progress at once, and answers later.
+struct Reporting;
+
+impl Invoker for Reporting {
+    fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+        Box::pin(async move {
+            (call.on_progress)(Progress { done: 1.0, total: None, message: None });
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Ok(Output::text("done"))
+        })
+    }
+}
+
+#[test]
+fn a_tool_that_reports_its_progress_is_not_said_to_work() {
+    let mut options = ExecutorOptions::default();
+    options.timing.feedback_delay = Duration::from_millis(5);
+    let mut setup = setup(|_| Ok(Output::text("done")));
+    setup.executor = Executor::new(Servers::new().with("s", Reporting), options);
+    let told = Mutex::new(Vec::new());
+    let note = |event| told.lock().unwrap().push(event);
+    call_with(&setup, &[tool("a", true)], (json!({}), None), &note);
+    let told = told.into_inner().unwrap();
+    assert!(matches!(&told[..], [Event::Progress { .. }]), "{told:?}");
 }
 
 #[test]
