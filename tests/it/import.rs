@@ -242,6 +242,46 @@ fn one_server_in_two_programs_spellings_is_one() {
     assert!(!text.contains("my-notes") && text.contains("toolroute"), "{text}");
 }
 
+#[test]
+fn a_second_import_may_allow_a_private_address() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    let first = import(&sandbox, &["--from", "codex"]);
+    assert!(first["notes"][0].as_str().unwrap().contains("--allow-private"), "{first}");
+    let local = |sandbox: &Sandbox| servers(sandbox)["mcpServers"]["local"].clone();
+    assert_eq!(local(&sandbox)["disabled"], true);
+    for state in ["allowed", "already_there"] {
+        let report = import(&sandbox, &["--from", "codex", "--allow-private"]);
+        assert_eq!(report["imported"][0]["state"], state, "{report}");
+        let local = local(&sandbox);
+        assert_eq!((local.get("disabled"), &local["allowPrivate"]), (None, &json!(true)));
+    }
+    // An import without it takes nothing back.
+    import(&sandbox, &["--from", "codex"]);
+    assert_eq!(local(&sandbox)["allowPrivate"], true);
+}
+
+#[test]
+fn the_open_folder_of_an_editor_is_told_where_no_project_gives_it() {
+    let sandbox = Sandbox::new();
+    user(&sandbox);
+    let file =
+        r#"{"mcpServers": {"tree": {"command": "/bin/cat", "args": ["${workspaceFolder}"]}}}"#;
+    std::fs::write(sandbox.path("home/.cursor/mcp.json"), file).unwrap();
+    let report = import(&sandbox, &["--from", "cursor"]);
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("server `tree`: ${workspaceFolder} is the folder"), "{report}");
+    let servers = sandbox.path("servers.json");
+    let mut doctor = sandbox.toolroute();
+    doctor.args(["doctor", "--no-start", "--model", "static", "--servers"]).arg(servers);
+    let said = doctor.output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(
+        said.contains("needs workspaceFolder; that is the folder that is open in an editor"),
+        "{said}"
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_import_wrote_is_what_doctor_and_the_gateway_read() {

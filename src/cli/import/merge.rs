@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::clients::Place;
 use super::report::{Imported, Origin, Report, State};
-use super::server_entry::{fault, is_ours, read as read_entry, same};
+use super::server_entry::{fault, is_ours, read as read_entry, same, with_private};
 use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
 use crate::cli::paths;
@@ -136,7 +136,13 @@ impl Target {
     fn add(&mut self, found: Found) -> anyhow::Result<(String, State)> {
         let Found { name, entry, place } = found;
         if let Some(known) = self.known(&name, &entry) {
-            return Ok((known, State::AlreadyThere));
+            let Some(allowed) =
+                self.servers.get(&known).and_then(|ours| with_private(ours, &entry))
+            else {
+                return Ok((known, State::AlreadyThere));
+            };
+            self.put(&known, allowed)?;
+            return Ok((known, State::Allowed));
         }
         let others = (1..).map(|number| match number {
             1 => format!("{name}-{}", place.word),

@@ -181,6 +181,7 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
                 State::Added => "added",
                 State::Renamed => "added under another name",
                 State::AlreadyThere => "already there",
+                State::Allowed => "allowed at its private address",
             };
             let from = render::plain(&from.display().to_string());
             table.add_row([render::plain(name), state.to_owned(), from]);
@@ -204,9 +205,10 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
             render::line(&render::plain(&said))?;
         }
     }
-    let added = report.imported.iter().filter(|one| one.state != State::AlreadyThere).count();
+    let is_new = |one: &&Imported| matches!(one.state, State::Added | State::Renamed);
+    let added = render::counted(report.imported.iter().filter(is_new).count(), "server");
     let would = if report.dry_run { "would be " } else { "" };
     let to = report.servers.display();
-    render::warn(global, &format!("{added} servers {would}added to {to}"));
+    render::warn(global, &format!("{added} {would}added to {to}"));
     Ok(())
 }

@@ -56,4 +56,6 @@ pub enum State {
     /// Added under another name, because a different server has its name.
     Renamed,
     AlreadyThere,
+    /// It was there, and `--allow-private` now allows its private address.
+    Allowed,
 }

@@ -91,6 +91,21 @@ fn guard(
     entry.insert("allowPrivate".to_owned(), json!(private && allow_private));
 }
 
+/// Our entry with the private address that an import with `--allow-private` allows, if that is new.
+/// It is enabled if an earlier import disabled it.
+pub fn with_private(ours: &Value, imported: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut entry = ours.as_object()?.clone();
+    let is_allowed = |entry: &Map<String, Value>| entry.get("allowPrivate") == Some(&json!(true));
+    if !is_allowed(imported) || is_allowed(&entry) {
+        return None;
+    }
+    let was_refused = entry.insert("allowPrivate".to_owned(), json!(true)) == Some(json!(false));
+    if was_refused && imported.get("disabled") != Some(&json!(true)) {
+        entry.remove("disabled");
+    }
+    Some(entry)
+}
+
 /// Converts the variables of editors. Values that the editor asks its user for become environment
 /// variables.
 fn variables(server: &str, text: &mut String, project: Option<&Path>, notes: &mut Vec<String>) {
@@ -105,6 +120,13 @@ fn variables(server: &str, text: &mut String, project: Option<&Path>, notes: &mu
         let name = project.file_name().unwrap_or_default().to_string_lossy();
         new = new.replace("${workspaceFolderBasename}", &name);
         new = new.replace("${workspaceFolder}", &project.to_string_lossy());
+    }
+    if let Some(at) = new.find("${workspaceFolder") {
+        let variable = new[at..].split_inclusive('}').next().unwrap_or_default();
+        notes.push(format!(
+            "server `{server}`: {variable} is the folder that is open in its program, which this \
+             file does not name; write the path of a folder instead"
+        ));
     }
     while let Some(at) = new.find("${input:") {
         let Some(end) = new[at..].find('}') else { break };
@@ -270,6 +292,26 @@ mod tests {
             Value::Object(allowed.entry),
             json!({"url": "http://localhost:3000", "allowPrivate": true})
         );
+    }
+
+    #[test]
+    fn a_folder_that_no_project_gives_is_told() {
+        let value = json!({"command": "x", "args": ["--root=${workspaceFolder}/a"]});
+        let read = super::read("s", &value, None, false).unwrap();
+        assert_eq!(read.entry["args"], json!(["--root=${workspaceFolder}/a"]));
+        assert!(read.notes[0].starts_with("server `s`: ${workspaceFolder} is"), "{:?}", read.notes);
+        assert!(entry(value).notes.is_empty());
+    }
+
+    #[test]
+    fn what_an_earlier_import_disabled_is_enabled_and_nothing_else() {
+        let allowed = json!({"url": "http://localhost:1", "allowPrivate": true});
+        let allow = |ours: Value| with_private(&ours, allowed.as_object().unwrap());
+        let ours = json!({"url": "http://localhost:1", "disabled": true, "allowPrivate": false});
+        assert_eq!(allow(ours).map(Value::Object), Some(allowed.clone()));
+        let own = json!({"url": "http://localhost:1", "disabled": true});
+        assert_eq!(allow(own).unwrap()["disabled"], true);
+        assert_eq!(allow(json!({"disabled": true, "allowPrivate": true})), None);
     }
 
     #[test]

@@ -170,7 +170,12 @@ impl ServersFile {
                 self.entries.insert(name.to_owned(), read);
             }
             Err(because) => {
-                let cure = match because {
+                let cure = match &because {
+                    LeftOut::Needs(names)
+                        if names.iter().any(|name| name.starts_with("workspaceFolder")) =>
+                    {
+                        "; that is the folder that is open in an editor: write its path instead"
+                    }
                     LeftOut::Needs(_) => "; set it, or write ${NAME:-default}",
                     _ => "",
                 };
