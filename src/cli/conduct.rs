@@ -16,6 +16,7 @@ use super::limit::Limit;
 use super::setup::{self, EngineRequirements, STREAM};
 use super::words::{joined, word};
 use super::{paths, render};
+use toolroute_catalog::Change;
 use toolroute_conduct::ExecutionRunner;
 use toolroute_conduct::{
     Answer, Begin, Builtins, Conductor, Ledger, OBLIGATIONS_SCHEMA, Reply, Runner, Scope,
@@ -81,14 +82,7 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let document = args.request.as_deref().map_or_else(|| Ok(LATEST.to_owned()), document)?;
     let wanted = EngineRequirements::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
     let wanted = EngineRequirements { feedback: args.log.feedback.clone(), ..wanted };
-    let (wanted, builtins) = match (setup::names_sources(&args.catalog), &args.runners) {
-        (false, None) => {
-            let (catalog, builtins) = default_tools();
-            (EngineRequirements { catalog: Some(catalog), ..wanted }, builtins)
-        }
-        (_, runners) => (wanted, self::builtins(runners.as_deref())?),
-    };
-    let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    let (engine, builtins) = tools(args, wanted, global)?;
     let mut ledger = Ledger::open(&paths::ledger(args.ledger.ledger.as_deref())?)?;
     let begin = if args.resume { Begin::Resume } else { Begin::Anew };
     let work = |runner: &dyn Runner| {
@@ -110,6 +104,27 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The engine with the tools, and what runs those that no server runs. Without `--tools` and
+/// `--runners` there is a tool for arithmetic, also beside those of servers.
+fn tools(
+    args: &ConductArgs,
+    wanted: EngineRequirements,
+    global: &Global,
+) -> anyhow::Result<(Engine, Builtins)> {
+    if !args.catalog.tools.is_empty() || args.runners.is_some() {
+        let builtins = builtins(args.runners.as_deref())?;
+        return Ok((setup::engine(&args.catalog, &args.engine, wanted, global)?, builtins));
+    }
+    let (catalog, builtins) = default_tools();
+    if !setup::names_sources(&args.catalog) {
+        let wanted = EngineRequirements { catalog: Some(catalog), ..wanted };
+        return Ok((setup::engine(&args.catalog, &args.engine, wanted, global)?, builtins));
+    }
+    let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    engine.change(catalog.iter().cloned().map(Change::Register).collect())?;
+    Ok((engine, builtins))
 }
 
 /// Reads an existing file or stdin. Anything with a space that is not a file is taken as words.

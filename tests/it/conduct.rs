@@ -243,6 +243,21 @@ fn the_example_of_a_local_program_runs() {
     assert_eq!(String::from_utf8_lossy(&ran.get_output().stdout), "It has 6 words.\n");
 }
 
+#[test]
+fn arithmetic_needs_no_setup_beside_servers_either() {
+    let python = python();
+    let sandbox = Sandbox::new();
+    let server = json!({"command": python, "args": [repo("tests/servers/faulty.py"), "x"]});
+    let servers = json!({"mcpServers": {"faulty": server}}).to_string();
+    let servers = sandbox.write("servers.json", servers).to_str().unwrap().to_owned();
+    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+    let asked = ["conduct", "what is 17 * 23?", "--ledger", &ledger];
+    for more in [&[][..], &["--servers", &servers]] {
+        let ran = sandbox.run(&[&asked[..], more].concat());
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), "391\n", "{more:?}");
+    }
+}
+
 /// What a real server's tools discharge: an overlay says which obligations they satisfy.
 const OVERLAY: &str = r#"
 [[overlay]]
