@@ -96,6 +96,11 @@ fn an_export_is_an_import() {
     let streamed = sandbox.path("log.db");
     let streamed = sandbox.run(&["feedback", "export", "--feedback", streamed.to_str().unwrap()]);
     assert_eq!(streamed.stdout, fs::read(&first).unwrap());
+    let mut dashed = sandbox.toolroute();
+    dashed.current_dir(sandbox.dir.path()).args(["feedback", "export", "--output", "-"]);
+    let dashed = dashed.arg("--feedback").arg(sandbox.path("log.db")).output().unwrap();
+    assert_eq!(dashed.stdout, streamed.stdout);
+    assert!(!sandbox.path("-").exists());
     assert_eq!(feedback(&sandbox, &["forget", "--all"])["forgotten"], 6);
     let args = ["add", "--input", first.to_str().unwrap()];
     feedback(&sandbox, &[&args[..], &FOREVER].concat());

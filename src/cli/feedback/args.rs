@@ -36,7 +36,7 @@ pub enum FeedbackCommand {
     Weights(WeightsArgs),
     /// Write every execution as a line of JSON, the format of `feedback add --input`
     Export {
-        /// The file to write, atomically [default: stdout]
+        /// The file to write, atomically; `-` is stdout [default: stdout]
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
         /// Replace an existing output

@@ -112,8 +112,8 @@ fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow:
         table.add_row([id, runs.to_string(), successes.to_string(), bound, latency, last, next]);
     }
     render::print(table)?;
-    let (executions, path) = (observations.executions(), store.path().display());
-    render::warn(global, &format!("{executions} executions in {path}"));
+    let executions = render::counted(observations.executions(), "execution");
+    render::warn(global, &format!("{executions} in {}", store.path().display()));
     Ok(())
 }
 
@@ -247,7 +247,7 @@ fn export(
     (output, overwrite): (Option<&Path>, bool),
     global: &Global,
 ) -> anyhow::Result<()> {
-    let Some(path) = output else {
+    let Some(path) = output.filter(|path| *path != Path::new(setup::STREAM)) else {
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let written = lines(store, &mut out)?;
         return written.and_then(|_| out.flush()).map_err(render::failed);
@@ -276,7 +276,8 @@ fn export(
     if global.json {
         return render::json(&json!({"executions": executions, "output": path}));
     }
-    render::line(&format!("{executions} executions, {}", path.display()))
+    let executions = render::counted(executions, "execution");
+    render::line(&format!("{executions}, {}", path.display()))
 }
 
 /// The place that an export is written to, which must be none of the log's own files.
@@ -323,5 +324,5 @@ fn forget(store: &mut ExecutionStore, args: &ForgetArgs, global: &Global) -> any
     if global.json {
         return render::json(&json!({"forgotten": executions, "scrubbed": scrubbed}));
     }
-    render::line(&format!("{executions} executions forgotten"))
+    render::line(&format!("{} forgotten", render::counted(executions, "execution")))
 }
