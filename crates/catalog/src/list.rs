@@ -135,7 +135,7 @@ impl Catalog {
                 let by_id = likeness(&wanted, &comparable(tool.id.as_str()));
                 (by_id.max(likeness(&wanted, &comparable(&tool.name))), &tool.id)
             })
-            .filter(|(likeness, _)| *likeness >= ALIKE)
+            .filter(|(likeness, _)| *likeness > ALIKE)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         near.into_iter().take(limit).map(|(_, id)| id).collect()
@@ -153,7 +153,7 @@ impl Catalog {
     }
 }
 
-/// The minimum similarity of two ids that may mean the same. Any other two ids may be less similar.
+/// The similarity above which two ids may mean the same.
 const ALIKE: f64 = 0.5;
 
 /// Removes case and separators from a name or an id, the parts that people most often get wrong.

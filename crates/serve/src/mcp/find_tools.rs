@@ -6,6 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
+use toolroute_catalog::Tool;
 use toolroute_rank::engine::{
     Degradation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
 };
@@ -98,7 +99,7 @@ impl Serialize for Entry<'_> {
         match detail {
             Detail::Compact => {
                 out.serialize_entry("id", &selected.tool.id)?;
-                out.serialize_entry("description", &summary(&selected.tool.description))?;
+                out.serialize_entry("description", &description(&selected.tool))?;
                 out.serialize_entry("parameters", &parameters(&selected.tool))?;
             }
             Detail::Full => Definition::of(&selected.tool).members(&mut out)?,
@@ -298,6 +299,15 @@ fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1_000.0).round() / 1_000.0
 }
 
+/// The summary of a tool's description. That the tool is deprecated is often said later in the text.
+fn description(tool: &Tool) -> String {
+    let text = summary(&tool.description);
+    match tool.is_deprecated() && !text.to_lowercase().contains("deprecated") {
+        true => format!("{text} (deprecated)"),
+        false => text,
+    }
+}
+
 /// The first sentence of a description, cut to [`SUMMARY_CHARS`].
 fn summary(description: &str) -> String {
     let text: Vec<&str> = description.split_whitespace().collect();
@@ -316,7 +326,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use serde_json::value::to_raw_value;
-    use toolroute_catalog::{Catalog, Schema, Tool};
+    use toolroute_catalog::{Catalog, Schema};
 
     use super::*;
     use crate::mcp::arguments;
@@ -362,6 +372,8 @@ mod tests {
     fn a_summary_is_a_sentence() {
         assert_eq!(summary("Reads a file.\n  Then more. And more."), "Reads a file.");
         assert_eq!(summary("No end"), "No end");
+        let old = Tool::new(None, "read_file", "Reads a file. DEPRECATED: use read_text");
+        assert_eq!(description(&old), "Reads a file. (deprecated)");
         let long = summary(&"Ünïcödé words ".repeat(100));
         assert!(long.chars().count() <= SUMMARY_CHARS + 1 && long.ends_with('…'), "{long}");
     }
