@@ -5,15 +5,15 @@ Usage: orders.py [--binary target/release/toolroute] [--misses FILE] [--json]
 
 The orders are tests/data/orders/*.jsonl, for the catalogs beside them. Where `act` is true, the call must have the tool
 and the arguments of the row. Where it is false, no tool that may change something may be called: the order is about
-another thing, or only a part of it can be done. What was developed on the first twelve catalogs was not developed on the
-last three.
+another thing, or only a part of it can be done. What was developed on the first thirteen catalogs was not developed on the
+last four.
 """
 import argparse, collections, json, os, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HELD_OUT = {"phone-assistant", "restaurant", "sales-crm"}
+HELD_OUT = {"phone-assistant", "restaurant", "sales-crm", "warehouse"}
 COLUMNS = ["right", "wrong arguments", "wrong tool", "asked", "asked ", "read", "carried out"]
 
 
