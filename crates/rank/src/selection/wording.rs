@@ -1,7 +1,6 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
-//! plural, the verb, or one of two opposites.
-//!
-//! A deprecated tool ranks after the one to use instead.
+//! plural, the verb, one of two opposites, or whether a time of day is needed. A deprecated tool
+//! ranks after the one to use instead.
 //!
 //! `key_get` and `key_list` have nearly the same vector. So have `policy_create` and
 //! `policy_update`. Without these rules the choice sets `azure_mcp` and `azure_mcp_2026` have 0.004
@@ -56,6 +55,7 @@ const TIMES: [&str; 22] = [
     "due",
     "duration",
     "end",
+    "ends",
     "from",
     "hour",
     "schedule",
@@ -68,7 +68,6 @@ const TIMES: [&str; 22] = [
     "trigger",
     "until",
     "when",
-    "ends",
 ];
 
 /// The shape of a tool's name: the things that it handles, in the singular, and whether the tool
@@ -113,7 +112,7 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
     let better = near
         .that_lists(prompt)
         .or_else(|| near.that_differs(prompt))
-        .or_else(|| near.named_after(&order(prompt)?.verb, prompt))
+        .or_else(|| near.named_after_order(prompt))
         .or_else(|| near.that_takes_time(prompt));
     if let Some(better) = better {
         set_score(&mut candidates[better], best.score.next_up());
@@ -200,18 +199,18 @@ impl Neighbours<'_> {
     /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
     /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
     /// or in the name of the best candidate. Tools without a server may have nothing to do with one another.
-    fn named_after(&self, verb: &str, prompt: &str) -> Option<usize> {
+    fn named_after_order(&self, prompt: &str) -> Option<usize> {
         let best = self.tool(&self.best);
+        best.server.as_ref()?;
+        let verb = order(prompt)?.verb;
         let own = name_words(&best.name);
-        if best.server.is_none()
-            || own.iter().any(|word| word == verb || is_verb(word) && says(prompt, word))
-        {
+        if own.iter().any(|word| *word == verb || is_verb(word) && says(prompt, word)) {
             return None;
         }
         self.find(NEAR, |tool| {
             let words = name_words(&tool.name);
             let is_known = |word: &String| own.contains(word) || says(prompt, word);
-            words.iter().any(|word| word == verb) && words.iter().all(is_known)
+            words.contains(&verb) && words.iter().all(is_known)
         })
     }
 
@@ -346,6 +345,7 @@ mod tests {
             ("Create a weekly policy", ["policy_update", "policy_create"]),
             ("I want to cancel it", ["setAlarm", "cancelAlarm"]),
             ("commit the staged changes", ["git_diff_staged", "git_commit"]),
+            ("Create a policy", ["policy", "policy_create"]),
             ("ask the base to retrieve all of it", ["base_get", "base_retrieve"]),
         ] {
             assert!(listed(prompt, names, 0.9) > 1.0, "{prompt}");
@@ -355,6 +355,7 @@ mod tests {
         for (prompt, names) in [
             ("Create a policy and update it", ["policy_update", "policy_create"]),
             ("Create a policy", ["policy_update", "group_create"]),
+            ("Convert the colour", ["colour_hsl", "colour_convert"]),
             ("Show the history", ["history_log", "history_show"]),
             ("who may create a policy?", ["policy_update", "policy_create"]),
         ] {

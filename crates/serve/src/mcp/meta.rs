@@ -2,6 +2,7 @@
 
 use rmcp::model::Tool;
 use serde_json::{Value, json};
+use toolroute_rank::query::Stage;
 
 pub const FIND: &str = "find_tools";
 pub const DESCRIBE: &str = "describe_tool";
@@ -14,10 +15,6 @@ pub const FIND_ALIAS: &str = "search_tools";
 pub const MOST_TOOLS: usize = 50;
 
 pub const MOST_CHARS: usize = 1_000_000;
-
-/// The stages that a context may name, as [`toolroute_rank::query::Stage`] writes them.
-const STAGES: [&str; 7] =
-    ["initial", "planning", "reading", "analysis", "execution", "verification", "completion"];
 
 pub const INSTRUCTIONS: &str = "Many tools are reached through this server. Call find_tools with \
     what you want to do, in plain English; it gives the ids and parameters of the tools that fit. \
@@ -91,7 +88,7 @@ fn find(hint: &str) -> Tool {
         "context": {
             "type": "object",
             "description": "What you know around it: files, stage, last_tool, planned_tools, model, cost_aware, urgent",
-            "properties": { "stage": { "type": "string", "enum": STAGES } }
+            "properties": { "stage": { "type": "string", "enum": Stage::ALL } }
         },
         "budget_tokens": {
             "type": "integer", "minimum": 0, "description": "Tokens of the answer at most"

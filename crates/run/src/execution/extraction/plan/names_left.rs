@@ -56,7 +56,7 @@ const CALENDAR: &str = "january february march april may june july august septem
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
 
 /// Words before the name of a person.
-const TITLES: &str = "dr mr mrs ms prof";
+pub(super) const TITLES: &str = "dr mr mrs ms prof";
 
 /// Words that join the words of one name.
 pub(super) const JOINTS: &str = "de del der di du la of the van von";
@@ -287,8 +287,7 @@ impl Plan<'_> {
                 continue;
             }
             let (mut start, end) = (at, self.end_of_name(at + 1));
-            // "Lawyer John Doe" for a tool that finds lawyers is John Doe.
-            // "Put Dr. Weber" begins with no name.
+            // "Lawyer John Doe" for a tool that finds lawyers is John Doe, and "Put Dr. Weber" begins with no name.
             while start + 1 < end
                 && (is_of_tool(&all[start]) && !is_listed(&all[start + 1].lower, JOINTS)
                     || is_listed(&all[start + 1].lower, TITLES))

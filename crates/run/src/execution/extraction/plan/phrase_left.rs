@@ -6,7 +6,7 @@ use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
-use super::names_left::{JOINTS, score};
+use super::names_left::{JOINTS, TITLES, score};
 
 /// Words of questions and orders that are no values.
 pub(super) const ASKING: &str = "another associated called calculate compare current data detail details determine details exact explain find included includes including information \
@@ -35,7 +35,7 @@ fn ends_reason(text: &str, at: usize, sign: char) -> bool {
     match sign {
         ',' | ';' | '\n' => true,
         '.' | '!' | '?' => {
-            !is_listed(&before, "dr mr mrs ms prof st")
+            !(is_listed(&before, TITLES) || before == "st")
                 && rest.chars().next().is_none_or(char::is_whitespace)
         }
         _ => false,
