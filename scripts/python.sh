@@ -18,6 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wheel=
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/toolroute/python
 packages=(
+    anthropic==2.14.0
     langchain==1.4.7
     langgraph-bigtool==0.0.3
     llama-index-core==0.14.25
@@ -26,9 +27,11 @@ packages=(
     numpy
     openai-agents==0.24.0
     pyarrow==26.0.1
+    pydantic-ai-slim==2.68.0
     pyright==1.1.414
     pytest==9.2.0
     'ray[data]==2.60.0'
+    smolagents==1.26.0
 )
 spark=
 
