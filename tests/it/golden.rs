@@ -35,9 +35,9 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 }
 
 fn neighbours(vectors: &[Vec<f32>], of: usize) -> Vec<usize> {
+    let near: Vec<f64> = vectors.iter().map(|other| cosine(&vectors[of], other)).collect();
     let mut others: Vec<usize> = (0..vectors.len()).filter(|at| *at != of).collect();
-    let near = |at: &usize| cosine(&vectors[of], &vectors[*at]);
-    others.sort_by(|a, b| near(b).total_cmp(&near(a)));
+    others.sort_by(|a, b| near[*b].total_cmp(&near[*a]));
     others.truncate(10);
     others.sort_unstable();
     others
