@@ -202,6 +202,8 @@ struct Clash {
     kept: Option<Arc<Path>>,
     left_out: Option<Arc<Path>>,
     first: ToolId,
+    /// Whether the first is an operation, whose server is the title of its description.
+    is_operation: bool,
     count: usize,
 }
 
@@ -246,7 +248,9 @@ impl CatalogBuilder {
             Some(clash) => clash.count += 1,
             None => {
                 let (kept, left_out) = (kept.clone(), left_out.clone());
-                self.clashes.push(Clash { kept, left_out, first: id, count: 1 });
+                let is_operation = self.tools[row].operation.is_some();
+                let clash = Clash { kept, left_out, first: id, is_operation, count: 1 };
+                self.clashes.push(clash);
             }
         }
     }
@@ -270,9 +274,12 @@ impl Clash {
                 format!("{count} tools whose ids {kept} gives to different tools, this one first")
             }
         };
-        let cure = format!(
-            "those of {kept} were kept; name only one of the two sources, or give the tools of one another server"
-        );
+        let another = match self.is_operation {
+            true => "write another `info.title`, which is the server, into one",
+            false => "give the tools of one another server",
+        };
+        let cure =
+            format!("those of {kept} were kept; name only one of the two sources, or {another}");
         let mut problem = Problem::new(Severity::Error, "a unique id", found, cure);
         problem.file = self.left_out.map(|file| file.to_path_buf());
         problem.tool(self.first.as_str()).field("id")

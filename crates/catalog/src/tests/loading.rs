@@ -212,3 +212,17 @@ fn a_word_that_is_no_phase_or_kind_of_work_is_told_with_what_was_meant() {
     assert!(told[1].contains("\"cooking\"") && told[1].contains("code_generation"), "{}", told[1]);
     assert_eq!(loaded.catalog.len(), 1, "a warning loses no tool");
 }
+
+#[test]
+fn two_versions_of_an_api_are_told_apart_by_their_titles() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, summary) in [("v1.json", "Lists pets"), ("v2.json", "Lists all pets")] {
+        let text = format!(
+            r#"{{"openapi": "3.0.0", "info": {{"title": "Pets"}}, "paths": {{"/pets": {{"get": {{"summary": "{summary}"}}}}}}}}"#
+        );
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let loaded = Catalog::load(&[directory.path().to_owned()], &LoadOptions::default()).unwrap();
+    let [problem] = loaded.problems.as_slice() else { panic!("{:?}", loaded.problems) };
+    assert!(problem.to_string().contains("write another `info.title`"), "{problem}");
+}
