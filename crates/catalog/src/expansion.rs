@@ -400,7 +400,7 @@ fn target<'a>(root: &'a Value, anchors: &Anchors<'a>, reference: &str) -> Option
 }
 
 /// Decodes the percent-encoding of a fragment (RFC 6901, section 6).
-fn decoded(fragment: &str) -> Option<String> {
+pub(super) fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
     while let Some(byte) = rest.next() {

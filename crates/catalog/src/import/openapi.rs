@@ -33,6 +33,13 @@ const EXTENSION: &str = "x-toolroute";
 const MAX_EXPANDED_BYTES: usize = 64 << 20;
 const MAX_EXPANSION_FACTOR: usize = 4;
 
+/// The least share of an operation in this limit, in bytes: enough for its own arguments.
+const MIN_SHARE: usize = 4 << 10;
+
+/// How many references within each other are followed. If an operation's schemas do not fit in its
+/// share, the next number is tried, so that the outermost arguments are complete.
+const DEPTHS: [usize; 4] = [usize::MAX, 4, 2, 1];
+
 /// The limit for a server's name in characters. The name is made from the title, which may have any
 /// length, and is part of every id.
 const SERVER_CHARS: usize = 128;
@@ -61,8 +68,11 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     // Reported once, not for every operation.
     import.problems.extend(problems);
     let shared_bytes = to_raw_value(&root[EXTENSION]).map_or(0, |raw| raw.get().len());
+    let limit = MAX_EXPANDED_BYTES.max(raw.get().len() * MAX_EXPANSION_FACTOR);
+    let share = limit / operations(&root).count().max(1);
     let mut api = Api {
         root: &root,
+        share: share.max(MIN_SHARE),
         names: names::by_path(operations(&root)),
         server,
         source,
@@ -73,7 +83,6 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         unsupported_bodies: Vec::new(),
         unresolved: unresolved_paths(&root),
     };
-    let limit = MAX_EXPANDED_BYTES.max(raw.get().len() * MAX_EXPANSION_FACTOR);
     for at in operations(&root) {
         if api.expanded_bytes > limit {
             import.problems.push(expansion_problem(limit, &at));
@@ -131,6 +140,8 @@ fn expansion_problem(limit: usize, at: &Operation<'_>) -> Problem {
 
 struct Api<'a> {
     root: &'a Value,
+    /// The limit for the schemas of one operation in bytes.
+    share: usize,
     names: Names<'a>,
     server: Option<String>,
     source: &'a Source<'a>,
@@ -190,8 +201,8 @@ impl Api<'_> {
     /// of operations.
     fn schema_problem(&self) -> Option<Problem> {
         let first = self.cut.first()?;
-        let found = format!("{} larger, with empty schemas for the rest", self.cut.len());
-        let cure = "use fewer and smaller schemas by reference";
+        let found = format!("{} larger, with only the outer schemas of each", self.cut.len());
+        let cure = "what is left out is not checked; use smaller schemas where it should be";
         let expected = "input schemas that fit in a prompt";
         let problem = Problem::new(Severity::Warning, expected, found, cure);
         Some(problem.tool(first.as_str()).field("input_schema"))
@@ -225,13 +236,25 @@ impl Api<'_> {
     /// A body that is not an object, or has a member with the name of a parameter, becomes one
     /// property: `body`, or `body_content` if that name is taken.
     fn input(&self, at: &Operation<'_>) -> (Input, bool, BTreeSet<String>) {
-        let mut refs = Refs::new(self.root);
+        let [all, fewer @ ..] = DEPTHS;
+        let (mut input, mut refs) = self.input_within(at, all);
+        for depth in fewer {
+            if !refs.overflowed {
+                break;
+            }
+            (input, refs) = self.input_within(at, depth);
+        }
+        (input, refs.cut, refs.unresolved)
+    }
+
+    fn input_within<'v>(&'v self, at: &'v Operation<'_>, depth: usize) -> (Input, Refs<'v>) {
+        let mut refs = Refs::within(self.root, self.share, depth);
         let mut input = Input::default();
         for parameter in self.parameters(at) {
             input.parameter(parameter, at.path, &mut refs);
         }
         input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
-        (input, refs.cut, refs.unresolved)
+        (input, refs)
     }
 
     /// Returns how the operation is sent: to the first server in the `servers` of the operation, of
@@ -331,8 +354,13 @@ fn size(tool: &Tool) -> usize {
 
 fn described(at: &Operation<'_>) -> String {
     let text = |value: &Value| value.as_str().map(|t| t.trim().to_owned()).unwrap_or_default();
-    let (summary, description) =
-        (text(&at.operation["summary"]), text(&at.operation["description"]));
+    let texts = |of: &Value| (text(&of["summary"]), text(&of["description"]));
+    // The text of a path is about all of its operations.
+    let (summary, description) = [at.operation, at.item]
+        .into_iter()
+        .map(texts)
+        .find(|(summary, description)| !summary.is_empty() || !description.is_empty())
+        .unwrap_or_default();
     let stop = if summary.ends_with(['.', '!', '?']) { "" } else { "." };
     let said = match (summary.is_empty(), description.is_empty() || summary == description) {
         (_, true) => summary,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::expansion::DATA;
+use crate::expansion::{DATA, decoded};
 
 /// The limit for the values of an operation's schemas. Schemas that refer to each other grow
 /// exponentially when references are resolved, and the parameters of no real tool need this many
@@ -30,21 +30,35 @@ pub(super) struct Refs<'a> {
     depth: usize,
     values: usize,
     bytes: usize,
-    /// Whether a schema was left empty because of the limits.
+    max_bytes: usize,
+    /// The limit for references within each other.
+    max_open: usize,
+    /// Whether something was left out because of the limits.
     pub cut: bool,
+    /// Whether the schemas were larger than the limit for their size.
+    pub overflowed: bool,
     /// The references that lead out of the document or to a missing value.
     pub unresolved: BTreeSet<String>,
 }
 
 impl<'a> Refs<'a> {
     pub fn new(root: &'a Value) -> Self {
+        Self::within(root, MAX_BYTES, usize::MAX)
+    }
+
+    /// Creates a resolver with a limit for the size of the schemas, if it is below the general one,
+    /// and a limit for references within each other.
+    pub fn within(root: &'a Value, max_bytes: usize, max_open: usize) -> Self {
         Self {
             root,
             open: Vec::new(),
             depth: 0,
             values: 0,
             bytes: 0,
+            max_bytes: max_bytes.min(MAX_BYTES),
+            max_open,
             cut: false,
+            overflowed: false,
             unresolved: BTreeSet::new(),
         }
     }
@@ -64,12 +78,18 @@ impl<'a> Refs<'a> {
     pub fn follow(&self, value: &'a Value) -> &'a Value {
         let mut at = value;
         for _ in 0..MAX_DEPTH {
-            match local(at).and_then(|path| self.root.pointer(path)) {
+            match local(at).and_then(|path| self.target(path)) {
                 Some(target) => at = target,
                 None => break,
             }
         }
         at
+    }
+
+    /// Returns the value at a JSON pointer. In a reference, a pointer may be percent-encoded.
+    fn target(&self, path: &str) -> Option<&'a Value> {
+        let encoded = || self.root.pointer(&decoded(path).filter(|_| path.contains('%'))?);
+        self.root.pointer(path).or_else(encoded)
     }
 
     /// Returns a copy of a schema with all local references resolved. A schema that refers to
@@ -81,20 +101,17 @@ impl<'a> Refs<'a> {
         if self.is_over_limit() { json!({}) } else { self.schema(schema) }
     }
 
-    /// Returns a copy of data, or `None` beyond the limits.
+    /// Returns a copy of data, or `None` if it would exceed the limits.
     pub fn copy(&mut self, data: &Value) -> Option<Value> {
-        (!self.is_over_limit()).then(|| self.data(data))
+        self.bytes += bytes(data);
+        (!self.is_over_limit()).then(|| data.clone())
     }
 
     fn is_over_limit(&mut self) -> bool {
-        let is_over = self.values > MAX_VALUES || self.bytes > MAX_BYTES;
+        let is_over = self.values > MAX_VALUES || self.bytes > self.max_bytes;
         self.cut |= is_over;
+        self.overflowed |= is_over;
         is_over
-    }
-
-    fn data(&mut self, data: &Value) -> Value {
-        self.bytes += bytes(data);
-        data.clone()
     }
 
     fn schema(&mut self, value: &Value) -> Value {
@@ -111,25 +128,30 @@ impl<'a> Refs<'a> {
             Value::Array(items) => {
                 Value::Array(items.iter().map(|item| self.schema(item)).collect())
             }
-            plain => self.data(plain),
+            plain => {
+                self.bytes += bytes(plain);
+                plain.clone()
+            }
         };
         self.depth -= 1;
         resolved
     }
 
     fn members(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
+        // Without a long text or a long list of values, a schema allows more, and nothing else.
         let member = |(key, value): (&String, &Value)| {
             self.bytes += key.len();
             let resolved = match value {
-                value if DATA.contains(&key.as_str()) => self.data(value),
+                value if DATA.contains(&key.as_str()) => self.copy(value)?,
+                Value::String(_) => self.copy(value)?,
                 Value::Object(named) if NAMED.contains(&key.as_str()) && local(value).is_none() => {
                     Value::Object(self.named(named))
                 }
                 value => self.schema(value),
             };
-            (key.clone(), resolved)
+            Some((key.clone(), resolved))
         };
-        members.iter().map(member).collect()
+        members.iter().filter_map(member).collect()
     }
 
     fn named(&mut self, schemas: &Map<String, Value>) -> Map<String, Value> {
@@ -150,10 +172,14 @@ impl<'a> Refs<'a> {
         if self.open.iter().any(|open| open == path) {
             return json!({"description": format!("again the value of #{path}")});
         }
-        let Some(target) = self.root.pointer(path) else {
+        let Some(target) = self.target(path) else {
             self.record_unresolved(reference);
             return Value::Object(self.members(beside));
         };
+        if self.open.len() >= self.max_open {
+            self.cut = true;
+            return json!({});
+        }
         self.open.push(path.to_owned());
         let mut target = self.schema(target);
         if let Value::Object(members) = &mut target {

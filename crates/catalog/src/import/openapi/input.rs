@@ -97,7 +97,11 @@ impl Input {
     }
 
     fn body_schema(&mut self, mut schema: Value, body: &Body<'_>) {
-        let members = schema["properties"].as_object_mut();
+        // Of parts each is sent by its name, so the members must be known.
+        let is_plain = body.is_multipart || !has_alternatives(&schema);
+        // A schema may also be a boolean, which has no members.
+        let members = schema.get_mut("properties").filter(|_| is_plain);
+        let members = members.and_then(Value::as_object_mut);
         let mergeable = members.filter(|m| !m.keys().any(|k| self.properties.contains_key(k)));
         if let Some(members) = mergeable {
             for (name, member) in members {
@@ -153,6 +157,17 @@ fn identified(name: &str, path: &str) -> Option<String> {
         _ => format!("{}{}", kind[..1].to_uppercase(), &kind[1..]),
     };
     Some(format!("{kind} of the {thing}"))
+}
+
+/// Whether a schema names more members than those in its `properties`. Alternatives that only
+/// require some of them do not count; these are left to the server to check, because models' APIs
+/// refuse alternatives at the top of a schema.
+fn has_alternatives(schema: &Value) -> bool {
+    let parts = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array());
+    let only_requires = |part: &Value| {
+        part.as_object().is_some_and(|members| members.keys().all(|key| key == "required"))
+    };
+    parts.flatten().any(|part| !only_requires(part))
 }
 
 /// Whether the body's schema names its members.

@@ -273,12 +273,95 @@ fn large_data_by_reference_stays_small() {
     let [problem] = one_operation.problems.as_slice() else { panic!() };
     assert!(!problem.is_error() && problem.found.contains("1 larger"), "{problem}");
 
+    // Each operation is kept, without the list or the text that is too long for its share.
     for parameter in [json!({"$ref": "#/s/P"}), json!({"$ref": "#/s/T"})] {
         let many = read_text(&amplifier(shared.clone(), 600, 1, parameter));
+        assert_eq!(many.tools.len(), 600);
         assert!(bytes(&many) < 70_000_000, "{}", bytes(&many));
-        let problem = many.problems.iter().find(|problem| problem.is_error()).unwrap();
-        assert!(problem.found.contains("left out"), "{problem}");
+        let [problem] = many.problems.as_slice() else { panic!("{:?}", many.problems) };
+        assert!(!problem.is_error() && problem.found.contains("600 larger"), "{problem}");
     }
+
+    let item = json!({"get": {"summary": "x".repeat(300_000)}});
+    let paths: Value = (0..600).map(|at| (format!("/{at}"), json!({"$ref": "#/s/item"}))).collect();
+    let text = json!({"openapi": "3.0.0", "paths": paths, "s": {"item": item}}).to_string();
+    let many = read_text(&text);
+    let problem = many.problems.iter().find(|problem| problem.is_error()).unwrap();
+    assert!(problem.found.contains("left out"), "{problem}");
+}
+
+#[test]
+fn schemas_that_do_not_fit_keep_their_outermost_members() {
+    let wide = |next: usize| {
+        let member = |at: usize| (format!("member_{at}"), json!({"$ref": format!("#/s/{next}")}));
+        json!({"type": "object", "properties": (0..20).map(member).collect::<Value>()})
+    };
+    let schemas: Value = (0..6).map(|at| (at.to_string(), wide(at + 1))).collect();
+    let body = json!({"content": {"application/json": {"schema": {"$ref": "#/s/0"}}}});
+    let text =
+        json!({"openapi": "3.0.0", "s": schemas, "paths": {"/a": {"post": {"requestBody": body}}}});
+    let import = read_text(&text.to_string());
+    let [problem] = import
+        .problems
+        .iter()
+        .filter(|p| p.field.as_deref() != Some("$ref"))
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{:?}", import.problems)
+    };
+    assert!(problem.to_string().contains("only the outer schemas"), "{problem}");
+    let properties = schema(&import, 0)["properties"].clone();
+    let inner = &properties["member_19"]["properties"];
+    assert_eq!(inner.as_object().map(serde_json::Map::len), Some(20), "the last as the first");
+    assert_eq!(inner["member_19"], json!({}));
+}
+
+#[test]
+fn a_body_that_is_no_plain_object_is_one_argument_with_its_schema() {
+    let plain = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {}}});
+    let with = |key: &str, value: Value| {
+        let mut schema = plain.clone();
+        schema[key] = value;
+        schema
+    };
+    let alone = |schema: Value| json!({"type": "object", "properties": {"body": schema}});
+    let required = json!([{"required": ["a"]}, {"required": ["b"]}]);
+    let one_of = json!({"oneOf": [plain, {"type": "array"}]});
+    let all_of = with("allOf", json!([{"properties": {"c": {}}}]));
+    for (schema_of_body, expected) in [
+        (json!(true), alone(json!(true))),
+        (json!(false), alone(json!(false))),
+        (one_of.clone(), alone(one_of)),
+        (all_of.clone(), alone(all_of)),
+        (json!({"type": "object"}), alone(json!({"type": "object"}))),
+        (json!({"properties": null}), alone(json!({"properties": null}))),
+        (with("anyOf", required), plain.clone()),
+    ] {
+        let body = json!({"content": {"application/json": {"schema": schema_of_body}}});
+        let import = api(json!({"/a": {"post": {"requestBody": body}}}));
+        assert_eq!(schema(&import, 0), expected);
+        assert_eq!(import.problems, []);
+    }
+}
+
+#[test]
+fn references_may_be_percent_encoded() {
+    let parameter =
+        json!({"name": "id", "in": "path", "required": true, "schema": {"type": "string"}});
+    let import = api(json!({
+        "/a/{id}": {"get": {"parameters": [parameter]}},
+        "/b/{id}": {"get": {"parameters": [{"$ref": "#/paths/~1a~1%7Bid%7D/get/parameters/0"}]}},
+    }));
+    assert_eq!(import.problems, []);
+    assert_eq!(schema(&import, 1)["required"], json!(["id"]));
+}
+
+#[test]
+fn the_text_of_a_path_is_that_of_operations_without_text() {
+    let import = api(json!({"/a": {"summary": "Pets", "description": "All pets.",
+        "get": {}, "post": {"summary": "Adds a pet"}}}));
+    let told: Vec<&str> = import.tools.iter().map(|found| &*found.tool.description).collect();
+    assert_eq!(told, ["Pets. All pets.", "Adds a pet"]);
 }
 
 #[test]
