@@ -23,8 +23,8 @@ use toolroute_rank::engine::{Engine, HeldTool};
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
-    Failure as RawError, Fallbacks, Outcome, Patterns, Permissions, PreparedArguments, Report,
-    Request, ServersFile, Timing, WHOLE_NUMBERS, candidates, inexact,
+    Failure as RawError, Fallbacks, LoopGuard, Outcome, Patterns, Permissions, PreparedArguments,
+    Report, Request, ServersFile, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
 use toolroute_session::{Session, join, nearest, neighbors};
 use toolroute_vectors::durable;
@@ -166,7 +166,8 @@ pub fn perform(
     let engine = asked.engine;
     join(engine, &executor);
     let kept = asked.kept.with_limits(args.limits.rights.session.limits());
-    let caller = Caller { args, engine, executor: &executor, session: &kept.session, global };
+    let (session, guard) = (&kept.session, kept.guard());
+    let caller = Caller { args, engine, executor: &executor, session, guard, global };
     let report = servers::runtime()?.block_on(async {
         let report = caller.call(&asked.candidates, &asked.arguments, asked.question).await;
         executor.close().await;
@@ -189,6 +190,7 @@ pub struct Caller<'a> {
     pub engine: &'a Engine,
     pub executor: &'a Executor,
     pub session: &'a Session,
+    pub guard: &'a LoopGuard,
     pub global: &'a Global,
 }
 
@@ -203,7 +205,7 @@ impl Caller<'_> {
         let request = Request {
             candidates,
             arguments,
-            guard: self.session.guard(),
+            guard: self.guard,
             confirmed: self.args.limits.yes,
             question,
             budget_tokens: None,

@@ -36,7 +36,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     join(&engine, &executor);
     let (is_shown, live) = (args.sources.dry_run, &args.catalog.live);
     let (args, engine) = (&args.execution, &engine);
-    let caller = |session| Caller { args, engine, executor: &executor, session, global };
+    let caller =
+        |session, guard| Caller { args, engine, executor: &executor, session, guard, global };
     let done = servers::runtime()?.block_on(async {
         let done = async {
             // A single step has none behind it to look at first.
@@ -44,13 +45,13 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
             let mut plan = Plan::new(needs.clone(), &kept.session, &now);
             if is_shown || !is_single {
                 let draft = Plan::new(needs, &copy, &now).draft();
-                let draft = steps(&caller(&copy), draft).await?;
+                let draft = steps(&caller(&copy, copy.guard()), draft).await?;
                 if is_shown {
                     return Ok(draft);
                 }
                 plan = plan.after(draft);
             }
-            steps(&caller(&kept.session), plan).await
+            steps(&caller(&kept.session, kept.guard()), plan).await
         };
         let done = done.await;
         executor.close().await;

@@ -59,7 +59,7 @@ fn the_fourth_identical_call_is_refused_and_says_what_came_of_the_others() {
     let mut client = gateway(&sandbox, &["--same-call", "1"], 4);
     assert_eq!(client.call("clock__get_alarm", json!({}))["isError"], true);
     let refused = client.call("clock__get_alarm", json!({}));
-    assert!(text(&refused).contains("made 1 times in this session and failed each time"));
+    assert!(text(&refused).contains("made once in this session and has no answer"));
 }
 
 #[test]
@@ -241,4 +241,47 @@ fn it_is_the_object_of_the_last_write() {
         r#"confirm_pick {"pick_list_id": "PL-502"}"#,
     ];
     assert_eq!(journal(&sandbox, "store"), wanted);
+}
+
+#[test]
+fn commands_of_a_session_that_run_at_once_are_counted_together() {
+    let sandbox = office();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let call = |more: &[&str]| {
+        let typed = ["call", "clock__get_time", "--args", "{\"city\": \"Rome\"}"];
+        let mut command = sandbox.toolroute();
+        command.args(typed).args(["--servers", &servers, "--json"]).args(more);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+        command.spawn().unwrap()
+    };
+    let started: Vec<_> = (0..6).map(|_| call(&["--session", "par"])).collect();
+    let ended = started.into_iter().map(|child| child.wait_with_output().unwrap());
+    let answered = ended.filter(|output| output.status.success()).count();
+    assert_eq!((answered, journal(&sandbox, "clock").len()), (3, 3));
+    let limited = ["--session", "few", "--same-call", "9", "--session-calls", "2"];
+    let started: Vec<_> = (0..5).map(|_| call(&limited)).collect();
+    started.into_iter().for_each(|child| drop(child.wait_with_output().unwrap()));
+    assert_eq!(journal(&sandbox, "clock").len(), 5);
+}
+
+#[test]
+fn a_call_that_is_killed_is_counted() {
+    let sandbox = scripted(&[(
+        "slow",
+        json!([{"name": "write_job", "description": "Writes a job", "does": {"sleep": 30},
+                "annotations": {"readOnlyHint": false, "destructiveHint": false}}]),
+    )]);
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let typed = ["call", "slow__write_job", "--session", "killed", "--servers", &servers];
+    for sent in 1..=3 {
+        let mut child = sandbox.toolroute().args(typed).spawn().unwrap();
+        while journal(&sandbox, "slow").len() < sent {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let said = sandbox.fails(1, &typed);
+    assert!(said.contains("made 3 times in this session and has no answer"), "{said}");
+    assert_eq!(journal(&sandbox, "slow").len(), 3);
 }

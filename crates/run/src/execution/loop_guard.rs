@@ -1,5 +1,6 @@
 //! Detects calls that repeat in a loop, and sessions that exceed their limits.
 
+use std::fmt::Debug;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -69,12 +70,14 @@ impl std::fmt::Display for Exceeded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::SameCall { times, answered } => {
+                // Another program of the session may be waiting for an answer.
                 let came_of_it = match answered {
-                    0 => "failed each time".to_owned(),
+                    0 => "has no answer".to_owned(),
                     _ if answered == times => "was answered each time".to_owned(),
-                    _ => format!("was answered {answered} times"),
+                    _ => format!("was answered {}", repetitions(*answered)),
                 };
-                write!(f, "the same call was made {times} times in this session and {came_of_it}")
+                let times = repetitions(*times);
+                write!(f, "the same call was made {times} in this session and {came_of_it}")
             }
             Self::Cycle { length, times } => {
                 write!(f, "the last {length} calls came round {times} times in this session")
@@ -85,13 +88,30 @@ impl std::fmt::Display for Exceeded {
     }
 }
 
+fn repetitions(times: u32) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{times} times") }
+}
+
 /// Counts the calls of one session and enforces its limits. Everything that works for the session
 /// shares it.
 #[derive(Debug)]
 pub struct LoopGuard {
     limits: CallLimits,
     made: Mutex<CallCounts>,
+    store: Option<Box<dyn CallStore>>,
 }
+
+/// Stores the calls of a session that several programs work for. A guard reads and saves it around
+/// each of its steps, so that a call counts for all of them before it is sent.
+pub trait CallStore: Debug + Send + Sync {
+    /// Locks the store against other programs and reads it. The returned function saves the calls
+    /// and unlocks the store. `None` if the store cannot be used; then the guard counts only what
+    /// it sees.
+    fn lock(&self) -> Option<(CallHistory, SaveCalls)>;
+}
+
+/// Saves the calls of a session.
+pub type SaveCalls = Box<dyn FnOnce(&CallHistory)>;
 
 /// Identifies a call by its tool and arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,103 +160,140 @@ impl LoopGuard {
 
     /// Creates a guard that continues from a stored history.
     pub fn restore(limits: CallLimits, history: CallHistory) -> Self {
-        let CallHistory { calls, cost, repeated: kept, latest } = history;
-        let mut repeated = LruCache::new(REMEMBERED);
-        for (key, times) in kept {
-            repeated.put(key, times);
-        }
-        let made = CallCounts { calls, cost, repeated, latest, circling: Vec::new() };
-        Self { limits, made: Mutex::new(made) }
+        Self { limits, made: Mutex::new(CallCounts::new(history)), store: None }
+    }
+
+    /// Creates a guard whose calls are counted in a store, together with those of other programs.
+    pub fn stored(limits: CallLimits, store: Box<dyn CallStore>) -> Self {
+        Self { store: Some(store), ..Self::new(limits) }
     }
 
     /// Returns the history, which [`LoopGuard::restore`] takes.
     pub fn history(&self) -> CallHistory {
-        let made = self.made();
-        CallHistory {
-            calls: made.calls,
-            cost: made.cost,
-            repeated: made.repeated.iter().rev().map(|(key, times)| (*key, *times)).collect(),
-            latest: made.latest.clone(),
-        }
+        self.made().history()
     }
 
     fn made(&self) -> MutexGuard<'_, CallCounts> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes the counts, in the store if there is one.
+    fn update<T>(&self, change: impl FnOnce(&mut CallCounts) -> T) -> T {
+        let mut made = self.made();
+        let save = self.store.as_ref().and_then(|store| store.lock()).map(|(history, save)| {
+            let circling = std::mem::take(&mut made.circling);
+            *made = CallCounts { circling, ..CallCounts::new(history) };
+            save
+        });
+        let changed = change(&mut made);
+        if let Some(save) = save {
+            save(&made.history());
+        }
+        changed
+    }
+
     /// Counts a requested call, unless a limit refuses it.
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
-        let mut made = self.made();
         let key = key(tool, arguments);
-        let Repetition { times, answered } = made.repeated.get(&key).copied().unwrap_or_default();
-        if times >= self.limits.same_call {
-            return Err(Exceeded::SameCall { times, answered });
-        }
-        let times = self.limits.same_cycle.max(1);
-        if made.circling.contains(&key) {
-            return Err(Exceeded::Cycle { length: made.circling.len(), times });
-        }
-        made.latest.push(key);
-        if let Some(length) = cycle(&made.latest, times as usize) {
-            made.latest.pop();
-            made.circling = made.latest[made.latest.len() - length..].to_vec();
-            return Err(Exceeded::Cycle { length, times });
-        }
-        made.circling.clear();
-        let kept = LONGEST_CYCLE * (times as usize + 1);
-        let excess = made.latest.len().saturating_sub(kept);
-        made.latest.drain(..excess);
-        made.repeated.get_or_insert_mut(key, Repetition::default).times += 1;
-        Ok(key)
+        self.update(|made| made.ask(key, &self.limits))
     }
 
     /// Removes a call that was not sent, because it needs a confirmation or no server has the tool.
     pub fn unmade(&self, key: CallKey) {
-        let mut made = self.made();
-        if made.latest.last() == Some(&key) {
-            made.latest.pop();
-        }
-        if let Some(repeated) = made.repeated.get_mut(&key) {
-            repeated.times = repeated.times.saturating_sub(1);
-        }
+        self.update(|made| {
+            if made.latest.last() == Some(&key) {
+                made.latest.pop();
+            }
+            if let Some(repeated) = made.repeated.get_mut(&key) {
+                repeated.times = repeated.times.saturating_sub(1);
+            }
+        });
     }
 
     /// Records that a call may have changed something, which is a reason to repeat other calls:
     /// tests are run again after each edit.
     pub fn changed(&self, key: CallKey) {
-        let mut made = self.made();
-        let own = made.repeated.pop(&key);
-        made.repeated.clear();
-        own.map(|own| made.repeated.put(key, own));
+        self.update(|made| {
+            let own = made.repeated.pop(&key);
+            made.repeated.clear();
+            own.map(|own| made.repeated.put(key, own));
+        });
     }
 
     /// Records that a call was answered.
     pub fn answered(&self, key: CallKey) {
-        if let Some(repeated) = self.made().repeated.get_mut(&key) {
-            repeated.answered += 1;
-        }
+        self.update(|made| {
+            if let Some(repeated) = made.repeated.get_mut(&key) {
+                repeated.answered += 1;
+            }
+        });
     }
 
     /// Refunds an attempt that was not sent.
     pub fn refund(&self, tool: &Tool) {
-        let mut made = self.made();
-        made.calls = made.calls.saturating_sub(1);
-        made.cost = made.cost.saturating_sub(cost_units(tool.cost));
+        self.update(|made| {
+            made.calls = made.calls.saturating_sub(1);
+            made.cost = made.cost.saturating_sub(cost_units(tool.cost));
+        });
     }
 
     /// Counts one attempt of any tool, unless a limit is reached.
     pub fn spend(&self, tool: &Tool) -> Result<(), Exceeded> {
-        let mut made = self.made();
-        let cost = made.cost.saturating_add(cost_units(tool.cost));
-        if let Some(most) = self.limits.calls.filter(|most| made.calls >= *most) {
-            return Err(Exceeded::Calls { most });
+        self.update(|made| {
+            let cost = made.cost.saturating_add(cost_units(tool.cost));
+            if let Some(most) = self.limits.calls.filter(|most| made.calls >= *most) {
+                return Err(Exceeded::Calls { most });
+            }
+            if let Some(most) = self.limits.cost.filter(|most| cost > *most) {
+                return Err(Exceeded::Cost { most });
+            }
+            made.calls += 1;
+            made.cost = cost;
+            Ok(())
+        })
+    }
+}
+
+impl CallCounts {
+    fn new(history: CallHistory) -> Self {
+        let CallHistory { calls, cost, repeated: kept, latest } = history;
+        let mut repeated = LruCache::new(REMEMBERED);
+        for (key, times) in kept {
+            repeated.put(key, times);
         }
-        if let Some(most) = self.limits.cost.filter(|most| cost > *most) {
-            return Err(Exceeded::Cost { most });
+        Self { calls, cost, repeated, latest, circling: Vec::new() }
+    }
+
+    fn history(&self) -> CallHistory {
+        CallHistory {
+            calls: self.calls,
+            cost: self.cost,
+            repeated: self.repeated.iter().rev().map(|(key, times)| (*key, *times)).collect(),
+            latest: self.latest.clone(),
         }
-        made.calls += 1;
-        made.cost = cost;
-        Ok(())
+    }
+
+    fn ask(&mut self, key: CallKey, limits: &CallLimits) -> Result<CallKey, Exceeded> {
+        let Repetition { times, answered } = self.repeated.get(&key).copied().unwrap_or_default();
+        if times >= limits.same_call {
+            return Err(Exceeded::SameCall { times, answered });
+        }
+        let times = limits.same_cycle.max(1);
+        if self.circling.contains(&key) {
+            return Err(Exceeded::Cycle { length: self.circling.len(), times });
+        }
+        self.latest.push(key);
+        if let Some(length) = cycle(&self.latest, times as usize) {
+            self.latest.pop();
+            self.circling = self.latest[self.latest.len() - length..].to_vec();
+            return Err(Exceeded::Cycle { length, times });
+        }
+        self.circling.clear();
+        let kept = LONGEST_CYCLE * (times as usize + 1);
+        let excess = self.latest.len().saturating_sub(kept);
+        self.latest.drain(..excess);
+        self.repeated.get_or_insert_mut(key, Repetition::default).times += 1;
+        Ok(key)
     }
 }
 

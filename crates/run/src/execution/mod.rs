@@ -95,7 +95,7 @@ pub use invoker::{
     Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress, Output,
     Pending, Progress,
 };
-pub use loop_guard::{CallHistory, CallLimits, Exceeded, LoopGuard};
+pub use loop_guard::{CallHistory, CallLimits, CallStore, Exceeded, LoopGuard, SaveCalls};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpOptions, McpServer};
 pub use output::{

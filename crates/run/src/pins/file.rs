@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -167,7 +167,8 @@ impl PinCache {
         path: &Path,
         change: impl FnOnce(&ByServer) -> Result<(T, Option<ByServer>), Error>,
     ) -> Result<T, Error> {
-        let _lock = lock(path)?;
+        let failed = |source| Error::Io { action: "lock", path: path.to_owned(), source };
+        let _lock = durable::lock(path).map_err(failed)?;
         let (done, after) = change(&*self.read(path)?)?;
         if let Some(after) = after {
             write(path, after)?;
@@ -188,20 +189,6 @@ fn parse(text: &str, path: &Path) -> Result<ByServer, Error> {
         VERSION => Err(other("bytes that are not those that were written".to_owned())),
         version => Err(other(format!("version {version}"))),
     }
-}
-
-/// Locks the pin file until the returned file is dropped. The lock is a separate file, because
-/// writing replaces the pin file.
-fn lock(path: &Path) -> Result<File, Error> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let beside = PathBuf::from(name);
-    let failed = |source| Error::Io { action: "lock", path: path.to_owned(), source };
-    path.parent().map_or(Ok(()), durable::private_folder).map_err(failed)?;
-    durable::private_file(&beside).map_err(failed)?;
-    let file = File::options().write(true).open(beside).map_err(failed)?;
-    file.lock().map_err(failed)?;
-    Ok(file)
 }
 
 /// Writes atomically: a power cut leaves the old pins or the new ones.

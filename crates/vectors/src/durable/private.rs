@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Creates a folder and its missing parents, readable by the owner only. An existing folder is not
 /// changed.
@@ -32,6 +32,23 @@ pub fn private_file(path: &Path) -> io::Result<()> {
         }
         made => made.map(drop),
     }
+}
+
+/// Locks a file against other programs that lock it too, until the returned file is dropped. Creates
+/// the folder. The lock is a file beside it, named `NAME.lock`, because [`replace`](super::replace)
+/// puts a new file in the place of the old.
+///
+/// # Errors
+/// Any I/O error of the operating system, for example in a folder that cannot be written.
+pub fn lock(path: &Path) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let beside = PathBuf::from(name);
+    path.parent().map_or(Ok(()), private_folder)?;
+    private_file(&beside)?;
+    let file = File::options().write(true).open(beside)?;
+    file.lock()?;
+    Ok(file)
 }
 
 /// Removes all permissions of group and others.
