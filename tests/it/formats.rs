@@ -1,6 +1,6 @@
 //! Every format that the README names, through the real binary.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Sandbox, repo};
 
@@ -47,4 +47,24 @@ fn the_fixtures_of_every_other_format_give_tools() {
         seen += 1;
     }
     assert!(seen >= 6, "{seen} fixtures");
+}
+
+#[test]
+fn a_folder_of_skills_is_read_with_their_names_and_descriptions() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("skills/pdf")).unwrap();
+    let skill = "---\nname: pdf\ndescription: Fills in PDF forms.\nlicense: MIT\n---\n\n# PDF\n\n- step: one\n";
+    let path = sandbox.write("skills/pdf/SKILL.md", skill);
+    sandbox.write("skills/pdf/notes.md", "nothing");
+    for tools in [sandbox.path("skills"), path] {
+        let listed = sandbox.json(&["tools", "list", "--tools", tools.to_str().unwrap()]);
+        let [tool] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
+        assert_eq!(
+            (&tool["id"], &tool["description"]),
+            (&json!("pdf"), &json!("Fills in PDF forms."))
+        );
+    }
+    let path = sandbox.write("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: a: b\n---\n");
+    let said = sandbox.fails(3, &["tools", "list", "--tools", path.to_str().unwrap()]);
+    assert!(said.contains("SKILL.md:3:"), "{said}");
 }

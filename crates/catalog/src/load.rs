@@ -192,14 +192,18 @@ fn list_files(
         }
         if path.is_dir() {
             list_files(&path, files, seen)?;
-        } else if has_catalog_extension(&path) && may_be_a_file(&path) {
+        } else if is_catalog_file(&path) && may_be_a_file(&path) {
             files.push(path);
         }
     }
     Ok(())
 }
 
-fn has_catalog_extension(path: &Path) -> bool {
+/// Whether a file in a directory is read: by its extension, or as the file of an agent skill.
+fn is_catalog_file(path: &Path) -> bool {
+    if path.file_name().is_some_and(|name| name == "SKILL.md") {
+        return true;
+    }
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }

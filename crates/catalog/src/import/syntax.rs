@@ -32,6 +32,11 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
         let documents = json_lines(source);
         return documents.ok_or_else(|| Box::new(source.locate(no_text(), Some(line))));
     }
+    if source.has_extension(&["md"])
+        && let Some(header) = front_matter(text)
+    {
+        return skill(source, header);
+    }
     let json = match json_values(text) {
         Ok(values) => return Ok(Documents { values, problems: Vec::new() }),
         Err(error) => error,
@@ -60,6 +65,30 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
             let named = source.has_extension(&["yaml", "yml"]);
             let expected = if named { "YAML" } else { "JSON, TOML or YAML" };
             Err(broken(source, expected, &error.to_string(), place.unwrap_or((1, 1))))
+        }
+    }
+}
+
+/// Returns the YAML at the start of a Markdown file.
+fn front_matter(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("---")?.trim_start_matches(['\r', ' ']).strip_prefix('\n')?;
+    Some(rest.split_once("\n---")?.0)
+}
+
+/// Reads an agent skill as a tool without parameters: the name and the description of its
+/// `SKILL.md`. The rest is for the agent that loads the skill.
+fn skill<'a>(source: &Source<'a>, header: &str) -> Result<Documents<'a>, Box<Problem>> {
+    match yaml(header) {
+        Ok(header) => {
+            let of = |key: &str| header.get(key).cloned().unwrap_or_default();
+            Ok(converted(
+                serde_json::json!([{"name": of("name"), "description": of("description")}]),
+            ))
+        }
+        Err(error) => {
+            // The line of the three hyphens comes first.
+            let place = error.location().map(|at| (at.line() as usize + 1, at.column() as usize));
+            Err(broken(source, "YAML", &error.to_string(), place.unwrap_or((1, 1))))
         }
     }
 }
