@@ -49,6 +49,55 @@ fn the_fixtures_of_every_other_format_give_tools() {
     assert!(seen >= 6, "{seen} fixtures");
 }
 
+/// Lists the tools of a text, and gives the warnings and errors.
+fn read(text: &str) -> (Vec<Value>, String) {
+    let sandbox = Sandbox::new();
+    let path = sandbox.write("any.json", text);
+    let args = ["tools", "list", "--json", "--tools", path.to_str().unwrap()];
+    let output = sandbox.toolroute().args(args).output().unwrap();
+    let listed: Option<Value> = serde_json::from_slice(&output.stdout).ok();
+    let tools = listed.and_then(|listed| listed.as_array().cloned()).unwrap_or_default();
+    (tools, String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_swagger_description_is_read_as_openapi_is() {
+    let text = r##"{
+      "swagger": "2.0", "info": {"title": "Pets", "version": "1"},
+      "host": "pets.example", "basePath": "/v1/", "schemes": ["http", "https"],
+      "definitions": {"Pet": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
+      "parameters": {"Limit": {"name": "limit", "in": "query", "type": "integer", "maximum": 9}},
+      "paths": {"/pets/{id}": {
+        "parameters": [{"name": "id", "in": "path", "required": true, "type": "string", "description": "Its number"}],
+        "get": {"operationId": "get", "parameters": [{"$ref": "#/parameters/Limit"},
+          {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}}]},
+        "put": {"operationId": "put", "parameters": [{"name": "pet", "in": "body", "required": true, "schema": {"$ref": "#/definitions/Pet"}}]},
+        "post": {"operationId": "post", "parameters": [{"name": "photo", "in": "formData", "type": "file", "required": true}]},
+        "patch": {"operationId": "patch", "consumes": ["application/xml"], "parameters": [{"name": "pet", "in": "body", "schema": {}}]}
+      }}
+    }"##;
+    let (tools, stderr) = read(text);
+    assert!(
+        stderr.contains("application/xml (pets__patch)") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    let id = json!({"type": "string", "description": "Its number"});
+    let get = json!({"type": "object", "required": ["id"], "properties": {
+        "limit": {"type": "integer", "maximum": 9}, "tags": {"type": "array", "items": {"type": "string"}}, "id": id}});
+    assert_eq!(tools[0]["input_schema"], get);
+    let operation = &tools[0]["operation"];
+    assert_eq!(operation["server"], "https://pets.example/v1");
+    assert_eq!(operation["arguments"][1], json!({"name": "tags", "in": "query", "joined": true}));
+    let put = json!({"type": "object", "required": ["id", "name"], "properties": {"id": id, "name": {"type": "string"}}});
+    assert_eq!(tools[1]["input_schema"], put);
+    assert_eq!(
+        tools[2]["operation"]["body"],
+        json!({"media_type": "multipart/form-data", "required": true})
+    );
+    assert_eq!(tools[2]["input_schema"]["properties"]["photo"]["contentEncoding"], "base64");
+    assert_eq!(tools[3]["input_schema"]["required"], json!(["id"]));
+}
+
 #[test]
 fn a_folder_of_skills_is_read_with_their_names_and_descriptions() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Reads each operation of an OpenAPI 3 description as a tool.
+//! Reads each operation of an OpenAPI 3 or Swagger 2.0 description as a tool.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,6 +15,7 @@ use crate::{Hints, Operation as HttpOperation, Problem, Schema, Severity, Tool, 
 
 mod input;
 mod names;
+mod swagger;
 #[cfg(test)]
 mod tests;
 
@@ -46,19 +47,24 @@ const SERVER_CHARS: usize = 128;
 
 pub(super) fn is_document(members: &Fields<'_>) -> bool {
     // An unquoted version in YAML is a number.
-    let version = members.get("openapi").map(|raw| raw.get().trim_matches('"'));
-    version.is_some_and(|version| version == "3" || version.starts_with("3."))
-        && members.contains_key("paths")
+    let is_version = |key: &str, major: &str| {
+        let version = members.get(key).map(|raw| raw.get().trim_matches('"'));
+        version.is_some_and(|version| version.split('.').next() == Some(major))
+    };
+    (is_version("openapi", "3") || is_version("swagger", "2")) && members.contains_key("paths")
 }
 
 pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     let mut import = Import::default();
-    let Ok(root) = serde_json::from_str::<Value>(raw.get()) else {
+    let Ok(mut root) = serde_json::from_str::<Value>(raw.get()) else {
         let cure = "remove the part that nests so deep";
         let found = "a document nested too deep";
         import.problems.push(Problem::new(Severity::Error, "an API description", found, cure));
         return import;
     };
+    if root.get("swagger").is_some() {
+        swagger::upgrade(&mut root);
+    }
     let server = root["info"]["title"].as_str();
     let server =
         server.map(|title| slug(title, '-').chars().take(SERVER_CHARS).collect::<String>());
