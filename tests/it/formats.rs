@@ -60,6 +60,181 @@ fn read(text: &str) -> (Vec<Value>, String) {
     (tools, String::from_utf8(output.stderr).unwrap())
 }
 
+/// A tool in the spellings of many formats, all with the same meaning.
+#[test]
+fn parameters_in_every_spelling_become_json_schema() {
+    let schema = r#"{"type": "object", "properties": {"city": {"type": "string", "description": "Its name"}}, "required": ["city"]}"#;
+    let upper = schema.replace("object", "OBJECT").replace("string", "STRING");
+    let flat = r#"{"city": {"type": "str", "description": "Its name", "required": true}}"#;
+    let listed = r#"[{"name": "city", "description": "Its name", "required": true, "schema": {"type": "string"}}]"#;
+    let named = r#""name": "forecast", "description": "Tells the weather""#;
+    let sandbox = Sandbox::new();
+    let files = [
+        (
+            "gemini",
+            format!(
+                r#"{{"tools": [{{"functionDeclarations": [{{{named}, "parameters": {upper}}}]}}]}}"#
+            ),
+        ),
+        (
+            "gemini_snake",
+            format!(
+                r#"[{{"function_declarations": [{{{named}, "parametersJsonSchema": {schema}}}]}}]"#
+            ),
+        ),
+        (
+            "bedrock",
+            format!(
+                r#"{{"toolConfig": {{"tools": [{{"toolSpec": {{{named}, "inputSchema": {{"json": {schema}}}}}}}]}}}}"#
+            ),
+        ),
+        ("bedrock_actions", format!(r#"{{"functions": [{{{named}, "parameters": {flat}}}]}}"#)),
+        ("cohere", format!(r#"[{{{named}, "parameter_definitions": {flat}}}]"#)),
+        (
+            "vercel",
+            format!(
+                r#"{{"forecast": {{"description": "Tells the weather", "inputSchema": {{"jsonSchema": {schema}}}}}}}"#
+            ),
+        ),
+        (
+            "vercel_tools",
+            format!(
+                r#"{{"tools": {{"forecast": {{"description": "Tells the weather", "parameters": {schema}}}}}}}"#
+            ),
+        ),
+        (
+            "realtime",
+            format!(
+                r#"{{"type": "session.update", "session": {{"tools": [{{"type": "function", {named}, "parameters": {schema}}}]}}}}"#
+            ),
+        ),
+        ("langchain", format!(r#"[{{{named}, "args_schema": {schema}}}]"#)),
+        ("llamaindex", format!(r#"[{{"metadata": {{{named}, "fn_schema": {schema}}}}}]"#)),
+        (
+            "dspy",
+            format!(r#"[{{"name": "forecast", "desc": "Tells the weather", "args": {flat}}}]"#),
+        ),
+        ("smolagents", format!(r#"[{{{named}, "inputs": {flat}}}]"#)),
+        ("acebench", format!(r#"[{{{named}, "arguments": {schema}}}]"#)),
+        (
+            "bfcl",
+            format!(
+                r#"{{"id": "1", "question": [], "function": [{{{named}, "parameters": {}}}]}}"#,
+                schema.replace("object", "dict")
+            ),
+        ),
+        (
+            "xlam",
+            format!(
+                r#"[{{"query": "x", "tools": {}}}]"#,
+                Value::from(format!("[{{{named}, \"parameters\": {flat}}}]"))
+            ),
+        ),
+        (
+            "qwen",
+            format!(
+                r#"[{{"name": "forecast", "description_for_model": "Tells the weather", "parameters": {listed}}}]"#
+            ),
+        ),
+        (
+            "toolbench",
+            format!(
+                r#"{{"api_list": [{{{named}, "method": "GET", "optional_parameters": [], "required_parameters": [{{"name": "city", "type": "STRING", "description": "Its name"}}]}}]}}"#
+            ),
+        ),
+    ];
+    for (name, text) in files {
+        let path = sandbox.write(&format!("{name}.json"), &text);
+        let output = sandbox
+            .toolroute()
+            .args(["tools", "list", "--json", "--tools"])
+            .arg(path)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let listed: Value = serde_json::from_slice(&output.stdout).expect(name);
+        let [tool] = listed.as_array().unwrap().as_slice() else { panic!("{name}: {listed}") };
+        assert_eq!(tool["id"], "forecast", "{name}");
+        assert_eq!(tool["description"], "Tells the weather", "{name}");
+        let expected: Value = serde_json::from_str(schema).unwrap();
+        assert_eq!(tool["input_schema"], expected, "{name}");
+        assert_eq!(stderr, "", "{name}");
+    }
+}
+
+#[test]
+fn names_come_from_what_is_around_a_tool() {
+    let tool = r#"{"name": "t", "description": "Does it", "inputSchema": {"type": "object"}}"#;
+    let titled = r#"{"title": "Titled", "type": "object", "properties": {"a": {}}}"#;
+    for (text, id) in [
+        (format!(r#"{{"weather": [{tool}]}}"#), "weather__t"),
+        (
+            format!(r#"{{"weather": [{}]}}"#, tool.replace("inputSchema", "parameters")),
+            "weather__t",
+        ),
+        (format!("[{titled}]"), "Titled"),
+    ] {
+        let (tools, stderr) = read(&text);
+        assert_eq!((tools.len(), stderr.as_str()), (1, ""), "{text}");
+        assert_eq!(tools[0]["id"], id);
+        assert!(tools[0]["input_schema"].is_object(), "{text}");
+    }
+}
+
+#[test]
+fn parameters_that_cannot_be_understood_are_reported() {
+    let (tools, stderr) =
+        read(r#"[{"name": "t", "parameters": {"city": "string", "days": "int"}}]"#);
+    assert_eq!(tools.len(), 1);
+    assert!(stderr.contains(r#"tool "t", field "parameters""#), "{stderr}");
+    assert!(stderr.contains("schemas by the names of parameters"), "{stderr}");
+    // The check of the schema reports an unknown word for a type.
+    let sandbox = Sandbox::new();
+    let path = sandbox
+        .write("any.json", r#"[{"name": "t", "parameters": {"city": {"type": "np.array"}}}]"#);
+    let output = sandbox.run(&["tools", "validate", "--tools", path.to_str().unwrap()]);
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(said.contains("np.array"), "{said}");
+}
+
+#[test]
+fn rows_of_prompts_have_each_tool_once() {
+    let row =
+        |tool: &str| format!(r#"{{"question": "x", "function": [{tool}, {{"name": "same"}}]}}"#);
+    let text = [
+        row(r#"{"name": "a", "description": "One"}"#),
+        row(r#"{"name": "a", "description": "Two"}"#),
+    ]
+    .join("\n");
+    let (tools, stderr) = read(&text);
+    let ids: Vec<&str> = tools.iter().map(|tool| tool["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["a", "same"]);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("found 1 different ones in later rows"), "{stderr}");
+}
+
+#[test]
+fn what_is_no_tool_is_refused() {
+    for (text, says) in [
+        (
+            r#"{"kind": "discovery#restDescription", "discoveryVersion": "v1", "id": "mail:v1", "name": "mail", "title": "Mail", "description": "Mails", "parameters": {}}"#,
+            "a Google discovery document",
+        ),
+        (
+            r#"{"name": "left-pad", "version": "1.0.0", "type": "module", "main": "a.js", "files": []}"#,
+            "docs/catalog.md has all formats",
+        ),
+        (r#"[{"type": "object", "properties": {}}]"#, "an object with properties, type"),
+        (
+            r#"{"items": [{"name": "Send", "description": "Sends", "slug": "X_SEND"}]}"#,
+            "an object with items",
+        ),
+    ] {
+        let (tools, stderr) = read(text);
+        assert!(tools.is_empty() && stderr.contains(says), "{text}: {stderr}");
+    }
+}
+
 #[test]
 fn a_swagger_description_is_read_as_openapi_is() {
     let text = r##"{

@@ -49,6 +49,11 @@ pub(super) fn describe(raw: &RawValue) -> String {
     format!("{kind} {shown}{dots}")
 }
 
+/// The members that describe a tool, in the formats of the field; the first one that a tool has is
+/// read.
+pub(super) const DESCRIPTIONS: [&str; 4] =
+    ["description", "desc", "description_for_model", "summary"];
+
 /// A JSON object that is being read, with its problems so far. If one of them is an error, the
 /// object is rejected.
 pub(super) struct Row<'a> {
@@ -71,6 +76,11 @@ impl<'a> Row<'a> {
     /// Returns a field's value. `null` is the same as an absent field.
     pub fn value(&self, key: &str) -> Option<&'a RawValue> {
         self.fields.get(key).copied().filter(|raw| !is_null(raw))
+    }
+
+    /// Returns the first of these fields that the object has.
+    pub fn first_of(&self, keys: &[&'static str]) -> Option<&'static str> {
+        keys.iter().copied().find(|key| self.value(key).is_some())
     }
 
     pub fn problem(&mut self, key: &str, problem: Problem) {
@@ -251,7 +261,8 @@ impl<'a> Row<'a> {
             return None;
         }
         let name = self.text("name")?;
-        let description = self.text("description").unwrap_or_default();
+        let described = self.first_of(&DESCRIPTIONS);
+        let description = described.and_then(|key| self.text(key)).unwrap_or_default();
         Some(Tool::new(server.filter(|s| !s.is_empty()), &name, &description))
     }
 

@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::jsonl;
-use crate::row::{Fields, fields, is_null, string};
+use super::{jsonl, schema};
+use crate::row::{DESCRIPTIONS, Fields, fields, is_null, string};
 
 /// The formats in which a tool is one JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,16 @@ pub(super) enum Format {
     Anthropic,
     /// An entry of vLLM semantic router's `tools_db.json`.
     VllmEntry,
+    /// A tool in a member of this name, which is one of [`WRAPPERS`].
+    Wrapped(&'static str),
+    /// A JSON Schema of arguments with a title, as Pydantic writes it.
+    TitledSchema,
     /// Our own row.
     Own,
 }
+
+/// Members that contain the whole tool: in Bedrock's requests, LlamaIndex and LangChain.
+const WRAPPERS: [&str; 3] = ["toolSpec", "metadata", "kwargs"];
 
 /// Fields of an Anthropic tool definition, from its API reference.
 const ANTHROPIC_FIELDS: &str = "name description input_schema type cache_control defer_loading \
@@ -43,14 +50,20 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
     if is_object("custom") && kind.as_deref() == Some("custom") {
         return Some(Format::OpenAiCustom);
     }
+    let parameters = schema::NAMES.iter().chain(&schema::LISTS).find(|key| has(key));
     if !has("name") {
-        return (listed && kind.is_some()).then_some(Format::Anthropic);
+        return nameless(row, kind.as_deref()).filter(|_| listed);
     }
-    if mcp {
+    // The result of an MCP server has no other schemas, but the lists of a file may.
+    if mcp && parameters.is_none_or(|key| *key == "inputSchema") {
         return Some(Format::Mcp);
     }
+    // Google's descriptions of APIs have names and parameters too.
+    if row.get("kind").and_then(|raw| string(raw)).is_some_and(|kind| kind.contains('#')) {
+        return None;
+    }
     // Checked before MCP's own fields, because a row of ours may be an MCP tool with fields added.
-    if is_marked_as_ours(row) {
+    if is_marked_as_ours(row) && (listed || mostly_known(row)) {
         return Some(Format::Own);
     }
     if has("annotations") || has("outputSchema") || has("_meta") {
@@ -59,13 +72,52 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
     Some(match kind.as_deref() {
         _ if has("inputSchema") => Format::Mcp,
         Some("function") => Format::OpenAiFlat,
-        Some(_) => Format::Anthropic,
+        // A package has a type too.
+        Some(_) if listed || parameters.is_some() || mostly_known(row) => Format::Anthropic,
+        Some(_) => return None,
         None if has("input_schema") && is_only_anthropic(row) => Format::Anthropic,
-        None if has("parameters") => Format::OpenAiFlat,
+        None if has("parameters") || schema::LISTS.iter().any(|key| has(key)) => Format::OpenAiFlat,
         None if row.contains_key("inputSchema") => Format::Mcp,
         None if listed || mostly_known(row) => Format::Own,
         None => return None,
     })
+}
+
+/// Returns the format of an object of a list that has no name.
+fn nameless(row: &Fields<'_>, kind: Option<&str>) -> Option<Format> {
+    let has_tool = |key: &&str| {
+        row.get(*key).and_then(|raw| fields(raw)).is_some_and(|tool| tool.contains_key("name"))
+    };
+    if let Some(key) = WRAPPERS.into_iter().find(has_tool) {
+        return Some(Format::Wrapped(key));
+    }
+    match kind {
+        Some("object") if row.contains_key("title") => Some(Format::TitledSchema),
+        // A schema without a title is no tool.
+        Some(kind) => (!schema::JSON_TYPES.contains(&kind)).then_some(Format::Anthropic),
+        None => None,
+    }
+}
+
+/// Whether an object is a tool without its name, which is then the name of the member that contains
+/// it. Outside a list of tools, it must have both a description and parameters.
+pub(super) fn is_body(row: &Fields<'_>, listed: bool) -> bool {
+    let described =
+        DESCRIPTIONS.iter().any(|key| row.get(*key).is_some_and(|raw| string(raw).is_some()));
+    let has_parameters =
+        schema::NAMES.iter().any(|key| row.get(*key).is_some_and(|raw| fields(raw).is_some()));
+    if listed { described || has_parameters } else { described && has_parameters }
+}
+
+/// Whether each value is a tool that has more than a name.
+pub(super) fn is_list(items: &[&RawValue]) -> bool {
+    let is_tool = |item: &&RawValue| {
+        fields(item).is_some_and(|row| {
+            let is_known = row.contains_key("name") || row.contains_key("toolSpec");
+            is_known && detect(&row, true, false).is_some() && row.len() > 1
+        })
+    };
+    !items.is_empty() && items.iter().all(is_tool)
 }
 
 /// Decides whether the ambiguous tools of a list are in our format or in MCP's. One tool with

@@ -1,7 +1,8 @@
 //! Our own format: a tool as a JSON object on one line, or as a TOML table with the same fields.
 
+use super::schema;
 use crate::details::{self, Details};
-use crate::row::Row;
+use crate::row::{DESCRIPTIONS, Row};
 use crate::{MCP_MEMBERS, Tool, ToolId};
 
 /// Fields that only our own rows have, besides those of [`details::fields`].
@@ -18,11 +19,9 @@ pub(super) fn distinguishing_fields() -> impl Iterator<Item = &'static str> {
 /// MCP's fields that our rows may have, because they are made by adding fields to MCP tools.
 const FOREIGN: [&str; 6] = ["annotations", "outputSchema", "execution", "icons", "_meta", "type"];
 
-const SCHEMA_KEYS: [&str; 3] = ["input_schema", "inputSchema", "parameters"];
-
 /// Whether the field is allowed in our rows.
 pub(super) fn is_known(key: &str) -> bool {
-    known().any(|known| known == key)
+    known().chain(schema::NAMES).chain(DESCRIPTIONS).any(|known| known == key)
 }
 
 fn known() -> impl Iterator<Item = &'static str> {
@@ -40,11 +39,12 @@ pub(super) fn read(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     tool.title = row.text("title").or(title);
     tool.hints = hints;
     tool.mcp = row.schema("mcp").or_else(|| row.members(&MCP_MEMBERS));
-    let schema_key = SCHEMA_KEYS.iter().find(|key| row.value(key).is_some());
-    tool.input_schema = schema_key.and_then(|key| row.schema(key));
+    tool.input_schema = schema::read(row);
     tool.operation = row.typed("operation", "an operation with method and path");
     Details::read(row).apply(&mut tool);
-    row.warn_unknown(known());
+    // A second description or schema has no effect.
+    let read = [row.first_of(&DESCRIPTIONS), row.first_of(&schema::NAMES)].into_iter().flatten();
+    row.warn_unknown(known().chain(read));
     Some(tool)
 }
 

@@ -8,6 +8,7 @@ mod format;
 mod jsonl;
 mod openapi;
 mod refs;
+mod schema;
 mod syntax;
 #[cfg(test)]
 mod tests;

@@ -392,3 +392,39 @@ fn different_tools_without_names_do_not_vanish_silently() {
     assert!(problem.is_error() && problem.line == Some(3), "{problem}");
     assert!(problem.to_string().contains("of the same type"), "{problem}");
 }
+
+#[test]
+fn a_json_schema_keeps_its_bytes_and_words_of_other_languages_become_its_types() {
+    let parameters = |schema: &str| {
+        let import = read_text(&format!(r#"[{{"name": "t", "parameters": {schema}}}]"#));
+        assert_eq!(import.problems, [], "{schema}");
+        import.tools[0].tool.input_schema.as_ref().unwrap().as_str().to_owned()
+    };
+    for schema in [
+        r#"{ "type": "object",  "properties": {"type": {"type": ["string", "null"]}}}"#,
+        r#"{"properties": {"a": {"default": {"type": "invoice"}, "maximum": 1e2}}, "type": "object"}"#,
+        r##"{"$ref":  "#/$defs/A", "$defs": {"A": {"type": "object"}}}"##,
+        "{}",
+    ] {
+        assert_eq!(parameters(schema), schema);
+    }
+    for (word, expected) in [
+        ("STRING", "string"),
+        ("str, optional", "string"),
+        ("Optional[int]", "integer"),
+        ("List[float]", "array"),
+        ("Dict[str, int]", "object"),
+        ("double", "number"),
+        ("bool", "boolean"),
+        ("np.ndarray", "np.ndarray"),
+    ] {
+        let written = parameters(&format!(r#"{{"x": {{"type": "{word}"}}}}"#));
+        let schema = json!({"type": "object", "properties": {"x": {"type": expected}}});
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), schema, "{word}");
+    }
+    assert_eq!(
+        parameters(r#"{"x": {"type": "any"}}"#),
+        r#"{"type":"object","properties":{"x":{}}}"#
+    );
+    assert_eq!(parameters("[]"), r#"{"type":"object","properties":{}}"#);
+}

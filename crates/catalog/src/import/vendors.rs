@@ -1,8 +1,11 @@
 //! Reads a tool in the formats of MCP, OpenAI, Anthropic and vLLM's semantic router.
 
+use serde_json::value::RawValue;
+
+use super::schema;
 use crate::details::Details;
 use crate::row::Row;
-use crate::{MCP_MEMBERS, Problem, Severity, Tool};
+use crate::{MCP_MEMBERS, Problem, Schema, Severity, Tool};
 
 /// Reads a tool of MCP's `tools/list`. Its own title takes precedence over that of its annotations,
 /// as the specification requires.
@@ -23,8 +26,7 @@ pub(super) fn read_mcp(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> 
 pub(super) fn read_anthropic(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     if row.value("name").is_some() {
         let mut tool = row.named(server)?;
-        let key = if row.value("input_schema").is_some() { "input_schema" } else { "parameters" };
-        tool.input_schema = row.schema(key);
+        tool.input_schema = schema::read(row);
         return Some(tool);
     }
     let kind = row.text("type")?;
@@ -58,10 +60,29 @@ pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Opt
 /// Reads `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
 pub(super) fn read_openai_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
-    // Some exports keep the key of MCP or Anthropic inside OpenAI's object.
-    let key =
-        ["parameters", "inputSchema", "input_schema"].into_iter().find(|k| row.value(k).is_some());
-    tool.input_schema = key.and_then(|key| row.schema(key));
+    tool.input_schema = schema::read(row);
+    Some(tool)
+}
+
+/// Reads a tool in a member of an object, such as Bedrock's `{"toolSpec": {…}}`.
+pub(super) fn read_wrapped(row: &mut Row<'_>, key: &str, server: Option<&str>) -> Option<Tool> {
+    let mut inner = row.child(key)?;
+    let tool = read_openai_flat(&mut inner, server);
+    row.absorb(inner);
+    tool
+}
+
+/// Reads the JSON Schema of a tool's arguments, whose title is the tool's name, as Pydantic writes
+/// it.
+pub(super) fn read_titled_schema(
+    row: &mut Row<'_>,
+    schema: &RawValue,
+    server: Option<&str>,
+) -> Option<Tool> {
+    let name = row.text("title")?;
+    let description = row.text("description").unwrap_or_default();
+    let mut tool = Tool::new(server, &name, &description);
+    tool.input_schema = Some(Schema::new(schema.to_owned()));
     Some(tool)
 }
 

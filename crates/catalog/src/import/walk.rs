@@ -17,6 +17,18 @@ use crate::{Problem, Severity, Tool, ToolId};
 /// result, tools. The limit keeps a hostile file from exhausting the stack.
 const MAX_DEPTH: usize = 8;
 
+/// Members with a list of tools: in most formats, in Gemini's requests, in the rows of the Berkeley
+/// Function-Calling Leaderboard, and in ToolBench.
+const LISTS: [&str; 6] =
+    ["tools", "functions", "functionDeclarations", "function_declarations", "function", "api_list"];
+
+/// Members with an object that contains a list of tools: in requests of Bedrock and in sessions of
+/// OpenAI's Realtime API.
+const ENVELOPES: [&str; 3] = ["toolConfig", "tool_config", "session"];
+
+/// Members of a row of a data set: a prompt, beside the tools that were given to a model with it.
+const PROMPTS: [&str; 4] = ["question", "query", "messages", "conversations"];
+
 pub(super) fn walk(source: &Source<'_>, documents: &Documents<'_>) -> Result<Import, Box<Problem>> {
     let mut walker = Walker::new(source);
     // A file of rows is a list too.
@@ -39,6 +51,10 @@ struct Scope {
     mcp: bool,
     /// [`Format::Own`] or [`Format::Mcp`] if the enclosing list decided between the two.
     list_format: Option<Format>,
+    /// Whether the tools belong to a prompt. Other prompts may have the same ones.
+    of_prompt: bool,
+    /// The line of the place, if the value there was made from another one.
+    line: Option<usize>,
     depth: usize,
 }
 
@@ -75,6 +91,10 @@ struct Walker<'s, 't> {
     /// `Some` if the last MCP page announces another one: the page's line, if that is known.
     missing_next_page: Option<Option<usize>>,
     unknown_fields: HashSet<String>,
+    /// The places of the tools of prompts among all tools.
+    of_prompts: HashMap<ToolId, usize>,
+    /// The tools of prompts that were left out, because an earlier one has the same id.
+    variants: Vec<ToolId>,
     /// The first tool without a name of each type.
     nameless: HashMap<ToolId, Value>,
 }
@@ -91,6 +111,8 @@ impl<'s, 't> Walker<'s, 't> {
             server_name: None,
             missing_next_page: None,
             unknown_fields: HashSet::new(),
+            of_prompts: HashMap::new(),
+            variants: Vec::new(),
             nameless: HashMap::new(),
         }
     }
@@ -102,6 +124,8 @@ impl<'s, 't> Walker<'s, 't> {
             let problem = Problem::new(Severity::Warning, "all pages of tools/list", found, cure);
             self.import.problems.push(self.source.locate(problem, line));
         }
+        let variants = self.variant_problem();
+        self.import.problems.extend(variants);
         if self.recognised {
             self.import.skipped = self.other_messages.len();
         } else {
@@ -143,10 +167,15 @@ impl<'s, 't> Walker<'s, 't> {
         } else if let Some(format) = format::detect(members, scope.listed, scope.mcp) {
             self.recognised = true;
             self.tool(raw, format, scope);
+        } else if let Some(inner) = ENVELOPES.iter().find_map(|key| members.get(*key)) {
+            self.value(inner, &scope.deeper());
         } else if let Some(servers) = servers(members) {
             self.captures(servers, scope);
         } else if is_capture_map(members) {
             self.captures(raw, scope);
+        } else if is_tool_map(members, false) {
+            self.recognised = true;
+            self.tool_map(raw, scope);
         } else {
             self.reject(raw);
         }
@@ -189,17 +218,26 @@ impl<'s, 't> Walker<'s, 't> {
     }
 
     /// Reads an object with a list of tools: an MCP result, a request body, or a file in our
-    /// format. Returns `false` for other objects.
+    /// format. The list may be a string of JSON, or map names to tools. Returns `false` for other
+    /// objects.
     fn lists(&mut self, members: &Fields<'_>, scope: &Scope) -> bool {
-        let list = |key: &str| members.get(key).and_then(|raw| elements(raw));
-        let (tools, functions) = (list("tools"), list("functions"));
-        if tools.is_none() && functions.is_none() {
+        let of_key = |key: &&str| members.get(*key).copied();
+        let text = |raw: &RawValue| RawValue::from_string(string(raw)?).ok();
+        let texts: Vec<_> = LISTS.iter().filter_map(of_key).filter_map(text).collect();
+        let lists = LISTS.iter().filter_map(of_key).chain(texts.iter().map(AsRef::as_ref));
+        let lists: Vec<_> = lists.filter_map(elements).collect();
+        let map = of_key(&"tools").filter(|raw| fields(raw).is_some_and(|m| is_tool_map(&m, true)));
+        if lists.is_empty() && map.is_none() {
             return false;
         }
-        let items: Vec<&RawValue> = tools.into_iter().chain(functions).flatten().collect();
-        let inside = scope.of_server(server_name(members)).of_list(&items);
+        let items: Vec<&RawValue> = lists.into_iter().flatten().collect();
+        let mut inside = scope.of_server(server_name(members)).of_list(&items);
+        inside.of_prompt = PROMPTS.iter().any(|key| members.contains_key(*key));
         for item in items {
             self.value(item, &inside);
+        }
+        if let Some(map) = map {
+            self.tool_map(map, &inside);
         }
         self.warn_misspelt_lists(members);
         let more = members.get("nextCursor").filter(|raw| string(raw).is_some());
@@ -207,11 +245,24 @@ impl<'s, 't> Walker<'s, 't> {
         true
     }
 
+    /// Reads `{"a name": {"description": …, "parameters": …}}`, as the Vercel AI SDK has it.
+    fn tool_map(&mut self, raw: &RawValue, scope: &Scope) {
+        for (name, tool) in ordered(raw).into_iter().flatten() {
+            // A name of its own follows and takes precedence.
+            let members = tool.get().trim_start_matches('{');
+            let named = format!("{{\"name\":{},{members}", Value::from(name));
+            if let Ok(named) = RawValue::from_string(named) {
+                let line = self.source.line_of(tool.get());
+                self.tool(&named, Format::OpenAiFlat, &Scope { line, ..scope.deeper() });
+            }
+        }
+    }
+
     /// Warns of a list beside the tools whose name is nearly that of a list of tools.
     fn warn_misspelt_lists(&mut self, members: &Fields<'_>) {
-        const LISTS: [&str; 2] = ["tools", "functions"];
+        const USUAL: [&str; 2] = ["tools", "functions"];
         for (key, raw) in members.iter().filter(|(key, _)| !LISTS.contains(&key.as_str())) {
-            if let (Some(meant), Some(_)) = (near_word(key, &LISTS), elements(raw)) {
+            if let (Some(meant), Some(_)) = (near_word(key, &USUAL), elements(raw)) {
                 let found = format!("the list {key:?}, which was not read");
                 let cure = format!("did you mean {meant:?}?");
                 let problem = Problem::new(Severity::Warning, "a list of tools", found, cure);
@@ -251,6 +302,8 @@ impl<'s, 't> Walker<'s, 't> {
             Format::OpenAiFlat => vendors::read_openai_flat(&mut row, server),
             Format::Anthropic => vendors::read_anthropic(&mut row, server),
             Format::VllmEntry => vendors::read_vllm_entry(&mut row, server),
+            Format::Wrapped(key) => vendors::read_wrapped(&mut row, key, server),
+            Format::TitledSchema => vendors::read_titled_schema(&mut row, raw, server),
             Format::Own => jsonl::read(&mut row, server),
         };
         if format == Format::Anthropic && row.value("name").is_none() {
@@ -263,13 +316,39 @@ impl<'s, 't> Walker<'s, 't> {
         for problem in &mut row.problems {
             problem.tool.clone_from(&name);
         }
-        let line = row.line;
+        let line = row.line.or(scope.line);
         row.problems.extend(tool.iter().flat_map(validate::check));
         let failed = row.failed();
+        let Some(tool) = tool.filter(|_| !failed).filter(|tool| !self.is_repeated(tool, scope))
+        else {
+            return self.report(row.problems, line);
+        };
         self.report(row.problems, line);
-        self.import
-            .tools
-            .extend(tool.filter(|_| !failed).map(|tool| ImportedTool { tool: tool.into(), line }));
+        self.import.tools.push(ImportedTool { tool: tool.into(), line });
+    }
+
+    /// Whether a tool of a prompt has the id of an earlier prompt's tool, which is kept.
+    fn is_repeated(&mut self, tool: &Tool, scope: &Scope) -> bool {
+        if !scope.of_prompt {
+            return false;
+        }
+        let next = self.import.tools.len();
+        let first = *self.of_prompts.entry(tool.id.clone()).or_insert(next);
+        let Some(first) = self.import.tools.get(first) else { return false };
+        if *first.tool != *tool {
+            self.variants.push(tool.id.clone());
+        }
+        true
+    }
+
+    /// Returns one error for all tools of prompts that differ from earlier ones of the same name,
+    /// because a data set may have thousands.
+    fn variant_problem(&self) -> Option<Problem> {
+        let first = self.variants.first()?;
+        let found = format!("{} different ones in later rows, this one first", self.variants.len());
+        let cure = "the first of each name was kept; rename the others";
+        let problem = Problem::new(Severity::Error, "one tool of each name", found, cure);
+        Some(self.source.locate(problem.tool(first.as_str()).field("name"), None))
     }
 
     /// Returns an error for a vendor's tool without a name that differs from an earlier one of the
@@ -309,8 +388,8 @@ impl<'s, 't> Walker<'s, 't> {
     fn rejection(&self, raw: &RawValue) -> Problem {
         let members = fields(raw);
         let has = |key: &str| members.as_ref().is_some_and(|m| m.contains_key(key));
-        let (found, cure) = if has("swagger") {
-            ("a Swagger 2 description".into(), "convert it to OpenAPI 3")
+        let (found, cure) = if has("discoveryVersion") {
+            ("a Google discovery document".into(), "convert it to OpenAPI 3")
         } else if has("mcpServers") {
             (
                 "a list of servers to start".into(),
@@ -321,7 +400,8 @@ impl<'s, 't> Walker<'s, 't> {
         } else if has("jsonrpc") && has("method") {
             ("a request".into(), "capture the answer to tools/list too")
         } else {
-            let formats = "write MCP, OpenAI, Anthropic, OpenAPI 3 or toolroute's own rows";
+            let formats = "write the tools as MCP, OpenAI, Anthropic, Gemini, Bedrock, OpenAPI \
+                           or toolroute's own rows; docs/catalog.md has all formats";
             (with_keys(raw, members.as_ref()), formats)
         };
         let problem = Problem::new(Severity::Error, "a tool or a list of tools", found, cure);
@@ -350,21 +430,31 @@ fn server_name(members: &Fields<'_>) -> Option<String> {
         .or_else(|| plain("server"))
         .or_else(|| inner("server"))
         .or_else(|| plain("name"))
+        .or_else(|| plain("standardized_name"))
 }
 
 fn servers<'a>(members: &Fields<'a>) -> Option<&'a RawValue> {
     members.get("servers").copied().filter(|raw| fields(raw).is_some() || elements(raw).is_some())
 }
 
-/// Whether every member is a capture, so that the keys are names of servers.
+/// Whether every member is a capture, so that the keys are names of servers. The keys of exports
+/// of stores of tools are no names.
 fn is_capture_map(members: &Fields<'_>) -> bool {
     let is_capture = |raw: &&RawValue| {
-        fields(raw).is_some_and(|inner| {
-            let lists = inner.get("tools").is_some_and(|tools| elements(tools).is_some());
-            lists || inner.get("result").is_some_and(|result| fields(result).is_some())
-        })
+        elements(raw).is_some_and(|items| format::is_list(&items))
+            || fields(raw).is_some_and(|inner| {
+                let lists = inner.get("tools").is_some_and(|tools| elements(tools).is_some());
+                lists || inner.get("result").is_some_and(|result| fields(result).is_some())
+            })
     };
-    !members.is_empty() && members.values().all(is_capture)
+    let is_page = ["items", "data", "results"].iter().any(|key| members.contains_key(*key));
+    !members.is_empty() && !is_page && members.values().all(is_capture)
+}
+
+/// Whether every member is a tool without its name, so that the keys are names of tools.
+fn is_tool_map(members: &Fields<'_>, listed: bool) -> bool {
+    let is_tool = |raw: &&RawValue| fields(raw).is_some_and(|tool| format::is_body(&tool, listed));
+    !members.is_empty() && members.values().all(is_tool)
 }
 
 /// Returns an object's members in the order of the file, which is the order of the catalog.

@@ -23,7 +23,7 @@ fn sources_keep_the_order_in_which_they_are_named() {
 fn a_named_stranger_is_an_error_that_says_what_it_is() {
     for (name, says) in [
         ("mixed/b_package.json", "dependencies"),
-        ("bad/swagger.json", "convert it to OpenAPI 3"),
+        ("bad/swagger.json", "an object with info, swagger"),
         ("bad/truncated.json", "truncated.json:4:"),
         ("bad/prose.yaml", "prose.yaml"),
     ] {
