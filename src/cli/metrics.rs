@@ -37,6 +37,11 @@ struct Metrics {
 }
 
 pub fn run(args: &MetricsArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let mut named = args.feedback.iter().chain(&args.ledger.ledger);
+    // A mistyped path is not a log without executions.
+    if !named.clone().any(|path| path.exists()) {
+        paths::expect_named(named.next().map(PathBuf::as_path))?;
+    }
     let metrics = Metrics { calls: calls(args)?, conductor: conductor(args)? };
     if global.json {
         render::json(&metrics)?;

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 
+#[cfg(feature = "mcp")]
+use super::exit::{self, Failure};
 use toolroute_rank::engine::fingerprint;
 #[cfg(feature = "mcp")]
 use toolroute_vectors::durable;
@@ -117,6 +119,20 @@ pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let made = path.parent().map_or(Ok(()), durable::private_folder);
     let written = made.and_then(|()| durable::replace(path, Readers::AsBefore, text));
     written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Checks that a file that the user named exists. One at its default path may be missing.
+#[cfg(feature = "mcp")]
+pub fn expect_named(named: Option<&Path>) -> anyhow::Result<()> {
+    let Some(missing) = named.filter(|path| !path.exists()) else { return Ok(()) };
+    let said = format!("there is no file {}; check the path", missing.display());
+    Err(Failure { code: exit::IO, said }.into())
+}
+
+/// Locks a file against other commands that change it, until the returned file is dropped.
+#[cfg(feature = "mcp")]
+pub fn lock(path: &Path) -> anyhow::Result<std::fs::File> {
+    durable::lock(path).with_context(|| format!("cannot lock {}", path.display()))
 }
 
 /// Reads a text file; `None` if it does not exist.

@@ -525,10 +525,16 @@ fn what_calls_come_to_is_logged_summed_up_and_learned_from() {
     let path = |name: &str| site.sandbox.path(name).to_str().unwrap().to_owned();
     let (log, ledger) = (path("log.db"), path("none.sqlite"));
     let metrics = ["metrics", "--feedback", &log, "--ledger", &ledger];
-    let said = site.sandbox.run(&metrics).stdout;
-    assert!(String::from_utf8(said).unwrap().starts_with("no executions yet"));
+    let said = site.sandbox.fails(5, &metrics);
+    assert!(said.contains("log.db; check the path"), "{said}");
+    let unnamed = |more: &[&str]| {
+        let mut command = site.sandbox.toolroute();
+        command.env("XDG_DATA_HOME", path("data")).arg("metrics").args(more);
+        String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+    };
+    assert!(unnamed(&[]).starts_with("no executions yet"));
     assert!(!site.sandbox.path("log.db").exists(), "to look at nothing makes nothing");
-    let none = site.sandbox.json(&metrics);
+    let none: Value = serde_json::from_str(&unnamed(&["--json"])).unwrap();
     assert_eq!(none, json!({"calls": null, "conductor": null}));
 
     let args = r#"{"query": "x"}"#;

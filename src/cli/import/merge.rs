@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::clients::Place;
 use super::report::{Imported, Origin, Report, State};
-use super::server_entry::{fault, is_ours, read as read_entry, same, with_private};
+use super::server_entry::{fault, is_allowed, is_ours, read as read_entry, same, with_private};
 use super::{codex, jsonc};
 use crate::cli::exit::{self, Failure};
 use crate::cli::paths;
@@ -17,6 +17,8 @@ struct Found {
     name: String,
     entry: Map<String, Value>,
     place: Place,
+    /// Why it is disabled, if that is because of its address.
+    refused: Option<String>,
 }
 
 /// Reads the files and adds their servers to our servers file.
@@ -31,14 +33,25 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
             Err(error) => return Err(error),
         }
     }
+    // Another import may run at the same time.
+    let _lock = match report.dry_run || found.is_empty() {
+        true => None,
+        false => Some(paths::lock(&report.servers)?),
+    };
     let before = paths::read(&report.servers)?;
     let start = before.clone().unwrap_or_else(|| "{\n  \"mcpServers\": {}\n}\n".to_owned());
     let mut target = Target::of(&report.servers, start)?;
     for found in found {
         let from = found.place.path.clone();
-        let is_disabled = found.entry.get("disabled") == Some(&Value::Bool(true));
-        let theirs = found.name.clone();
+        let mut is_disabled = found.entry.get("disabled") == Some(&Value::Bool(true));
+        let (theirs, refused) = (found.name.clone(), found.refused.clone());
         let (name, state) = target.add(found)?;
+        if let Some(note) = refused {
+            match target.servers.get(&name).is_some_and(is_allowed) {
+                true => is_disabled = false,
+                false => report.notes.push(note),
+            }
+        }
         let ours = name.clone();
         report.origins.push(Origin { file: from.clone(), name: theirs, ours, is_disabled });
         report.imported.push(Imported { name, from, state });
@@ -80,7 +93,8 @@ fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::R
                 ));
             } else if let Some(read) = read_entry(name, value, project.as_deref(), allow_private) {
                 report.notes.extend(read.notes);
-                found.push(Found { name: name.clone(), entry: read.entry, place: place.clone() });
+                let (name, place) = (name.clone(), place.clone());
+                found.push(Found { name, entry: read.entry, place, refused: read.refused });
             }
         }
     }
@@ -134,7 +148,7 @@ impl Target {
     /// Adds a server under its name, or under another if a different server has that name. A server
     /// that exists under any name is not added again, because all its tools would be duplicated.
     fn add(&mut self, found: Found) -> anyhow::Result<(String, State)> {
-        let Found { name, entry, place } = found;
+        let Found { name, entry, place, .. } = found;
         if let Some(known) = self.known(&name, &entry) {
             let Some(allowed) =
                 self.servers.get(&known).and_then(|ours| with_private(ours, &entry))

@@ -11,6 +11,8 @@ use toolroute_run::execution::{map_texts, names_private_address};
 pub struct Read {
     pub entry: Map<String, Value>,
     pub notes: Vec<String>,
+    /// The note for a server that is disabled because its address is private.
+    pub refused: Option<String>,
 }
 
 /// Whether an entry is this gateway itself, which must not start itself. The executable may have
@@ -66,29 +68,36 @@ pub fn read(
         entry.insert("cwd".to_owned(), json!(project));
     }
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find_map(|key| entry.get(key)?.as_str());
-    if let Some(url) = url.map(str::to_owned) {
-        guard(name, &url, allow_private, &mut entry, &mut notes);
-    }
-    Some(Read { entry, notes })
+    let url = url.map(str::to_owned);
+    let refused = url.and_then(|url| guard(name, &url, allow_private, &mut entry));
+    Some(Read { entry, notes, refused })
 }
 
-/// Checks the address of an imported server. A server at a private address is kept, but not called.
+/// Checks the address of an imported server. A server at a private address is kept, but not called:
+/// the returned note says so.
 fn guard(
     name: &str,
     url: &str,
     allow_private: bool,
     entry: &mut Map<String, Value>,
-    notes: &mut Vec<String>,
-) {
+) -> Option<String> {
     let private = names_private_address(url);
-    if private && !allow_private {
-        entry.insert("disabled".to_owned(), json!(true));
-        notes.push(format!(
+    entry.insert("allowPrivate".to_owned(), json!(private && allow_private));
+    if !private || allow_private {
+        return None;
+    }
+    let was_disabled = entry.insert("disabled".to_owned(), json!(true)) == Some(json!(true));
+    (!was_disabled).then(|| {
+        format!(
             "server `{name}`: {url} is an address of this machine or its network, so the server \
              is imported disabled; import again with --allow-private if that is meant"
-        ));
-    }
-    entry.insert("allowPrivate".to_owned(), json!(private && allow_private));
+        )
+    })
+}
+
+/// Whether an earlier import allowed our entry's private address, and nobody disabled it since.
+pub fn is_allowed(ours: &Value) -> bool {
+    ours["allowPrivate"] == true && ours["disabled"] != true
 }
 
 /// Our entry with the private address that an import with `--allow-private` allows, if that is new.
