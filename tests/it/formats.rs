@@ -225,6 +225,7 @@ fn what_is_no_tool_is_refused() {
             "docs/catalog.md has all formats",
         ),
         (r#"[{"type": "object", "properties": {}}]"#, "an object with properties, type"),
+        (r#"{"639-5": [{"alpha_3": "aav", "name": "Austro-Asiatic"}]}"#, "an object with 639-5"),
         (
             r#"{"items": [{"name": "Send", "description": "Sends", "slug": "X_SEND"}]}"#,
             "an object with items",

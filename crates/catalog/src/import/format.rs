@@ -109,13 +109,14 @@ pub(super) fn is_body(row: &Fields<'_>, listed: bool) -> bool {
     if listed { described || has_parameters } else { described && has_parameters }
 }
 
-/// Whether each value is a tool that has more than a name.
+/// Whether each value is a tool that has a description or parameters. Lists of other things with
+/// names are frequent.
 pub(super) fn is_list(items: &[&RawValue]) -> bool {
     let is_tool = |item: &&RawValue| {
-        fields(item).is_some_and(|row| {
-            let is_known = row.contains_key("name") || row.contains_key("toolSpec");
-            is_known && detect(&row, true, false).is_some() && row.len() > 1
-        })
+        let Some(row) = fields(item) else { return false };
+        let is_described = row.contains_key("name") && is_body(&row, true);
+        let is_nested = ["function", "toolSpec"].iter().any(|key| row.contains_key(*key));
+        (is_described || is_nested) && detect(&row, true, false).is_some()
     };
     !items.is_empty() && items.iter().all(is_tool)
 }

@@ -43,7 +43,9 @@ fn key() -> impl Strategy<Value = String> {
                  input_schema parameters description server serverInfo annotations hints facets \
                  routing signals pattern complexity tags cost latency_ms openapi paths get post \
                  $ref requestBody content application/json schema properties required info title \
-                 x-toolroute in nextCursor overlay";
+                 x-toolroute in nextCursor overlay swagger basePath host schemes consumes body formData \
+                 allOf anyOf items explode toolSpec toolConfig json args required_parameters api_list \
+                 functionDeclarations question";
     prop_oneof![
         4 => prop::sample::select(known.split(' ').collect::<Vec<_>>()).prop_map(str::to_owned),
         1 => ".{0,6}",
@@ -236,6 +238,21 @@ proptest! {
     fn no_api_description_makes_the_importer_panic(paths in json(), components in json()) {
         let api = serde_json::json!({"openapi": "3.1.0", "paths": {"/a": paths}, "b": components});
         read(&api.to_string());
+    }
+
+    #[test]
+    fn no_schema_makes_the_importers_panic(schema in json(), parameters in vec(json(), 0..3)) {
+        let body = serde_json::json!({"content": {"application/json": {"schema": schema}}});
+        let post = serde_json::json!({"post": {"requestBody": body, "parameters": parameters}});
+        let api = serde_json::json!({"openapi": "3.1.0", "paths": {"/a": post}});
+        read(&api.to_string());
+        let parameter = serde_json::json!({"name": "a", "in": "body", "schema": schema});
+        let item = serde_json::json!({"put": {"parameters": [parameter]}, "post": schema, "parameters": parameters});
+        let api = serde_json::json!({"swagger": "2.0", "paths": {"/a": item}, "consumes": schema, "host": schema});
+        read(&api.to_string());
+        for name in ["parameters", "inputSchema", "required_parameters"] {
+            read(&serde_json::json!([{"name": "a", name: schema}]).to_string());
+        }
     }
 }
 

@@ -25,7 +25,9 @@ pub(super) fn upgrade(root: &mut Value) {
     }
     let server = server(root);
     root["paths"] = paths;
-    root["servers"] = json!([{"url": server}]);
+    if !server.is_empty() {
+        root["servers"] = json!([{"url": server}]);
+    }
 }
 
 /// Returns the address, as far as the description states it; HTTPS is preferred.
