@@ -15,7 +15,7 @@ use super::{Pattern, function_words};
 
 /// A set of actions: one bit per line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Actions(u64);
+pub(crate) struct Actions(u128);
 
 impl Actions {
     pub(crate) fn overlaps(self, other: Self) -> bool {
@@ -59,9 +59,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("data/
 
 struct Table {
     /// The action that a verb requests in a prompt, and whether the verb is often a noun.
-    ordering: HashMap<&'static str, (u64, bool)>,
+    ordering: HashMap<&'static str, (u128, bool)>,
     /// The actions of a word in a tool's text, including inflected forms.
-    doing: HashMap<String, u64>,
+    doing: HashMap<String, u128>,
 }
 
 impl Table {
@@ -70,7 +70,7 @@ impl Table {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         for (at, line) in lines.enumerate() {
             let (ordering, doing) = line.split_once(':').unwrap_or((line, ""));
-            let action = 1 << at;
+            let action = 1_u128 << at;
             for verb in ordering.split_whitespace() {
                 let name = verb.trim_start_matches('?');
                 table.ordering.insert(name, (action, name.len() < verb.len()));
@@ -172,7 +172,7 @@ pub(super) fn undone(verb: &str) -> Option<&str> {
 
 /// The actions that a word of a tool's text names. "Un" before a verb restores what was, unless the table
 /// says something else.
-fn done_by(word: &str) -> Option<u64> {
+fn done_by(word: &str) -> Option<u128> {
     let restores = || {
         let is_done = |undone: &str| TABLE.doing.contains_key(undone) || is_verb(undone);
         undone(word).filter(|undone| is_done(undone))?;
@@ -198,7 +198,7 @@ pub(crate) fn actions_in<'a>(words: impl Iterator<Item = &'a str>) -> Actions {
     Actions(found.fold(0, |all, actions| all | actions))
 }
 
-/// "deletes" for "delete".
+/// "deletes" for "delete"; the plural of a noun is formed alike.
 pub(crate) fn third_person(verb: &str) -> String {
     match verb {
         _ if ["s", "x", "ch", "sh"].iter().any(|end| verb.ends_with(end)) => format!("{verb}es"),
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn every_line_of_the_table_is_an_action() {
         let lines = include_str!("data/verbs.txt").lines().filter(|line| !line.starts_with('#'));
-        assert!(lines.clone().count() <= 64, "an action is a bit of 64");
+        assert!(lines.clone().count() <= 128, "an action is a bit of 128");
         for line in lines {
             let (ordering, doing) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
             assert!(!ordering.is_empty() && !doing.is_empty(), "{line}");

@@ -17,6 +17,7 @@
 //! assert_eq!(clauses("Find bread and butter recipes"), ["Find bread and butter recipes"]);
 //! ```
 
+mod abbreviations;
 mod actions;
 mod analysis;
 mod categories;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::plain_text::quote_end;
 use super::requests::{content_words, is_content, is_verb};
 use super::{is_listed, pattern};
 use toolroute_translation::Language;
@@ -67,10 +68,55 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     }
 }
 
+/// Names that begin with "do not": "set me to do not disturb".
+const NAMED: &str = "call contact disturb mail track";
+
+/// Whether the words of a ban at a place forbid nothing: they are a name ("set me to do not disturb", "the label 'do not
+/// merge'") or a purpose ("protect main so nobody can push").
+fn is_no_ban(prompt: &str, at: usize, ban: &str, first: &str) -> bool {
+    let before = prompt[..at].to_ascii_lowercase();
+    let before = before.trim_end();
+    let follows = |words: &[&str]| {
+        words.iter().any(|word| {
+            let rest = before.strip_suffix(word);
+            rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+        })
+    };
+    let is_name = ban.is_empty()
+        && (follows(&["a", "as", "the"])
+            || follows(&["to", "on", "off"]) && is_listed(NAMED, first));
+    let is_purpose = ban.starts_with("no") && follows(&["so", "so that"]);
+    is_name || is_purpose || is_quoted(prompt, at)
+}
+
+/// Whether a place is within a quote behind other words.
+fn is_quoted(prompt: &str, at: usize) -> bool {
+    let mut from = 0;
+    while let Some((begin, mark)) = prompt[from..at].char_indices().find_map(|(begin, mark)| {
+        let begin = from + begin;
+        quote_end(prompt, begin, mark).map(|_| (begin, mark))
+    }) {
+        let end = quote_end(prompt, begin, mark).unwrap_or(prompt.len());
+        if end > at {
+            return !prompt[..begin].trim().is_empty();
+        }
+        from = end;
+    }
+    false
+}
+
 /// Returns what remains of a match in a prompt.
 fn kept(found: &Captures<'_>, prompt: &str) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
     let whole = found.get(0).map_or(0..0, |whole| whole.range());
+    if is_no_ban(
+        prompt,
+        whole.start,
+        &part("ban").to_ascii_lowercase(),
+        &part("first").to_ascii_lowercase(),
+    ) {
+        return found[0].to_owned();
+    }
     let rest = &prompt[whole.end..];
     let first = part("first").trim_matches('`').to_ascii_lowercase();
     let is_ban = found.name("ban").is_some();
@@ -185,6 +231,24 @@ fn without_negated_clauses(prompt: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_quotes_and_purposes_forbid_nothing() {
+        for prompt in [
+            "set me to do not disturb in Teams",
+            "turn on Do Not Disturb for an hour",
+            "put Ann on the do not call list",
+            "add the label 'do not merge' to PR 5",
+            "protect the main branch so nobody can push straight to it",
+            "lock it so that no one can delete it",
+        ] {
+            assert_eq!(without_negations(prompt), prompt);
+            assert!(!only_forbids(prompt, prompt, None), "{prompt}");
+        }
+        assert_eq!(without_negations("'do not delete it'"), "'it'");
+        assert_eq!(without_negations("read 'a.txt', don't delete it"), "read 'a.txt', it");
+        assert_eq!(without_negations("it is old, so don't delete it"), "it is old, so it");
+    }
 
     #[test]
     fn what_shall_not_be_done_is_left_out_and_its_object_stays() {

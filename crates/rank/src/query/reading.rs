@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Turn;
+use super::abbreviations::spelt_out;
 use super::clauses::clauses;
 use super::focus::{Omission, focus};
 use super::follow_up::text_after;
@@ -76,6 +77,7 @@ impl Reading {
         // Before words of another language are corrected into English ones.
         let is_foreign = is_foreign(&text, is_tool_word);
         if let Some(lexicon) = lexicon.filter(|_| !is_foreign) {
+            text = rewrite(text, |text| spelt_out(text, lexicon));
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
         let read = without_negations(&text);
