@@ -115,6 +115,11 @@ fn entity(
 ) -> Option<Vec<String>> {
     let (last, before) = words.split_last()?;
     if ID_WORDS.contains(&last.as_str()) {
+        // `issueIdOrKey`.
+        let before = match before {
+            [of @ .., id, or] if or == "or" && ID_WORDS.contains(&id.as_str()) => of,
+            _ => before,
+        };
         let is_said = |word: &&String| !GENERIC.contains(&word.as_str());
         let of: Vec<String> =
             before.iter().filter(is_said).map(|word| singular(word).into_owned()).collect();

@@ -148,7 +148,13 @@ pub fn objects(name: &[String]) -> Vec<String> {
 fn about(description: &str) -> Vec<String> {
     let text = head(description, ABOUT_CHARS).trim_start();
     let sentence = text.split(['.', '\n']).next().unwrap_or_default();
-    words_of(sentence).iter().map(|word| singular(word).into_owned()).collect()
+    let mut words: Vec<String> =
+        words_of(sentence).iter().map(|word| singular(word).into_owned()).collect();
+    // "Lists the chats" gives no list.
+    if words.first().is_some_and(|verb| is_reading_verb(verb)) {
+        words.remove(0);
+    }
+    words
 }
 
 fn searches(name: &[String]) -> bool {

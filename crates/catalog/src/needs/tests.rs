@@ -48,6 +48,22 @@ fn an_id_comes_from_what_searches_lists_or_creates_it() {
 }
 
 #[test]
+fn an_id_or_a_key_is_that_of_one_thing_and_a_verb_gives_nothing() {
+    let issues = [
+        tool("deleteIssue", &["issueIdOrKey"]),
+        tool("searchForIssues", &[]),
+        described("search", "Search statuses", json!({})),
+    ];
+    assert_eq!(needs(&issues, "deleteIssue"), [need("issueIdOrKey", &["searchForIssues"])]);
+    let lists = [
+        tool("add-column", &["listId"]),
+        described("accounts", "List all accounts", json!({})),
+        described("get-site-content", "Returns every list of a site", json!({})),
+    ];
+    assert_eq!(needs(&lists, "add-column"), [need("listId", &["get-site-content"])]);
+}
+
+#[test]
 fn names_of_every_style_say_what_is_given() {
     for (name, expected) in [
         ("search_tv", "tv"),

@@ -17,6 +17,10 @@ const COMPLETED_RANKS: usize = 5;
 /// finds more of what multi-step prompts need (`docs/routing.md`).
 const LEAST_SUPPLY: f32 = 0.3;
 
+/// The same for a supplier of the first tool before others get theirs. At 0, a tool with a tenth of the first one's
+/// score stood second.
+const LEAST_FIRST: f32 = 0.15;
+
 /// The minimum score of the last tool of a full answer, as a share of the first one's, at which it stays
 /// instead of a supplier.
 const NEAR_FIRST: f32 = 0.8;
@@ -64,10 +68,12 @@ impl State {
             };
             let Some(found) = find(ranking, required, LEAST_SUPPLY * tool.score) else { continue };
             // The first tool's ids come first. Before a tool that fits less well gets a supplier, it
-            // gets one too, however far that is from the prompt.
+            // gets one too, also one that is farther from the prompt.
             let before = needing.iter().filter(|need| tool.row != best && need.0.row == best);
             let instead = before.filter(|need| lacks(ranking, **need, within)).find_map(
-                |(tool, required)| Some((*tool, *required, find(ranking, required, 0.0)?)),
+                |(tool, required)| {
+                    Some((*tool, *required, find(ranking, required, LEAST_FIRST * first[0].score)?))
+                },
             );
             let (tool, required, found) = instead.unwrap_or((tool, required, found));
             let is_near = |last: &Candidate| last.score >= NEAR_FIRST * first[0].score;
