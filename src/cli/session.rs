@@ -149,8 +149,10 @@ impl KeptSession {
             let said = format!("the session `{name}` begins anew: it was silent for over an hour");
             render::warn(global, &said);
         }
+        // From text, so that an error names the member.
+        let text = Value::Object(path.read()?).to_string();
         let record: SessionRecord =
-            serde_json::from_value(Value::Object(path.read()?)).map_err(|error| path.bad(error))?;
+            serde_json::from_str(&text).map_err(|error| path.bad(json_fault(&text, &error)))?;
         Ok(Self::new(Session::restore(name.clone(), record), Some(path)))
     }
 
