@@ -28,6 +28,14 @@ fn obligations_are_discharged() {
 }
 
 #[test]
+fn an_utterance_without_words_is_refused() {
+    let sandbox = Sandbox::new();
+    let (server, _) = serve(&sandbox);
+    let (status, error) = post(server.port, "/v1/conduct", &json!({"utterance": "?"})).error();
+    assert_eq!(status, 400, "{error:?}");
+}
+
+#[test]
 fn an_utterance_is_answered_and_so_is_what_it_asks() {
     let sandbox = Sandbox::new();
     let (server, _) = serve(&sandbox);

@@ -10,7 +10,8 @@ use super::translate::{name, read_request};
 use super::words;
 use super::{Conductor, Error};
 use toolroute_catalog::{Tool, covers};
-use toolroute_rank::engine::{Fit, SelectRequest};
+use toolroute_rank::engine::{self, Fit, SelectRequest};
+use toolroute_rank::query::says_nothing;
 
 /// The maximum number of similar tools that are considered as other meanings.
 const NEAR: usize = 5;
@@ -21,6 +22,9 @@ impl Conductor<'_> {
     /// again after a crash.
     pub(super) fn translate_utterance(&self, text: &str) -> Result<Request, Error> {
         let mut request = read_request(text)?;
+        if says_nothing(&request.utterance) {
+            return Err(engine::Error::EmptyPrompt.into());
+        }
         for need in self.engine.needs(&request.utterance) {
             let owed = self.obligation_for(&need)?;
             let is_known = |known: &NewObligation| {
