@@ -1,22 +1,43 @@
 //! Evaluates arithmetic expressions with the precedence of mathematics.
 //!
-//! The operators from the lowest precedence to the highest are `+ -`, `* /`, a prefix sign, and `^`
-//! (or `**`). All except `^` are left-associative: `-2^2` is -4, `2^3^2` is 512, `2^-1` is 0.5.
+//! The operators from the lowest precedence to the highest are `+ -`, `* /` (and `of`, which
+//! multiplies), a prefix sign, `^` (or `**`), and `%` behind a number, which divides by 100. All
+//! except `^` are left-associative: `-2^2` is -4, `2^3^2` is 512, `2^-1` is 0.5, `20% of 50` is 10.
+//!
+//! Whole numbers are exact up to [`EXACT`]; one beyond, also as a part of the expression, is an
+//! error, because a result that is nearly right would be reported as a fact.
 //!
 //! No library is used, because exmex and fasteval give a prefix sign a higher precedence than `^`,
 //! so that `-2^2` is 4, and exmex makes `^` left-associative, so that `2^3^2` is 64.
 
 use std::f64::consts::{E, PI, TAU};
 
+/// The whole number up to which an `f64` distinguishes each from the next.
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Returns the value of an expression, which may be infinite or NaN.
 ///
 /// Each sign and each power adds one level of recursion, so the caller must limit the length of the
 /// text.
 pub(super) fn value(text: &str) -> Result<f64, String> {
-    let mut reader = Reader { text, at: 0 };
+    let (found, fault) = read(text)?;
+    match fault {
+        Some(fault) if found.is_finite() => Err(fault),
+        _ => Ok(found),
+    }
+}
+
+/// Whether a text is an expression, also one whose value would be inexact or ambiguous.
+pub(super) fn is_expression(text: &str) -> bool {
+    read(text).is_ok()
+}
+
+/// Returns the value of an expression, and why it must not be reported, if it must not.
+fn read(text: &str) -> Result<(f64, Option<String>), String> {
+    let mut reader = Reader { text, at: 0, fault: None };
     let found = reader.sum()?;
     match reader.peek() {
-        None => Ok(found),
+        None => Ok((found, reader.fault)),
         Some(_) => Err(reader.expected("an operator or the end")),
     }
 }
@@ -24,6 +45,8 @@ pub(super) fn value(text: &str) -> Result<f64, String> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Why the value is inexact or ambiguous, if it is.
+    fault: Option<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -31,18 +54,34 @@ impl<'a> Reader<'a> {
         let mut found = self.product()?;
         while let Some(sign) = self.take_any(&['+', '-']) {
             let next = self.product()?;
-            found = if sign == '+' { found + next } else { found - next };
+            if self.text[..self.at].trim_end().ends_with('%') {
+                let said = "expected no percentage behind + or -, where it may mean a part of \
+                            what stands before: write 50 * 110%, or 50 + 10/100";
+                self.fault.get_or_insert(said.to_owned());
+            }
+            found = self.checked(if sign == '+' { found + next } else { found - next });
         }
         Ok(found)
     }
 
+    /// Notes whether a value may be inexact.
+    fn checked(&mut self, value: f64) -> f64 {
+        if value.abs() > EXACT {
+            self.fault.get_or_insert_with(|| {
+                format!("a whole number in it has no exact value; expected none beyond {EXACT}")
+            });
+        }
+        value
+    }
+
     fn product(&mut self) -> Result<f64, String> {
         let mut found = self.signed()?;
-        while let Some(sign) = self.take_any(&['*', '/']) {
+        loop {
+            let is_of = self.take_of();
+            let Some(sign) = is_of.or_else(|| self.take_any(&['*', '/'])) else { return Ok(found) };
             let next = self.signed()?;
-            found = if sign == '*' { found * next } else { found / next };
+            found = self.checked(if sign == '*' { found * next } else { found / next });
         }
-        Ok(found)
     }
 
     fn signed(&mut self) -> Result<f64, String> {
@@ -56,7 +95,10 @@ impl<'a> Reader<'a> {
     fn power(&mut self) -> Result<f64, String> {
         let base = self.operand()?;
         match self.take_any(&['^']).is_some() || self.take_two_stars() {
-            true => Ok(base.powf(self.signed()?)),
+            true => {
+                let exponent = self.signed()?;
+                Ok(self.checked(base.powf(exponent)))
+            }
             false => Ok(base),
         }
     }
@@ -64,7 +106,11 @@ impl<'a> Reader<'a> {
     fn operand(&mut self) -> Result<f64, String> {
         match self.peek() {
             Some('(') => Ok(self.bracketed(1)?[0]),
-            Some(sign) if sign.is_ascii_digit() || sign == '.' => self.number(),
+            Some(sign) if sign.is_ascii_digit() || sign == '.' => {
+                let number = self.number()?;
+                let number = self.checked(number);
+                Ok(if self.take_any(&['%']).is_some() { number / 100.0 } else { number })
+            }
             Some(sign) if sign.is_alphabetic() => self.named(),
             _ => Err(self.expected("a number, a name or a bracket")),
         }
@@ -135,6 +181,15 @@ impl<'a> Reader<'a> {
         let found = self.peek().filter(|sign| signs.contains(sign))?;
         self.at += found.len_utf8();
         Some(found)
+    }
+
+    /// Skips the word `of`, as in `20% of 50`. Returns the sign that it stands for if it is there.
+    fn take_of(&mut self) -> Option<char> {
+        self.peek();
+        let rest = self.rest().strip_prefix("of")?;
+        let is_word = !rest.starts_with(char::is_alphanumeric);
+        self.at += if is_word { "of".len() } else { 0 };
+        is_word.then_some('*')
     }
 
     /// Skips `**`, Python's power operator, which models also write. Returns `true` if it is there.
@@ -242,6 +297,10 @@ mod tests {
             ("ln(e)", 1.0),
             ("atan2(0, 1)", 0.0),
             ("π - PI", 0.0),
+            ("20% of 50", 10.0),
+            ("20 % of 50", 10.0),
+            ("7%", 0.07),
+            ("2^52 * 2 - 1", 9_007_199_254_740_991.0),
         ] {
             assert_eq!(value(text), Ok(wanted), "{text}");
         }
@@ -260,7 +319,17 @@ mod tests {
             ),
             ("min(1)", "expected `,` at character 6, found `)`"),
             ("1.2.3", "expected an operator or the end at character 4, found `.3`"),
-            ("5 % 3", "expected an operator or the end at character 3, found `% 3`"),
+            ("5 % 3", "expected an operator or the end at character 5, found `3`"),
+            ("3 often", "expected an operator or the end at character 3, found `often`"),
+            (
+                "50 + 10%",
+                "expected no percentage behind + or -, where it may mean a part of what stands \
+                 before: write 50 * 110%, or 50 + 10/100",
+            ),
+            (
+                "10^20 + 1 - 10^20",
+                "a whole number in it has no exact value; expected none beyond 9007199254740992",
+            ),
             (".", "expected a number at character 1, found `.`"),
         ] {
             assert_eq!(value(bad), Err(told.to_owned()), "{bad}");

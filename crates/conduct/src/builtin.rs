@@ -28,8 +28,9 @@ const DEEPEST: usize = 50;
 /// The maximum number of rows that a query returns. A longer result is truncated and marked as
 /// `cut`.
 const MOST_ROWS: usize = 1_000;
-/// Whole numbers below this limit are exact as `f64`.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+/// The significant digits of a result that is no whole number. With more, 0.1 + 0.2 would be
+/// reported as 0.30000000000000004.
+const DIGITS: usize = 15;
 
 /// The implementation of one tool.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -165,8 +166,10 @@ fn math(arguments: &Value) -> Result<Value, String> {
     if !found.is_finite() {
         return Err(format!("`{text}` has no finite value"));
     }
-    let whole = found.fract() == 0.0 && found.abs() < EXACT;
-    Ok(if whole { json!({"result": found as i64}) } else { json!({"result": found}) })
+    let rounded = || format!("{found:.*e}", DIGITS - 1).parse().unwrap_or(found);
+    let found = if found.fract() == 0.0 { found } else { rounded() };
+    let is_whole = found.fract() == 0.0;
+    Ok(if is_whole { json!({"result": found as i64}) } else { json!({"result": found}) })
 }
 
 /// An open database, and the path of its file or script.
@@ -282,6 +285,11 @@ mod tests {
         assert_eq!(ask("(3 + 4)^2 / 4"), Ok(json!({"result": 12.25})));
         assert_eq!(ask("-2^2"), Ok(json!({"result": -4})));
         assert_eq!(ask("2^3^2"), Ok(json!({"result": 512})));
+        assert_eq!(ask("0.1 + 0.2"), Ok(json!({"result": 0.3})));
+        assert_eq!(ask("20% of 50"), Ok(json!({"result": 10})));
+        assert_eq!(ask("50 * 110%"), Ok(json!({"result": 55})));
+        assert_eq!(ask("17.5% of 2340"), Ok(json!({"result": 409.5})));
+        assert!(ask("10^20 + 1").unwrap_err().contains("no exact value"));
         assert_eq!(math(&json!({"expr": "sqrt(5184) + 12"})), Ok(json!({"result": 84})));
         for bad in ["1/0", "2 +", "x + 1", ""] {
             assert!(ask(bad).is_err(), "{bad}");

@@ -26,7 +26,7 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| {
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?:^|[\s(])(-?\d+(?:\.\d+)?)(?:$|[\s),;?!]|\.(?:\s|$))"));
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+|[-+*/^(),]|[A-Za-zπτ]+\d*)")
+    pattern(r"^(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+|[-+*/^(),%]|[A-Za-zπτ]+\d*)")
 });
 /// Numbers with commas between thousands. The meaning of any other comma between digits is
 /// ambiguous.
@@ -40,6 +40,7 @@ static SPOKEN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(?i)\bdivided\s+by\b|÷", "/"),
         (r"(?i)\bplus\b", "+"),
         (r"(?i)\bminus\b|−", "-"),
+        (r"(?i)\s*\bper\s?cent\b", "%"),
         (r"(?i)\bto\s+the\s+power\s+of\b", "^"),
         (r"(?i)\b(?:the\s+)?square\s+root\s+of\b", "sqrt"),
     ];
@@ -234,11 +235,13 @@ fn expression_at(rest: &str) -> Option<usize> {
     }
     let is_more_than_a_value = |text: &str| {
         let sign = text.trim_start_matches('-').find(['+', '-', '*', '/', '^', '(']);
-        sign.is_some() || text.starts_with(|sign: char| sign.is_alphabetic() && text.contains(' '))
+        sign.is_some()
+            || text.contains("% of ")
+            || text.starts_with(|sign: char| sign.is_alphabetic() && text.contains(' '))
     };
     let fits = |end: &&usize| {
         let text = &rest[..**end];
-        is_more_than_a_value(text) && arithmetic::value(text).is_ok()
+        is_more_than_a_value(text) && arithmetic::is_expression(text)
     };
     ends.iter().rev().find(fits).copied()
 }
@@ -273,6 +276,12 @@ mod tests {
             ("(3 + 4)^2 / 7.", vec!["(3 + 4)^2 / 7"]),
             ("I have 7 apples, and max is 3", vec![]),
             ("who is e?", vec![]),
+            ("what is 20% of 50?", vec!["20% of 50"]),
+            ("what is 17.5 percent of 2,340", vec!["17.5% of 2340"]),
+            ("I want 20% of it off", vec![]),
+            // The value of the whole is refused, and a part of it would be wrong.
+            ("what is 50 + 10%", vec!["50 + 10%"]),
+            ("what is 2 + 10^20", vec!["2 + 10^20"]),
             ("", vec![]),
         ] {
             assert_eq!(expressions(words), wanted, "{words}");

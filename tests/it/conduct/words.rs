@@ -102,3 +102,33 @@ fn one_word_is_a_file() {
     assert!(desk.fails(2, &[]).contains("FILE|WORDS"));
     assert!(desk.fails(5, &[" "]).contains("several words"));
 }
+
+#[test]
+fn a_request_without_words_is_an_error() {
+    let sandbox = Sandbox::new();
+    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+    let file = sandbox.write("request.json", r#"{"utterance": "?"}"#);
+    for request in ["? ?", file.to_str().unwrap()] {
+        let said = sandbox.fails(3, &["conduct", request, "--ledger", &ledger]);
+        assert!(said.contains("the prompt is empty"), "{said}");
+    }
+}
+
+#[test]
+fn what_has_no_exact_value_is_no_fact() {
+    let sandbox = Sandbox::new();
+    let ask = |expression: &str| {
+        let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+        let owed = json!({"type": "REPORT(query.math)", "payload": {"expression": expression}});
+        let request = json!({"utterance": expression, "obligations": [owed]}).to_string();
+        let request = sandbox.write("request.json", request);
+        sandbox.json(&["conduct", request.to_str().unwrap(), "--ledger", &ledger])
+    };
+    for (expression, said) in [("20% of 50", "10"), ("0.1 + 0.2", "0.3")] {
+        assert_eq!(told(&ask(expression)), said, "{expression}");
+    }
+    for expression in ["10^20 + 1", "10^20 + 1 - 10^20", "50 + 10%"] {
+        let answer = ask(expression);
+        assert_eq!(answer["complete"], false, "{answer}");
+    }
+}
