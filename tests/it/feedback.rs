@@ -164,7 +164,7 @@ fn workflows_and_recommendations_come_with_their_evidence() {
     let told = told.as_array().unwrap();
     let of = |tool: &str| told.iter().find(|told| told["tool"] == tool).unwrap();
     assert_eq!(of("greedy")["fault"], "attracts_wrong_prompts");
-    assert!(of("greedy")["evidence"].as_str().unwrap().contains("another tool served"));
+    assert!(of("greedy")["evidence"].as_str().unwrap().contains("served by another tool"));
     assert_eq!(
         (&of("idle")["fault"], &of("idle")["priority"]),
         (&"never_chosen".into(), &"low".into())
@@ -394,4 +394,32 @@ fn an_engine_without_a_log_says_so() {
     let run = toolroute_rank::feedback::Execution::new("a".into(), "p", true);
     assert!(engine.record(run).unwrap_err().to_string().contains("no log of executions"));
     assert_eq!(engine.observed().executions(), 0);
+}
+
+#[test]
+fn a_prompt_without_words_is_not_logged() {
+    let sandbox = Sandbox::new();
+    let row = |prompt: &str| json!({"tool": "t", "success": true, "prompt": prompt}).to_string();
+    for empty in ["", "?"] {
+        let typed = ["add", "--tool", "t", "--prompt", empty, "--outcome", "success"];
+        let said = fails(&sandbox, 3, &typed);
+        assert!(said.contains("the prompt is empty"), "{said}");
+        let rows = sandbox.write("rows.jsonl", row(empty));
+        let said = fails(&sandbox, 3, &["add", "--input", rows.to_str().unwrap()]);
+        assert!(said.contains("the prompt is empty"), "{said}");
+    }
+    let none = sandbox.write("none.jsonl", "\n");
+    let said = fails(&sandbox, 3, &["add", "--input", none.to_str().unwrap()]);
+    assert!(said.contains("found none"), "{said}");
+    assert!(!sandbox.path("log.db").exists());
+    // Either name, or both with the same text.
+    for (more, code) in [("send it", 0), ("other", 3)] {
+        let mut both: Value = serde_json::from_str(&row("send it")).unwrap();
+        both["query"] = json!(more);
+        let rows = sandbox.write("rows.jsonl", both.to_string());
+        let log = sandbox.path("log.db");
+        let mut command = sandbox.toolroute();
+        command.args(["feedback", "add", "--no-vectors", "--input"]).arg(rows);
+        command.arg("--feedback").arg(log).assert().code(code);
+    }
 }

@@ -521,7 +521,9 @@ fn tools_are_called_and_feedback_is_taken() {
         json!({"tool": "faulty:fine", "success": true, "prompt": "say fine", "duration_ms": 12});
     let taken = post(port, "/v1/feedback", &told);
     assert_eq!((taken.status, &taken.json()["taken"]), (202, &json!(1)));
-    let many = json!({"executions": [told, told]});
+    let mut both = told.clone();
+    both["query"] = json!("say fine");
+    let many = json!({"executions": [told, both]});
     let taken = post(port, "/v1/feedback", &many).ok();
     assert_eq!(taken, json!({"taken": 2, "dropped": 0}));
     for wrong in [
@@ -531,6 +533,8 @@ fn tools_are_called_and_feedback_is_taken() {
         json!({"tool": "faulty:fine", "success": true, "prompt": "x", "at": 1_790_000_000}),
         json!({"tool": "faulty:fine", "success": true, "prompt": "x", "session": ""}),
         json!({"executions": [told], "session": "s"}),
+        json!({"tool": "faulty:fine", "success": true, "prompt": "?"}),
+        json!({"tool": "faulty:fine", "success": true, "prompt": "x", "query": "y"}),
     ] {
         assert_eq!(post(port, "/v1/feedback", &wrong).error().0, 400, "{wrong}");
     }

@@ -12,9 +12,11 @@ use crate::cli::global::Global;
 use crate::cli::progress::Progress;
 use crate::cli::{models, render, setup};
 use toolroute_eval::BadRow;
+use toolroute_rank::engine;
 use toolroute_rank::feedback::{
     Choice, Execution, ExecutionStore, LoggedContext, PromptVector, Retention, StoreOptions,
 };
+use toolroute_rank::query::says_nothing;
 use toolroute_vectors::embedding::{Embedder, Precision, Role};
 
 /// Executions that are embedded and written together.
@@ -23,15 +25,25 @@ const CHUNK: usize = 256;
 pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCode> {
     let (mut executions, bad) = match &args.input {
         Some(input) => read(input)?,
-        None => (vec![typed(args)], Vec::new()),
+        None => {
+            let execution = typed(args);
+            expect_words(&execution)?;
+            (vec![execution], Vec::new())
+        }
     };
+    if executions.is_empty() && bad.is_empty() {
+        let said = "expected at least one execution, found none: nothing is logged".to_owned();
+        return Err(Failure { code: exit::BAD_DATA, said }.into());
+    }
     // Otherwise the valid rows would be logged twice when the corrected file is added.
     if !bad.is_empty() {
+        let all = bad.len() + executions.len();
         render::bad_rows(global, "line", &bad);
         let said = format!(
-            "nothing is logged, because {} of {} rows are invalid: correct or remove them",
+            "nothing is logged, because {} of {} {} invalid: correct or remove them",
             bad.len(),
-            bad.len() + executions.len()
+            render::counted(all, "row"),
+            if all == 1 { "is" } else { "are" }
         );
         return Err(Failure { code: exit::BAD_DATA, said }.into());
     }
@@ -60,7 +72,8 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
             0 => String::new(),
             removed => format!("; {removed} beyond --keep-rows or --keep-days were removed"),
         };
-        render::line(&format!("{done} executions logged in {}{beyond}", log.display()))?;
+        let done = render::counted(done as usize, "execution");
+        render::line(&format!("{done} logged in {}{beyond}", log.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -120,10 +133,18 @@ fn parse(row: &[u8]) -> Result<Execution, String> {
     if !row.starts_with(b"{") {
         return Err(format!("found no object; {expected}"));
     }
-    let execution: Execution =
-        serde_json::from_slice(row).map_err(|error| format!("{error}; {expected}"))?;
+    let read = serde_json::from_slice(row).map_err(|error| error.to_string());
+    let execution =
+        read.and_then(Execution::from_json).map_err(|error| format!("{error}; {expected}"))?;
     execution.check().map_err(|error| error.to_string())?;
+    expect_words(&execution).map_err(|error| error.to_string())?;
     Ok(execution)
+}
+
+/// No tool can be learned from a prompt without words.
+fn expect_words(execution: &Execution) -> Result<(), engine::Error> {
+    let is_empty = execution.prompt.as_deref().is_some_and(says_nothing);
+    if is_empty { Err(engine::Error::EmptyPrompt) } else { Ok(()) }
 }
 
 fn wants_vector(execution: &Execution) -> bool {

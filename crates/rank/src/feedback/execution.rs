@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use toolroute_catalog::ToolId;
 
@@ -214,6 +215,22 @@ impl Execution {
             session: None,
             called: None,
         }
+    }
+
+    /// Reads an execution from JSON, as `toolroute feedback add` takes it. `query` is another name
+    /// for `prompt`; with both, the texts must be equal.
+    ///
+    /// # Errors
+    /// The first member that is missing, unknown or of another type.
+    #[doc(hidden)] // For our own crates.
+    pub fn from_json(mut members: Map<String, Value>) -> Result<Self, String> {
+        if let (Some(prompt), Some(query)) = (members.get("prompt"), members.get("query")) {
+            if prompt != query {
+                return Err("`query` and `prompt` are not the same text".to_owned());
+            }
+            members.shift_remove("query");
+        }
+        serde_json::from_value(Value::Object(members)).map_err(|error| error.to_string())
     }
 
     /// Returns the hash of the prompt: that of the text if there is one, otherwise `prompt_hash`.

@@ -124,7 +124,7 @@ struct FirstPlaces {
     all: f64,
     /// The prompts that another tool served.
     served_by_other: f64,
-    /// The prompts for which the tool itself ran and failed.
+    /// The prompts for which the tool itself ran and failed, and none served after it.
     failed: f64,
 }
 
@@ -177,7 +177,8 @@ fn wrong(tool: &ToolId, places: &FirstPlaces) -> Option<Recommendation> {
         priority: if pressing { Priority::High } else { Priority::Medium },
         recommendation: "narrow its description: say what it is not for".into(),
         evidence: format!(
-            "first in {all:.0} answers; another tool served {served_by_other:.0} of them, it failed {failed:.0}"
+            "first in {all:.0} answers; {served_by_other:.0} were served by another tool in the end, \
+             {failed:.0} by none after it failed"
         ),
     })
 }
@@ -217,7 +218,7 @@ fn duplicate(
         fault: Fault::Duplicate,
         priority: if both { Priority::Medium } else { Priority::Low },
         recommendation: format!("say how it differs from `{other}`, or keep one of the two"),
-        evidence: format!("cosine {cosine:.3}; {} runs against {}", runs(tool), runs(other)),
+        evidence: format!("cosine {cosine:.3}; runs: {} against {}", runs(tool), runs(other)),
     })
 }
 
@@ -266,7 +267,7 @@ mod tests {
         let greedy = told.iter().find(|t| t.fault == Fault::AttractsWrongPrompts).unwrap();
         assert_eq!(
             greedy.evidence,
-            "first in 6 answers; another tool served 6 of them, it failed 0"
+            "first in 6 answers; 6 were served by another tool in the end, 0 by none after it failed"
         );
         let good: Vec<_> = (0..14).map(|n| run(n, "greedy", true, &offered)).collect();
         assert!(recommend(&good, &[]).is_empty());
@@ -286,7 +287,7 @@ mod tests {
         let log = [run(0, "a", true, &[]), run(1, "a", true, &[]), run(2, "b", true, &[])];
         let told = &recommend(&log, &pair(0.97))[0];
         assert_eq!((told.tool.as_str(), told.priority), ("b", Priority::Medium));
-        assert_eq!(told.evidence, "cosine 0.970; 1 runs against 2");
+        assert_eq!(told.evidence, "cosine 0.970; runs: 1 against 2");
         assert_eq!(recommend(&[], &pair(0.97))[0].priority, Priority::Low);
         let none = [0.9, f32::NAN].map(|cosine| recommend(&log, &pair(cosine)));
         assert!(none.iter().all(Vec::is_empty));

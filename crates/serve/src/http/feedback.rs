@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use toolroute_catalog::type_fault;
 use toolroute_rank::feedback::{Execution, RecordOutcome};
+use toolroute_rank::query::says_nothing;
 use toolroute_session::Session;
 use utoipa::ToSchema;
 
@@ -84,10 +85,15 @@ fn resolve(
 }
 
 fn execution(service: &Service, told: Value, session: &Session) -> Result<Execution, ApiError> {
-    let read = serde_json::from_value(told);
-    let mut read: Execution = read.map_err(|error: serde_json::Error| {
-        ApiError::bad_request(super::extract::message_of(&type_fault(&error.to_string())))
-    })?;
+    let Value::Object(told) = told else {
+        return Err(ApiError::bad_request("expected an execution as an object"));
+    };
+    let mut read = Execution::from_json(told)
+        .map_err(|error| ApiError::bad_request(super::extract::message_of(&type_fault(&error))))?;
+    // No tool can be learned from a prompt without words.
+    if read.prompt.as_deref().is_some_and(says_nothing) {
+        return Err(toolroute_rank::engine::Error::EmptyPrompt.into());
+    }
     read.check().map_err(|error| ApiError::bad_request(error.to_string()))?;
     if let Some(name) = &read.session {
         Sessions::check_name(name)?;
