@@ -303,7 +303,8 @@ pub fn chain(
 fn reason_held(held: Vec<HeldTool>, id: &str) -> Option<String> {
     let tools = held.iter().map(|held| Tool::clone(&held.tool)).collect();
     let row = Catalog::from_tools(tools).catalog.row(id)?;
-    held.into_iter().nth(row as usize).map(|held| held.because)
+    let held = held.into_iter().nth(row as usize)?;
+    Some(format!("{} is held back: {}", held.tool.id, held.because))
 }
 
 /// Parses the typed arguments, or those from stdin.

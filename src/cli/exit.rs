@@ -121,7 +121,7 @@ fn of_pins(error: &toolroute_run::pins::Error) -> u8 {
     use toolroute_run::pins::Error as Of;
     match error {
         Of::Io { .. } => IO,
-        Of::UnknownTool { .. } | Of::UnknownServer { .. } => BAD_ARGUMENTS,
+        Of::UnknownTool { .. } | Of::UnknownServer { .. } | Of::BadHash { .. } => BAD_ARGUMENTS,
         Of::NotPins { .. } => BAD_DATA,
         _ => FAILED,
     }

@@ -12,7 +12,12 @@ use super::exit::{self, Failure};
 use super::{paths, render, servers};
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::HeldTool;
-use toolroute_run::pins::{Approve, FieldChange, Mode, Pins, screen_catalog};
+use toolroute_run::pins::{
+    Approve, Error, FieldChange, Mode, PinDiff, Pins, pins_option, screen_catalog, shell_word,
+};
+
+/// The digits of a hash that are shown.
+const SHOWN_DIGITS: usize = 12;
 
 /// Opens the pins in the named file, or in the user's data folder.
 pub(super) fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
@@ -21,23 +26,37 @@ pub(super) fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> 
 }
 
 /// Removes the tools that pins hold back from a catalog, and returns both.
-pub fn screened(catalog: Catalog, live: &LiveArgs) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
+///
+/// # Errors
+/// The pins' file cannot be read or written.
+pub fn screened(
+    catalog: Catalog,
+    live: &LiveArgs,
+    global: &Global,
+) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
     // Without servers, pins need no folder: a user may have no home.
     let Some(path) = live.servers() else { return Ok((catalog, Vec::new())) };
     let Some(pins) = live.pinning.open()? else { return Ok((catalog, Vec::new())) };
     let file = servers::read(path)?;
-    let mut all_held = Vec::new();
+    let (mut all_held, mut error) = (Vec::new(), None);
     let is_screened = |server: &str| file.entries.contains_key(server);
     let catalog = screen_catalog(catalog, is_screened, |server, tools| {
         let fingerprint = file.fingerprints.get(server).map_or("", String::as_str);
         let screened = pins.screen(server, fingerprint, tools);
-        screened.notes.iter().for_each(|note| render::note(&render::plain(note)));
+        if matches!(screened.error, Some(Error::Io { .. })) {
+            error = screened.error;
+            return Vec::new();
+        }
+        screened.notes.iter().for_each(|note| render::warn(global, &render::plain(note)));
         let held = screened.held.into_iter().filter(|(tool, _)| file.offers.admits(tool));
         let held = held.map(|(tool, because)| HeldTool { tool: Arc::new(tool), because });
         all_held.extend(held);
         screened.accepted
     });
-    Ok((catalog, all_held))
+    match error {
+        Some(error) => Err(error.into()),
+        None => Ok((catalog, all_held)),
+    }
 }
 
 #[derive(Args)]
@@ -90,6 +109,7 @@ pub struct WhatArgs {
 }
 
 pub fn run(args: &PinsArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    paths::expect_named(args.pins.as_deref())?;
     let pins = pins_at(args.pins.as_deref(), Mode::FirstUse)?;
     match &args.command {
         PinsCommand::List { held } => list(&pins, *held, global),
@@ -108,7 +128,7 @@ fn list(pins: &Pins, held: bool, global: &Global) -> anyhow::Result<()> {
     }
     let mut table = render::table(&["tool", "state", "agreed", "held back"], &[]);
     let short = |hash: &Option<String>| {
-        hash.as_deref().map_or("–".to_owned(), |hash| render::shortened(hash, 12))
+        hash.as_deref().map_or("–".to_owned(), |hash| render::shortened(hash, SHOWN_DIGITS))
     };
     for pin in &listed {
         table.add_row([
@@ -125,13 +145,13 @@ fn list(pins: &Pins, held: bool, global: &Global) -> anyhow::Result<()> {
 }
 
 fn diff(pins: &Pins, id: &str, global: &Global) -> anyhow::Result<()> {
-    let changes = pins.diff(id)?;
+    let PinDiff { held_sha256, changes } = pins.diff(id)?;
     if global.json {
-        return render::json(&json!({"id": id, "changes": changes}));
+        return render::json(&json!({"id": id, "held_sha256": held_sha256, "changes": changes}));
     }
-    if changes.is_empty() {
+    let Some(hash) = held_sha256 else {
         return render::line("nothing of it is held back");
-    }
+    };
     for FieldChange { path, before, after } in &changes {
         render::line(&render::plain(path))?;
         for (sign, value) in [('-', before), ('+', after)] {
@@ -139,7 +159,11 @@ fn diff(pins: &Pins, id: &str, global: &Global) -> anyhow::Result<()> {
             shown.lines().try_for_each(|line| render::line(&format!("  {sign} {line}")))?;
         }
     }
-    Ok(())
+    let (id, file) = (shell_word(id), pins_option(pins.file_in_commands()));
+    let hash = &hash[..SHOWN_DIGITS];
+    render::line(&render::plain(&format!(
+        "to approve exactly this: toolroute pins approve {id} --hash {hash}{file}"
+    )))
 }
 
 /// A value with all invisible characters shown as their code points.

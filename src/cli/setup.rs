@@ -38,7 +38,7 @@ pub fn catalog_and_held(
     args: &CatalogArgs,
     global: &Global,
 ) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
-    let (LoadedCatalog { catalog, problems, .. }, held) = loaded(args, args.strict)?;
+    let (LoadedCatalog { catalog, problems, .. }, held) = loaded(args, args.strict, global)?;
     warn_problems(&problems, global);
     warn_empty(args, &catalog, global);
     Ok((catalog, held))
@@ -74,13 +74,19 @@ pub fn names_sources(args: &CatalogArgs) -> bool {
 
 pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     if !names_sources(args) {
-        let said = "no catalog is named; expected --tools PATH or the variable TOOLROUTE_TOOLS";
+        let said = "no catalog is named; expected --tools PATH or --servers FILE, or the variable \
+                    TOOLROUTE_TOOLS or TOOLROUTE_SERVERS; `toolroute import` writes a servers \
+                    file from your other programs";
         return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
     }
     Ok(())
 }
 
-pub fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog, Vec<HeldTool>)> {
+pub fn loaded(
+    args: &CatalogArgs,
+    strict: bool,
+    #[cfg_attr(not(feature = "mcp"), expect(unused_variables))] global: &Global,
+) -> anyhow::Result<(LoadedCatalog, Vec<HeldTool>)> {
     expect_sources(args)?;
     let author_signals = args.author_signals;
     let options = LoadOptions { strict, overlays: args.overlay.clone(), author_signals };
@@ -97,7 +103,7 @@ pub fn loaded(args: &CatalogArgs, strict: bool) -> anyhow::Result<(LoadedCatalog
     let (loaded, held) = {
         let mut loaded = loaded;
         super::secrets::keep_ids(loaded.catalog.iter());
-        let (catalog, held) = super::pins::screened(loaded.catalog, &args.live)?;
+        let (catalog, held) = super::pins::screened(loaded.catalog, &args.live, global)?;
         loaded.catalog = super::servers::offered(catalog, &args.live)?;
         (loaded, held)
     };

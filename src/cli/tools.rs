@@ -169,6 +169,12 @@ fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode
             render::line(&format!("{name:<9} {}", plain(&list.join(", "))))?;
         }
     }
+    if let Ok(serde_json::Value::Object(routing)) = serde_json::to_value(&tool.routing)
+        && !routing.is_empty()
+    {
+        let routing = serde_json::Value::Object(routing).to_string();
+        render::line(&format!("routing   {}", plain(&routing)))?;
+    }
     render::line(&format!("embedded  {}", plain(&embedding_text(tool))))?;
     if let Some(schema) = &tool.input_schema {
         render::line(&format!("schema    {}", lines(schema.as_str())))?;
@@ -186,11 +192,13 @@ struct Verdict<'a> {
 
 fn validate(args: &CatalogArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Problems are the result of this command and not a failure, with or without `--strict`.
-    let (tools, problems) = match setup::loaded(args, false) {
+    let (tools, problems) = match setup::loaded(args, false, global) {
         Ok((LoadedCatalog { catalog, mut problems, .. }, _)) => {
             problems.extend(catalog.suspicious());
             #[cfg(feature = "mcp")]
             problems.extend(catalog.iter().flat_map(toolroute_run::execution::schema_warnings));
+            #[cfg(feature = "mcp")]
+            problems.extend(catalog.iter().flat_map(toolroute_conduct::declaration_warnings));
             (catalog.len(), problems)
         }
         Err(error) => match error.downcast()? {

@@ -228,3 +228,44 @@ fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() 
     let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", none.to_str().unwrap()];
     assert!(sandbox.fails(3, &args).contains("has a gold answer"));
 }
+
+#[test]
+fn what_a_tool_declares_for_the_conductor_is_checked() {
+    let sandbox = Sandbox::new();
+    let good = serde_json::json!({"name": "good", "satisfies": ["query.x", "REPORT", "verify(y)"],
+        "preconditions": ["is_known"], "postconditions": ["outputs.result > 1"]});
+    let bad = serde_json::json!({"name": "bad", "satisfies": ["garbage(", "FOO(bar)"],
+        "preconditions": ["a b c ("], "postconditions": ["outputs.result >"]});
+    let file = sandbox.write("tools.jsonl", format!("{good}\n{bad}\n"));
+    let file = file.to_str().unwrap();
+    let verdict = sandbox.json(&["tools", "validate", "--tools", file]);
+    let fields = |id: &str| {
+        let problems = verdict["problems"].as_array().unwrap();
+        let own = problems.iter().filter(|problem| problem["tool"] == id);
+        own.map(|problem| problem["field"].as_str().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(fields("bad"), ["satisfies", "satisfies", "preconditions", "postconditions"]);
+    assert_eq!(fields("good"), [""; 0], "{verdict}");
+    let said = sandbox.fails(2, &["candidates", "REPORT(bar", "--tools", file]);
+    assert!(said.contains("is no obligation"), "{said}");
+}
+
+#[test]
+fn a_table_is_as_wide_as_the_screen() {
+    let sandbox = Sandbox::new();
+    let args = ["tools", "list", "--tools", &samples()];
+    let listed = sandbox.toolroute().env("COLUMNS", "80").args(args).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+}
+
+#[test]
+fn what_an_overlay_says_of_a_tool_is_shown() {
+    let sandbox = Sandbox::new();
+    let overlay = sandbox
+        .write("overlay.toml", "[[overlay]]\nmatch = \"EvalMath\"\nrouting = { priority = 90 }\n");
+    let args = ["tools", "show", "EvalMath", "--tools", &samples()];
+    let shown = sandbox.run(&[&args[..], &["--overlay", overlay.to_str().unwrap()]].concat());
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains(r#"routing   {"priority":90}"#), "{shown}");
+}

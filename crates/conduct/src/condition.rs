@@ -94,6 +94,17 @@ pub fn check(condition: &str, scene: &Scene<'_>) -> Result<(), String> {
     }
 }
 
+/// Checks that a condition can be parsed.
+///
+/// # Errors
+/// Why it cannot.
+pub(super) fn check_syntax(condition: &str) -> Result<(), String> {
+    match bare_name(condition) {
+        Some(_) => Ok(()),
+        None => compile(condition).map(drop),
+    }
+}
+
 /// Returns `true` if a condition may depend on the facts of the ledger.
 pub(super) fn asks_the_ledger(condition: &str) -> bool {
     condition.contains("ledger") || bare_name(condition).is_some()

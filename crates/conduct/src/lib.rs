@@ -45,6 +45,7 @@ mod builtin;
 mod condition;
 mod conduct;
 mod continuation;
+mod declared;
 mod error;
 #[cfg(feature = "execution")]
 mod execution_runner;
@@ -71,6 +72,7 @@ pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins, default_tools};
 pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
+pub use declared::declaration_warnings;
 pub use error::Error;
 #[cfg(feature = "execution")]
 pub use execution_runner::ExecutionRunner;
@@ -79,7 +81,7 @@ pub use ledger::{
     AssertionRow, EventRow, Ledger, ObligationRow, Origin, Purpose, RequestRow, RequestStatus,
     RunRow, RunStatus, Standing,
 };
-pub use obligation::{Duty, Fact, NewObligation, ObligationType, Request, Status};
+pub use obligation::{Duty, Fact, NewObligation, ObligationType, Request, Status, check_type};
 pub use reply::{Reply, ReplyValue};
 pub use runner::{Call, Effect, Outcome, Runner};
 pub use schema::OBLIGATIONS_SCHEMA;

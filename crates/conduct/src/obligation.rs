@@ -68,6 +68,24 @@ impl FromStr for ObligationType {
     }
 }
 
+/// Checks the type of an obligation as a tool declares it in `satisfies`, where a bare kind means a
+/// report: `query.math` is `REPORT(query.math)`.
+///
+/// # Errors
+/// What was expected, and what came.
+pub fn check_type(text: &str) -> Result<(), String> {
+    let text = text.trim();
+    let is_kind = !text.is_empty() && !text.contains(['(', ')']);
+    let inner = text.split_once('(').map_or("", |(_, rest)| rest.strip_suffix(')').unwrap_or("("));
+    let duty = || text.split('(').next().unwrap_or_default().trim().to_ascii_uppercase();
+    if is_kind || (!inner.contains(['(', ')']) && duty().parse::<ObligationType>().is_ok()) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{text}` is no obligation; expected one such as REPORT(query.math), or its kind alone"
+    ))
+}
+
 impl Serialize for ObligationType {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -16,6 +16,7 @@ use super::global::Global;
 use super::render::counted;
 use super::{exit, paths, render};
 use toolroute_run::pins::{Mode, Pins, pins_option, shell_word};
+use toolroute_vectors::durable;
 
 #[derive(Serialize)]
 struct DoctorReport {
@@ -79,6 +80,12 @@ fn pins(args: &DoctorArgs) -> Vec<Finding> {
         Ok(path) => path,
         Err(error) => return vec![Finding::error(CHECK, format!("{error:#}"), "use --pins FILE")],
     };
+    if let (Some(_), Err(error)) = (args.catalog.live.servers(), durable::lock(&path)) {
+        let found = format!("cannot write {}: {error}", path.display());
+        let cure = "let this user write it and its folder, or use --pins FILE; until then no new \
+                    tool of a server is used";
+        return vec![Finding::error(CHECK, found, cure)];
+    }
     let listed = match Pins::new(&path, Mode::FirstUse).list() {
         Ok(listed) => listed,
         Err(error) => {

@@ -36,8 +36,16 @@ pub enum Error {
 
     #[error(
         "expected `{id}` to be held back with the hash {expected}…, found {found}; \
-         it has changed again: look at it once more with `toolroute pins diff {word}{pins}`",
+         the digits are mistyped, or it has changed again: \
+         look at it once more with `toolroute pins diff {word}{pins}`",
         word = super::shell_word(.id), pins = super::pins_option(file.as_deref())
     )]
-    ChangedAgain { id: String, expected: String, found: String, file: Option<PathBuf> },
+    OtherHash { id: String, expected: String, found: String, file: Option<PathBuf> },
+
+    #[error(
+        "expected the first {fewest} to 64 digits of the hash of the definition that is held back, \
+         found `{found}`; `toolroute pins diff {word}{pins}` shows it",
+        word = super::shell_word(.id), pins = super::pins_option(file.as_deref())
+    )]
+    BadHash { id: String, fewest: usize, found: String, file: Option<PathBuf> },
 }

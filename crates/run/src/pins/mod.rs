@@ -43,4 +43,4 @@ pub use definition::{Definition, FieldChange};
 pub use error::Error;
 pub use quarantine::{PinCheck, QuarantinedTool, Reason, Rewording, pins_option, shell_word};
 pub use screen::{Screened, screen_catalog};
-pub use store::{Approve, Mode, PinEntry, PinState, Pins};
+pub use store::{Approve, Mode, PinDiff, PinEntry, PinState, Pins};

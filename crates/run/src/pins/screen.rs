@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error as _;
 
-use super::{PinCheck, Pins, Reason};
+use super::{Error, PinCheck, Pins, Reason};
 use toolroute_catalog::{Catalog, Tool, ToolId};
 
 /// A server's tools after [`Pins::screen`].
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Screened {
     /// Tools that may be found and called.
@@ -19,6 +19,8 @@ pub struct Screened {
     /// Messages for the user: a warning for each tool that is held back, and a note for each
     /// accepted change.
     pub notes: Vec<String>,
+    /// Why the pins cannot be read or written, if they cannot.
+    pub error: Option<Error>,
 }
 
 impl Pins {
@@ -35,14 +37,14 @@ impl Pins {
                 // second, so it is left out here.
                 held.retain(|held| held.reason != Reason::Duplicate);
                 let held = held.into_iter().map(|held| (held.tool.clone(), held.because()));
-                Screened { accepted: checked.accepted, held: held.collect(), notes }
+                Screened { accepted: checked.accepted, held: held.collect(), notes, error: None }
             }
             Err(error) => {
                 let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
                 let because = format!("{error}{cause}");
                 let notes = vec![format!("warning: no tool of `{server}` is used: {because}")];
                 let held = listed.into_iter().map(|tool| (tool, because.clone())).collect();
-                Screened { accepted: Vec::new(), held, notes }
+                Screened { accepted: Vec::new(), held, notes, error: Some(error) }
             }
         }
     }

@@ -66,7 +66,7 @@ impl ListedTool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approve {
     /// One tool, by id or `server:name`; if given, `sha256` must be a prefix of the hash of the
-    /// definition that is held back.
+    /// definition that is held back, of at least eight digits.
     Tool {
         id: String,
         sha256: Option<String>,
@@ -92,6 +92,14 @@ pub struct PinEntry {
     /// ([`Routing::newcomer`](toolroute_catalog::Routing)).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub newcomer: bool,
+}
+
+/// How a definition that is held back differs from the accepted one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PinDiff {
+    /// The hash of the definition that is held back; `None` if none is.
+    pub held_sha256: Option<String>,
+    pub changes: Vec<FieldChange>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -331,20 +339,21 @@ impl Pins {
     }
 
     /// Returns the differences between the definition that is held back and the accepted one; for a
-    /// new tool all members. Empty for a tool that is not held back.
+    /// new tool all members.
     ///
     /// # Errors
     /// The tool was never listed, or the pins cannot be read.
-    pub fn diff(&self, id: &str) -> Result<Vec<FieldChange>, Error> {
+    pub fn diff(&self, id: &str) -> Result<PinDiff, Error> {
         let servers = self.kept.read(&self.path)?;
         let found = find(&servers, id, self.file_in_commands())?;
         let pin = found.first().map(|(server, name)| &servers[server][name]);
         let Some((pin, held)) = pin.and_then(|pin| Some((pin, pin.held.as_ref()?))) else {
-            return Ok(Vec::new());
+            return Ok(PinDiff::default());
         };
         let before =
             pin.agreed.as_ref().map_or_else(|| serde_json::json!({}), PinnedDefinition::definition);
-        Ok(definition::changes(&before, &held.definition()))
+        let changes = definition::changes(&before, &held.definition());
+        Ok(PinDiff { held_sha256: Some(held.sha256.clone()), changes })
     }
 }
 
@@ -378,17 +387,21 @@ fn chosen(
             let Some(wanted) = sha256.as_ref().map(|hash| hash.to_lowercase()) else {
                 return Ok(found);
             };
+            let is_hash = wanted.bytes().all(|digit| digit.is_ascii_hexdigit());
+            if !is_hash || !(HASH_DIGITS..=64).contains(&wanted.len()) {
+                let (id, found, file) = (id.clone(), wanted, pins_file());
+                return Err(Error::BadHash { id, fewest: HASH_DIGITS, found, file });
+            }
             let held = |(server, name): &(String, String)| servers[server][name].held.as_ref();
             let is_meant = |place: &&(String, String)| {
-                held(place)
-                    .is_some_and(|held| !wanted.is_empty() && held.sha256.starts_with(&wanted))
+                held(place).is_some_and(|held| held.sha256.starts_with(&wanted))
             };
             let meant: Vec<_> = found.iter().filter(is_meant).cloned().collect();
             match found.iter().find_map(held) {
                 Some(other) if meant.is_empty() => {
                     let found = other.sha256.chars().take(12).collect();
                     let (id, file) = (id.clone(), pins_file());
-                    Err(Error::ChangedAgain { id, expected: wanted, found, file })
+                    Err(Error::OtherHash { id, expected: wanted, found, file })
                 }
                 _ => Ok(meant),
             }
@@ -413,6 +426,9 @@ fn find(servers: &ByServer, id: &str, file: Option<&Path>) -> Result<Vec<(String
     }
     Ok(found.into_iter().map(|(key, (name, _))| (key.clone(), name.clone())).collect())
 }
+
+/// The fewest digits of a hash that approve a definition. Fewer could match another one by chance.
+const HASH_DIGITS: usize = 8;
 
 /// The number of digits that [`Pins::key`] adds.
 const FINGERPRINT_DIGITS: usize = 16;

@@ -105,14 +105,14 @@ fn a_change_is_held_back_until_it_is_approved_or_taken_back() {
     let after = Tool { description: "Reads a file. <IMPORTANT>".into(), ..before.clone() };
     assert!(accepts(&pins, &before) && !accepts(&pins, &after) && !accepts(&pins, &after));
     assert_eq!(pins.list().unwrap()[0].state, PinState::Changed);
-    let changes = pins.diff("files:read").unwrap();
+    let changes = pins.diff("files:read").unwrap().changes;
     assert_eq!((changes.len(), &*changes[0].path), (1, "description"));
     assert!(accepts(&pins, &before));
     assert_eq!(pins.list().unwrap()[0].state, PinState::FirstUse);
     assert!(!accepts(&pins, &after));
     let one =
         |sha256: &str| Approve::Tool { id: "files__read".into(), sha256: Some(sha256.into()) };
-    assert!(matches!(pins.approve(&one("00ff")), Err(Error::ChangedAgain { .. })));
+    assert!(matches!(pins.approve(&one("00ff00ff")), Err(Error::OtherHash { .. })));
     let held = pins.list().unwrap()[0].held_sha256.clone().unwrap();
     assert_eq!(pins.approve(&one(&held[..8])).unwrap().len(), 1);
     let strict = Pins::new(pins.path(), Mode::Strict);
@@ -153,7 +153,7 @@ fn one_name_in_two_servers_files_is_two_servers() {
     assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
     assert_eq!(check(&two, &other).accepted.len(), 1);
     assert_eq!(check(&two, &tool(SCHEMA)).quarantined[0].server, "files");
-    assert_eq!(pins.diff("files__read").unwrap().len(), 1);
+    assert_eq!(pins.diff("files__read").unwrap().changes.len(), 1);
     assert_eq!(pins.approve(&Approve::Server("files".into())).unwrap()[0].as_str(), "files__read");
     assert_eq!(check(&two, &tool(SCHEMA)).accepted.len(), 1);
     assert_eq!(check(&one, &tool(SCHEMA)).accepted.len(), 1);
