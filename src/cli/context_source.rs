@@ -172,7 +172,17 @@ fn add(root: &Path, file: &Path, context: &mut Context, global: &Global) -> anyh
     let below = file.strip_prefix(root).ok().filter(|below| !below.as_os_str().is_empty());
     let path = below.unwrap_or(file).to_string_lossy().replace('\\', "/");
     let failed = || format!("cannot read {}", file.display());
-    let size = std::fs::metadata(file).with_context(failed)?.len();
+    let about = std::fs::metadata(file).with_context(failed)?;
+    if !about.is_file() {
+        // A device may have no end, and a pipe no writer.
+        let said = format!(
+            "{} is no regular file but a device, a pipe or a socket; expected files and folders \
+             for --files",
+            file.display()
+        );
+        return Err(Failure { code: exit::IO, said }.into());
+    }
+    let size = about.len();
     let content = if size > MOST_BYTES {
         render::warn(global, &format!("warning: {path} is taken by its name alone: {size} bytes"));
         String::new()

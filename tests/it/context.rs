@@ -187,6 +187,11 @@ fn analyze_takes_a_context_as_json_and_says_what_is_wrong_with_it() {
     assert!(said.contains("file 0 of the context has no path"), "{said}");
     let said = sandbox.fails(5, &["analyze", "x", "--files", "/nowhere/at/all"]);
     assert!(said.contains("check --files"), "{said}");
+    #[cfg(unix)]
+    {
+        let said = sandbox.fails(5, &["analyze", "x", "--files", "/dev/zero"]);
+        assert!(said.contains("/dev/zero is no regular file"), "{said}");
+    }
 }
 
 #[test]
