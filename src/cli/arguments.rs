@@ -54,7 +54,7 @@ pub fn read(
 fn result(path: &Path) -> anyhow::Result<Value> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let said = format!("expected the last result in {}: {error}", path.display());
-        Failure { code: exit::BAD_DATA, said }
+        Failure { code: exit::IO, said }
     })?;
     Ok(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.trim_end().to_owned())))
 }

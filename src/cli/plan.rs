@@ -13,15 +13,15 @@ use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
 use toolroute_catalog::{Catalog, ToolId};
+use toolroute_rank::engine::Error;
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Outcome, Report};
 use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
 
-pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
+pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<ExitCode> {
     let path = call::servers_file(&args.catalog)?;
-    if says_nothing(&args.prompt) {
-        let said = "expected a prompt with at least one word, found none".to_owned();
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    if says_nothing(prompt) {
+        return Err(Error::EmptyPrompt.into());
     }
     let feedback = args.execution.log.feedback.clone();
     let wanted =
@@ -31,7 +31,17 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let kept = KeptSession::open(&args.execution.session, global)?.with_limits(limits);
     // A draft does not change the session.
     let copy = Session::restore("", kept.session.record());
-    let (needs, now) = (engine.needs(&args.prompt), args.sources.moment());
+    let (needs, now) = (engine.needs(prompt), args.sources.moment());
+    if let (false, Some(left)) = (args.sources.dry_run, kept.guard().calls_left())
+        && needs.len() > left as usize
+    {
+        let said = format!(
+            "expected a prompt with at most {left} requests, the calls that --session-calls \
+             leaves, found {}; nothing was called: raise it, or ask for less",
+            needs.len()
+        );
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+    }
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
     join(&engine, &executor);
     let (is_shown, live) = (args.sources.dry_run, &args.catalog.live);

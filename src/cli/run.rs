@@ -13,7 +13,7 @@ use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
-use super::{plan, render};
+use super::{plan, render, route};
 use toolroute_catalog::ToolId;
 use toolroute_rank::engine::SelectRequest;
 use toolroute_run::execution::Report;
@@ -23,7 +23,8 @@ use toolroute_session::doubt;
 #[derive(Args)]
 pub struct RunArgs {
     /// The prompt; arguments that `--args` does not give are extracted from it
-    pub prompt: String,
+    #[arg(required = true)]
+    pub prompt: Vec<String>,
     /// Find and call a tool for each request in the prompt, in order, until one fails; each answer
     /// is available to the next calls
     #[arg(long, conflicts_with_all = ["args", "earlier", "last_result", "fallback"])]
@@ -41,8 +42,9 @@ pub struct RunArgs {
 }
 
 pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    let prompt = &route::prompt(&args.prompt)?;
     if args.plan {
-        return plan::run(args, global);
+        return plan::run(args, prompt, global);
     }
     let given = call::arguments(&args.execution.args)?;
     let feedback = args.execution.log.feedback.clone();
@@ -50,9 +52,9 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = EngineRequirements { feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let kept = KeptSession::open(&args.execution.session, global)?;
-    let request = kept.session.request(SelectRequest::new(&args.prompt));
+    let request = kept.session.request(SelectRequest::new(prompt));
     let selection = engine.select(&request)?;
-    kept.session.note_selection(&args.prompt, &selection);
+    kept.session.note_selection(prompt, &selection);
     for held in &selection.held_back {
         let said = format!("warning: {} fits and is held back: {}", held.id, held.because);
         render::note(&render::plain(&said));
@@ -65,11 +67,9 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     render::warn(global, &format!("{}: {why}", first.tool.id));
     // The next command continues here if this one ends with a question.
     kept.save()?;
-    let prepared =
-        arguments::read(&first.tool, &args.prompt, &args.sources, (&given, &kept.session))?;
-    if let Some(said) = doubt(&first.tool, &selection, &args.prompt, &prepared) {
-        let said =
-            format!("{said}: {}", call_by_name(&first.tool.id, &args.prompt, &args.catalog.live));
+    let prepared = arguments::read(&first.tool, prompt, &args.sources, (&given, &kept.session))?;
+    if let Some(said) = doubt(&first.tool, &selection, prompt, &prepared) {
+        let said = format!("{said}: {}", call_by_name(&first.tool.id, prompt, &args.catalog.live));
         if global.json {
             arguments::print(&Report::asking(&first.tool, said), Some(&prepared))?;
             return Ok(ExitCode::from(exit::BAD_ARGUMENTS));
@@ -82,7 +82,6 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(end);
     }
     let candidates = call::chain(&args.execution, &engine, &first.tool)?;
-    let prompt = args.prompt.as_str();
     let arguments = prepared.arguments.clone();
     let asked = PreparedCall {
         candidates,

@@ -405,3 +405,26 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     });
     below.collect()
 }
+
+#[test]
+fn a_plan_that_its_session_cannot_finish_calls_nothing() {
+    let sandbox = house();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let common = ["--servers", &servers, "--model", "static"];
+    let limited = ["run", "--plan", PROMPT, "--session-calls", "1"];
+    let said = sandbox.fails(2, &[&limited[..], &common].concat());
+    assert!(said.contains("at most 1 requests") && said.contains("found 2"), "{said}");
+    let serve = ["serve", "--servers", &servers, "--model", "static", "--session-calls", "1"];
+    let server = Server::start(&sandbox, &serve);
+    assert_eq!(post(server.port, "/v1/run", &json!({"prompt": PROMPT})).error().0, 400);
+    assert!(journal(&sandbox, "weather").is_empty() && journal(&sandbox, "mail").is_empty());
+    // The words of a prompt need no quotes, and one without words is an error with and without a plan.
+    let words: Vec<&str> = PROMPT.split(' ').collect();
+    let report = sandbox.json(&[&["run", "--plan"], &words[..], &common].concat());
+    assert_eq!(states(&report), ["answered", "answered"]);
+    for plan in [&[][..], &["--plan"]] {
+        sandbox.fails(3, &[&["run", "?"], plan, &common].concat());
+    }
+    let missing = ["run", "the weather", "--last-result", "/nowhere.txt"];
+    sandbox.fails(5, &[&missing[..], &common].concat());
+}

@@ -43,6 +43,12 @@ pub enum Error {
     )]
     NoCatalog,
 
+    #[error(
+        "expected a prompt with at most {left} requests, the calls that the session's limit leaves, found \
+         {found}; nothing was called: ask for less, or take another session"
+    )]
+    PlanTooLong { found: usize, left: u32 },
+
     #[error("tools cannot be called here; expected a servers file, as with --servers FILE")]
     NoExecutor,
 

@@ -237,6 +237,12 @@ impl LoopGuard {
         });
     }
 
+    /// Returns how many calls the session may still make; `None` without a limit.
+    pub fn calls_left(&self) -> Option<u32> {
+        let most = self.limits.calls?;
+        Some(self.update(|made| most.saturating_sub(made.calls)))
+    }
+
     /// Counts one attempt of any tool, unless a limit is reached.
     pub fn spend(&self, tool: &Tool) -> Result<(), Exceeded> {
         self.update(|made| {

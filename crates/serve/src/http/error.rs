@@ -105,7 +105,9 @@ impl From<Error> for ApiError {
             | Error::UnknownHandle { .. }
             | Error::UnknownProfile { .. }
             | Error::UnknownServer { .. } => Self::not_found(error.to_string()),
-            Error::BadSession { .. } => Self::bad_request(error.to_string()),
+            Error::BadSession { .. } | Error::PlanTooLong { .. } => {
+                Self::bad_request(error.to_string())
+            }
             Error::NoCatalog => Self::not_configured(error.to_string()),
             Error::NoExecutor => {
                 Self::not_configured("tools cannot be called here; start with --servers FILE")

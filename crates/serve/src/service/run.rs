@@ -36,6 +36,10 @@ impl Service {
         self.expect_catalog()?;
         let (engine, prompt) = (Arc::clone(&self.engine), run.prompt.to_owned());
         let needs = off_thread(move || engine.needs(&prompt)).await?;
+        let left = run.session.guard().calls_left().filter(|_| !run.draft);
+        if let Some(left) = left.filter(|left| needs.len() > *left as usize) {
+            return Err(Error::PlanTooLong { found: needs.len(), left });
+        }
         // A draft must not change the session.
         let copy = Arc::new(Session::restore("", run.session.record()));
         // A single step has none behind it to look at first.
