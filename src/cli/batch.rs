@@ -194,8 +194,9 @@ fn report(
         0 => String::new(),
         filtered => format!(", {filtered} left without tools by limit, filters or catalog"),
     };
+    let rows = render::counted(rows, "row");
     let said = format!(
-        "{rows} rows in {seconds:.1} s ({rate:.0} a second){kept}: {answered} answered{doubted}, \
+        "{rows} in {seconds:.1} s ({rate:.0} a second){kept}: {answered} answered{doubted}, \
          {empty} for which no tool fits{foreign}{filtered}, {failed} failed"
     );
     render::warn(global, &said);

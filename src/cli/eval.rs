@@ -100,7 +100,8 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
     let unserved = unserved.map_or(String::new(), |Unserved { queries, .. }| {
         format!("; {queries} more without a tool")
     });
-    render::warn(global, &format!("{queries} prompts over {tools} tools{fit}{unserved}{misses}"));
+    let (queries, tools) = (render::counted(queries, "prompt"), render::counted(tools, "tool"));
+    render::warn(global, &format!("{queries} over {tools}{fit}{unserved}{misses}"));
     Ok(())
 }
 

@@ -182,14 +182,16 @@ fn constrain(table: &mut Table, column: usize, constraint: ColumnConstraint) {
     }
 }
 
-/// Prints a table. If stdout is not a terminal, the table is as wide as its content.
+/// Prints a table. If stdout is not a terminal and `COLUMNS` is not set, the table is as wide as its
+/// content.
 pub fn print(table: Table) -> anyhow::Result<()> {
     print_sparing(table, &[])
 }
 
 /// The same as [`print`], but omits columns of `spare`, in this order, if the table is too wide.
 pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
-    if table.width().is_some() {
+    if let Some(columns) = columns(&table) {
+        table.set_width(columns);
         fit(&mut table, spare);
     }
     print_text(&table)
@@ -290,7 +292,11 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;
     } else {
         if let (Fit::Unsure, Some(because)) = (selection.fit, &selection.fit_reason) {
-            line(&plain(&format!("not sure that a tool fits: {because}")))?;
+            let best = selection.excluded.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+            let which = best.filter(|_| *because == FitReason::BetterExcluded);
+            let which = which.map(|best| format!(", {}: {}", best.id, best.because));
+            let which = which.unwrap_or_default();
+            line(&plain(&format!("not sure that a tool fits: {because}{which}")))?;
         }
         // The columns semantic, keyword and tiers, which are omitted first; `--json` has them too.
         print_lines(selected(&selection.tools), &[2, 3, 4])?;

@@ -57,6 +57,15 @@ fn a_policy_is_kept_and_says_what_it_took_out() {
 }
 
 #[test]
+fn a_tool_that_is_left_out_and_fits_far_better_is_named() {
+    let sandbox = Sandbox::new();
+    let args = ["route", "--tools", &samples(), "--enable", "chat__*", "send mail"];
+    let shown = String::from_utf8(sandbox.run(&args).stdout).unwrap();
+    let said = "a tool that is left out fits far better, mail__send_email: it is not among";
+    assert!(shown.contains(said), "{shown}");
+}
+
+#[test]
 fn a_name_in_the_prompt_is_found_by_every_strategy_that_reads_words() {
     let sandbox = Sandbox::new();
     let tools = samples();
