@@ -12,7 +12,9 @@ use super::error::Error;
 use super::measures::Measures;
 use super::offtopic::{self, Judged, OffTopic};
 use super::part::SetPart;
-use super::score::{answerable, gold, measure, measure_always, request, with_known_gold};
+use super::score::{
+    answerable, measure, measure_always, ranked_always, request, resolve, with_known_gold,
+};
 use super::suite::{Prompts, SetFiles};
 use toolroute_rank::engine::{Engine, Policy, SelectRequest, Selection, Strategy};
 
@@ -215,7 +217,8 @@ pub fn measure_set(
             let always = measure_always(engine, query, &answers[HYBRID]);
             rows.push(columns(&[measured(0), measured(1), measured(HYBRID), always]));
             judged.push(Judged::of(&answers[HYBRID]));
-            sizes.add(&answers[HYBRID], &gold(&catalog, query), on.len());
+            let (_, gold) = resolve(&catalog, query, ranked_always(&answers[HYBRID]));
+            sizes.add(&answers[HYBRID], &gold, on.len());
         }
         tell(rows.len(), total);
     }

@@ -74,8 +74,9 @@ pub struct Query {
     pub id: RowId,
     /// The member `query` of the row, or `prompt` if there is no `query`.
     pub query: String,
-    /// Ids of the right tools: the member `gold` of the row, or `tools` if there is no `gold`.
-    pub gold: Vec<String>,
+    /// Ids of the right tools: the member `gold` of the row, or `tools` if there is no `gold`. Any one tool of an inner
+    /// list is enough.
+    pub gold: Vec<Vec<String>>,
     /// Whether the row says that no tool is right, by an empty list.
     pub is_unserved: bool,
     /// Ids of the only tools to rank, if the row restricts them.
@@ -84,6 +85,23 @@ pub struct Query {
     pub context: Option<Context>,
     /// The line number of the row, counted from 1.
     pub line: usize,
+}
+
+/// A right tool as it is written, or several of which any one is enough.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Right {
+    One(String),
+    AnyOf(Vec<String>),
+}
+
+impl Right {
+    pub(super) fn into_ids(self) -> Vec<String> {
+        match self {
+            Self::One(id) => vec![id],
+            Self::AnyOf(ids) => ids,
+        }
+    }
 }
 
 /// A row as it is written.
@@ -95,7 +113,7 @@ struct QueryMembers {
     /// If there is a `query`, either the same text or a value that is not a text.
     prompt: Option<serde_json::Value>,
     #[serde(default)]
-    gold: Option<Vec<String>>,
+    gold: Option<Vec<Right>>,
     /// In files for other commands, these may be definitions of tools.
     #[serde(default)]
     tools: Option<Box<RawValue>>,
@@ -118,9 +136,15 @@ impl TryFrom<QueryMembers> for Query {
             (None, None) => return Err("missing field `query`"),
         };
         let ids = || serde_json::from_str(row.tools?.get()).ok();
-        let gold = row.gold.or_else(ids);
+        let gold: Option<Vec<Right>> = row.gold.or_else(ids);
         let is_unserved = gold.as_ref().is_some_and(Vec::is_empty);
-        let (id, gold) = (row.id, gold.unwrap_or_default());
+        let gold: Vec<_> = gold.unwrap_or_default().into_iter().map(Right::into_ids).collect();
+        if gold.iter().any(Vec::is_empty) {
+            return Err(
+                "`gold` has an empty list within; expected the ids of which any one is right",
+            );
+        }
+        let id = row.id;
         let (candidates, context) = (row.candidates, row.context);
         Ok(Self { id, query, gold, is_unserved, candidates, context, line: 0 })
     }
@@ -288,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_row_names_its_right_tools_by_either_name() {
-        let gold = |row: &str| parse_query(row.as_bytes(), 1).unwrap().gold;
+        let gold = |row: &str| parse_query(row.as_bytes(), 1).unwrap().gold.concat();
         assert_eq!(gold(r#"{"query": "x", "tools": ["a", "b"]}"#), ["a", "b"]);
         assert_eq!(gold(r#"{"query": "x", "gold": ["a"], "tools": ["b"]}"#), ["a"]);
         assert_eq!(gold(r#"{"query": "x", "gold": null, "tools": ["b"]}"#), ["b"]);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::dataset::{Query, RowId};
 use super::measures::DEPTH;
-use super::score::{gold, ranked_always};
+use super::score::{ranked_always, resolve};
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::{Fit, Selection};
 
@@ -32,8 +32,8 @@ impl Miss {
     /// Returns the miss, or `None` if the right tools are the first ones of the answer, or if there is
     /// none and the answer says so or is unsure.
     pub(super) fn of(catalog: &Catalog, query: &Query, selection: &Selection) -> Option<Self> {
-        let gold: BTreeSet<&str> = gold(catalog, query).into_iter().collect();
-        let ranked = ranked_always(selection);
+        let (ranked, gold) = resolve(catalog, query, ranked_always(selection));
+        let gold: BTreeSet<&str> = gold.into_iter().collect();
         let is_right = |id: &&str| gold.contains(id);
         let leading = ranked.iter().take_while(|id| is_right(id)).count();
         let is_right_answer = match query.is_unserved {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::Error;
-use super::dataset::{BadRow, Query, RowFile};
+use super::dataset::{BadRow, Query, Right, RowFile};
 use toolroute_rank::engine::PastPrompt;
 
 /// The members in which a row may name its tools.
@@ -12,7 +12,7 @@ struct Served {
     #[serde(default)]
     tools: Option<Vec<String>>,
     #[serde(default)]
-    gold: Option<Vec<String>>,
+    gold: Option<Vec<Right>>,
 }
 
 impl RowFile {
@@ -29,7 +29,8 @@ fn past_of(row: &[u8], query: Query) -> Result<PastPrompt, BadRow> {
     let expected = "expected {\"query\": \"…\", \"tools\": [ids]}";
     let served: Served =
         serde_json::from_slice(row).map_err(|error| bad(format!("{error}; {expected}")))?;
-    let tools = served.tools.or(served.gold).unwrap_or_default();
+    let gold = || Some(served.gold?.into_iter().flat_map(Right::into_ids).collect());
+    let tools = served.tools.or_else(gold).unwrap_or_default();
     if tools.is_empty() {
         return Err(bad(format!("no tool served it; {expected}")));
     }

@@ -115,11 +115,12 @@ pub fn with_known_gold(
     let (mut good, mut bad) = (Vec::with_capacity(queries.len()), Vec::new());
     let mut removed = BTreeSet::new();
     for mut query in queries {
-        let all = query.gold.len();
-        let is_known = |id: &String| catalog.get(id).is_some();
-        let (known, unknown): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut query.gold).into_iter().partition(is_known);
-        query.gold = known;
+        let all: usize = query.gold.iter().map(Vec::len).sum();
+        let mut unknown = Vec::new();
+        for any in &mut query.gold {
+            unknown.extend(any.extract_if(.., |id| catalog.get(id).is_none()));
+        }
+        query.gold.retain(|any| !any.is_empty());
         if let Some(first) = unknown.first() {
             let hint = hint(first);
             let count = match (unknown.len(), all) {
@@ -193,13 +194,17 @@ pub fn score(
 }
 
 pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    let catalog = engine.catalog();
     let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
-    Measures::of(&ranked, &gold(&engine.catalog(), query))
+    let (ranked, gold) = resolve(&catalog, query, ranked);
+    Measures::of(&ranked, &gold)
 }
 
 /// Measures like [`measure`], with the tools that an answer holds back because none is sure to fit.
 pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
-    Measures::of(&ranked_always(selection), &gold(&engine.catalog(), query))
+    let catalog = engine.catalog();
+    let (ranked, gold) = resolve(&catalog, query, ranked_always(selection));
+    Measures::of(&ranked, &gold)
 }
 
 /// The ids of an answer, or those that it holds back because none is sure to fit.
@@ -211,11 +216,23 @@ pub(super) fn ranked_always(selection: &Selection) -> Vec<&str> {
     selection.excluded.iter().filter(unfit).map(|held| held.id.as_str()).collect()
 }
 
-/// Returns the ids of the right tools as answers contain them. `server:tool` and bare names are
-/// other spellings.
-pub(super) fn gold<'a>(catalog: &'a Catalog, query: &'a Query) -> Vec<&'a str> {
+/// Returns the ids of an answer and of the right tools. Of tools of which any one is enough, only the one that ranks
+/// first is in either.
+pub(super) fn resolve<'a>(
+    catalog: &'a Catalog,
+    query: &'a Query,
+    mut ranked: Vec<&'a str>,
+) -> (Vec<&'a str>, Vec<&'a str>) {
+    // `server:tool` and bare names are other spellings.
     let canonical = |id: &'a String| catalog.get(id).map_or(id.as_str(), |t| t.id.as_str());
-    query.gold.iter().map(canonical).collect()
+    let mut gold = Vec::with_capacity(query.gold.len());
+    for any in &query.gold {
+        let any: Vec<&str> = any.iter().map(canonical).collect();
+        let first = ranked.iter().copied().find(|id| any.contains(id)).unwrap_or(any[0]);
+        ranked.retain(|id| *id == first || !any.contains(id));
+        gold.push(first);
+    }
+    (ranked, gold)
 }
 
 pub(super) fn request(query: &Query, strategy: Strategy, policy: Option<Policy>) -> SelectRequest {
@@ -258,6 +275,22 @@ mod tests {
     }
 
     #[test]
+    fn any_one_of_several_right_tools_is_enough() {
+        let ranked = |row: &str| {
+            let query = parse_query(row.as_bytes(), 1).unwrap();
+            let engine = engine();
+            let catalog = engine.catalog();
+            let (ranked, gold) = resolve(&catalog, &query, vec!["mail__send", "fs__read_file"]);
+            (ranked.join(" "), Measures::of(&ranked, &gold).ndcg_at_5)
+        };
+        let both = "mail__send fs__read_file".to_owned();
+        assert_eq!(ranked(r#"{"query": "a", "gold": ["mail:send", "read_file"]}"#), (both, 1.0));
+        let any = r#"{"query": "a", "gold": [["read_file", "mail:send"]]}"#;
+        assert_eq!(ranked(any), ("mail__send".to_owned(), 1.0));
+        assert!(parse_query(br#"{"query": "a", "gold": [[]]}"#, 1).is_err());
+    }
+
+    #[test]
     fn a_right_tool_that_is_unknown_is_told_by_its_line_and_not_scored() {
         let rows = [
             r#"{"query": "a", "gold": ["mail__sned"]}"#,
@@ -267,7 +300,8 @@ mod tests {
         let queries = (7..).zip(rows).map(|(line, row)| parse_query(row.as_bytes(), line).unwrap());
         let (good, bad, removed) = with_known_gold(&engine(), queries.collect());
         assert!(removed.iter().eq(["mail__sned", "xylophone"]), "{removed:?}");
-        let gold: Vec<_> = good.iter().map(|query| (query.line, query.gold.join(" "))).collect();
+        let gold: Vec<_> =
+            good.iter().map(|query| (query.line, query.gold.concat().join(" "))).collect();
         assert_eq!(gold, [(8, "mail:send".to_owned()), (9, "read_file".to_owned())]);
         let said: Vec<_> = bad.iter().map(|row| (row.line, row.error.as_str())).collect();
         let first =
