@@ -25,6 +25,10 @@ const ONE: [&str; 10] = [
 /// Verbs of tools that return all things of a kind.
 const ALL: [&str; 2] = ["list", "enumerate"];
 
+/// Words of a name that say in which form things are given, or by what they are found, which prompts say in other words:
+/// "how many items", "the items of May".
+const FORMS: [&str; 5] = ["list", "enumerate", "count", "by", "for"];
+
 /// Words of a name other than its verb and the things that it handles.
 const EMPTY: [&str; 5] = ["all", "by", "id", "the", "a"];
 
@@ -224,23 +228,17 @@ impl Neighbours<'_> {
         })
     }
 
-    /// Returns the tool whose name lacks words of the best candidate's that the prompt does not say: `deleteIssue` for
-    /// "delete the issue WEB-9", not `deleteIssueProperty`.
+    /// Returns the tool whose name the best candidate's begins with, if the prompt says no further word of that:
+    /// `deleteIssue` for "delete the issue WEB-9", not `deleteIssueProperty`.
     fn that_says_less(&self, prompt: &str) -> Option<usize> {
         let said = singulars(prompt);
         let own = singulars(&self.tool(&self.best).name);
+        let is_further = |word: &String| !said.contains(word) && !FORMS.contains(&word.as_str());
         self.find(NEAREST, |tool| {
             let words = singulars(&tool.name);
-            let mut left = own.iter();
-            let is_part = words.iter().all(|word| left.any(|other| other == word));
-            let is_unsaid = |word: &&String| {
-                !said.contains(word) && !ALL.contains(&word.as_str()) && *word != "by"
-            };
-            let mut further = own.iter().filter(|word| !words.contains(word));
+            let further = own.strip_prefix(words.as_slice());
             words.len() > 1
-                && words.len() < own.len()
-                && is_part
-                && further.all(|word| is_unsaid(&word))
+                && further.is_some_and(|words| !words.is_empty() && words.iter().all(is_further))
                 && !tool.is_deprecated()
         })
     }
@@ -391,6 +389,22 @@ mod tests {
             ("who may create a policy?", ["policy_update", "policy_create"]),
         ] {
             assert_eq!(listed(prompt, names, 0.9), 0.9, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn the_tool_for_the_thing_goes_before_that_for_a_part_of_it() {
+        let names = ["deleteIssueProperty", "deleteIssue"];
+        assert!(listed("delete the issue WEB-9", names, 0.9) > 1.0);
+        assert_eq!(listed("delete the issue WEB-9", names, 0.8), 0.8, "it is far");
+        assert_eq!(listed("delete the property of issue WEB-9", names, 0.9), 0.9);
+        for names in [
+            ["get_item_counts", "get_items"],
+            ["get_products_by_tag", "get_products"],
+            ["get_items_for_cart", "get_cart"],
+            ["delete", "delete_issue"],
+        ] {
+            assert_eq!(listed("delete the lot", names, 0.9), 0.9, "{names:?}");
         }
     }
 
