@@ -45,10 +45,11 @@ const TEXT_STEP: usize = 100;
 /// Members whose content is data, in which `$ref` is a plain key.
 pub(super) const DATA: [&str; 5] = ["default", "enum", "const", "example", "examples"];
 
-/// Members that contain schemas by name. The names may be those of keywords.
-const NAMED: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+/// Members that contain schemas by name. The names may be those of keywords, such as `default`.
+pub(super) const NAMED: [&str; 6] =
+    ["properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"];
 
-/// Members that contain schemas which are visited only through references.
+/// Those of them whose schemas are visited only through references.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -363,7 +364,7 @@ fn has_own_base(members: &Map<String, Value>) -> bool {
     ["$id", "id"].iter().any(|key| members.get(*key).is_some_and(Value::is_string))
 }
 
-fn children(value: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn children(value: &Value) -> impl Iterator<Item = &Value> {
     let (items, members) = match value {
         Value::Array(items) => (Some(items), None),
         Value::Object(members) => (None, Some(members)),

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
-use super::refs::Refs;
+use super::refs::{DEPTHS, Refs};
 use super::{Import, ImportedTool};
 use crate::details::{self, Details};
 use crate::row::{Fields, Row};
@@ -37,10 +37,6 @@ const MAX_EXPANSION_FACTOR: usize = 4;
 /// The least share of an operation in this limit, in bytes: enough for its own arguments.
 const MIN_SHARE: usize = 4 << 10;
 
-/// How many references within each other are followed. If an operation's schemas do not fit in its
-/// share, the next number is tried, so that the outermost arguments are complete.
-const DEPTHS: [usize; 4] = [usize::MAX, 4, 2, 1];
-
 /// The limit for a server's name in characters. The name is made from the title, which may have any
 /// length, and is part of every id.
 const SERVER_CHARS: usize = 128;
@@ -62,8 +58,9 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         import.problems.push(Problem::new(Severity::Error, "an API description", found, cure));
         return import;
     };
-    if root.get("swagger").is_some() {
-        swagger::upgrade(&mut root);
+    let is_swagger = root.get("openapi").is_none();
+    if let Some(server) = swagger::server(&root).filter(|_| is_swagger) {
+        root["servers"] = json!([{"url": server}]);
     }
     let server = root["info"]["title"].as_str();
     let server =
@@ -78,6 +75,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     let share = limit / operations(&root).count().max(1);
     let mut api = Api {
         root: &root,
+        is_swagger,
         share: share.max(MIN_SHARE),
         names: names::by_path(operations(&root)),
         server,
@@ -87,6 +85,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
         expanded_bytes: 0,
         cut: Vec::new(),
         unsupported_bodies: Vec::new(),
+        other_separators: Vec::new(),
         unresolved: unresolved_paths(&root),
     };
     for at in operations(&root) {
@@ -98,6 +97,7 @@ pub(super) fn read(raw: &RawValue, source: &Source<'_>) -> Import {
     }
     import.problems.extend(api.schema_problem());
     import.problems.extend(api.body_problem());
+    import.problems.extend(api.separator_problem());
     import.problems.extend(api.reference_problem());
     import
 }
@@ -146,6 +146,7 @@ fn expansion_problem(limit: usize, at: &Operation<'_>) -> Problem {
 
 struct Api<'a> {
     root: &'a Value,
+    is_swagger: bool,
     /// The limit for the schemas of one operation in bytes.
     share: usize,
     names: Names<'a>,
@@ -160,6 +161,8 @@ struct Api<'a> {
     cut: Vec<ToolId>,
     /// The tools whose body cannot be sent, each with the body's media type.
     unsupported_bodies: Vec<(ToolId, String)>,
+    /// The tools with lists whose separator calls do not send, each with its name.
+    other_separators: Vec<(ToolId, String)>,
     /// The references that could not be followed.
     unresolved: BTreeSet<String>,
 }
@@ -178,8 +181,10 @@ impl Api<'_> {
         let mut tool = Tool::new(self.server.as_deref(), name, &described(at));
         tool.categories = strings(&at.operation["tags"]);
         tool.hints = hints(at.method);
-        let (input, cut, unresolved) = self.input(at);
+        let (mut input, cut, unresolved) = self.input(at);
         self.unresolved.extend(unresolved);
+        let separator = input.other_separator.take();
+        self.other_separators.extend(separator.map(|word| (tool.id.clone(), word)));
         tool.operation = Some(Box::new(self.http_operation(at, &input)));
         tool.input_schema = to_raw_value(&input.into_schema()).ok().map(Schema::new);
         if cut {
@@ -217,12 +222,16 @@ impl Api<'_> {
     /// Returns one warning for all tools whose body cannot be sent. The tools are kept, because
     /// calls without the body work if it is optional.
     fn body_problem(&self) -> Option<Problem> {
-        let (first, _) = self.unsupported_bodies.first()?;
-        let each = self.unsupported_bodies.iter().map(|(tool, kind)| format!("{kind} ({tool})"));
         let cure = "a call is refused where the body is required, and sent without it elsewhere";
         let expected = "bodies of JSON, a form or named parts";
-        let problem = Problem::new(Severity::Warning, expected, listed(each), cure);
-        Some(problem.tool(first.as_str()).field("requestBody"))
+        Some(of_tools(&self.unsupported_bodies, expected, cure)?.field("requestBody"))
+    }
+
+    /// Returns one warning for all tools with lists that calls send with another separator.
+    fn separator_problem(&self) -> Option<Problem> {
+        let cure = "a call joins these lists by commas or repeats their name; give one value only";
+        let expected = "lists joined by commas, or a name repeated for each value";
+        Some(of_tools(&self.other_separators, expected, cure)?.field("parameters"))
     }
 
     /// Returns one warning for all references that could not be followed. What they refer to is
@@ -255,11 +264,17 @@ impl Api<'_> {
 
     fn input_within<'v>(&'v self, at: &'v Operation<'_>, depth: usize) -> (Input, Refs<'v>) {
         let mut refs = Refs::within(self.root, self.share, depth);
-        let mut input = Input::default();
-        for parameter in self.parameters(at) {
+        let mut input = Input::new(self.is_swagger);
+        for parameter in self.parameters(at, &["path", "query", "header"]) {
             input.parameter(parameter, at.path, &mut refs);
         }
-        input.body(refs.follow(&at.operation["requestBody"]), &mut refs);
+        if self.is_swagger {
+            let body = self.parameters(at, &["body", "formData"]);
+            let consumed = swagger::consumed(at.operation, self.root);
+            swagger::add_body(&mut input, &body, consumed, &mut refs);
+        } else {
+            input.body(&at.operation["requestBody"], &mut refs);
+        }
         (input, refs)
     }
 
@@ -277,26 +292,33 @@ impl Api<'_> {
         }
     }
 
-    /// Returns the operation's parameters, then those of its path that it does not redefine.
-    /// References that could not be followed are included, so that they are reported.
-    fn parameters<'v>(&'v self, at: &'v Operation<'_>) -> Vec<&'v Value> {
+    /// Returns the operation's parameters in these places, then those of its path that it does not
+    /// redefine. References that could not be followed are included, so that they are reported.
+    fn parameters<'v>(&'v self, at: &'v Operation<'_>, places: &[&str]) -> Vec<&'v Value> {
         let refs = Refs::new(self.root);
         let mut kept: Vec<&Value> = Vec::new();
         let mut seen = HashSet::new();
         for owner in [at.operation, at.item] {
-            for parameter in owner["parameters"].as_array().into_iter().flatten() {
-                let parameter = refs.follow(parameter);
+            for entry in owner["parameters"].as_array().into_iter().flatten() {
+                let parameter = refs.follow(entry);
                 let (name, place) = (parameter["name"].as_str(), parameter["in"].as_str());
-                let asked = matches!(place, Some("path" | "query" | "header"));
+                let asked = place.is_some_and(|place| places.contains(&place));
                 let asked = asked && !(place == Some("header") && name.is_some_and(is_ignored));
                 let lost = name.is_none() && parameter.get("$ref").is_some();
                 if lost || asked && name.is_some() && seen.insert((name, place)) {
-                    kept.push(parameter);
+                    kept.push(entry);
                 }
             }
         }
         kept
     }
+}
+
+/// Returns one warning for tools, each with a word of the description that tells what is wrong.
+fn of_tools(tools: &[(ToolId, String)], expected: &str, cure: &str) -> Option<Problem> {
+    let (first, _) = tools.first()?;
+    let found = listed(tools.iter().map(|(tool, word)| format!("{word} ({tool})")));
+    Some(Problem::new(Severity::Warning, expected, found, cure).tool(first.as_str()))
 }
 
 /// Returns the effects that HTTP defines for a method (RFC 9110, section 9.2).
@@ -355,7 +377,10 @@ fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
 fn size(tool: &Tool) -> usize {
     let schema = tool.input_schema.as_ref().map_or(0, |schema| schema.as_str().len());
     let categories: usize = tool.categories.iter().map(String::len).sum();
-    tool.id.as_str().len() + tool.name.len() + tool.description.len() + categories + schema
+    let arguments = tool.operation.iter().flat_map(|operation| &operation.arguments);
+    let arguments: usize = arguments.map(|one| size_of_val(one) + one.name.len()).sum();
+    let texts = tool.id.as_str().len() + tool.name.len() + tool.description.len();
+    texts + categories + schema + arguments
 }
 
 fn described(at: &Operation<'_>) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::expansion::{DATA, decoded};
+use crate::expansion::{DATA, NAMED, children, decoded};
 
 /// The limit for the values of an operation's schemas. Schemas that refer to each other grow
 /// exponentially when references are resolved, and the parameters of no real tool need this many
@@ -19,9 +19,10 @@ const MAX_DEPTH: usize = 64;
 /// itself.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Members that hold schemas by name. Any name is allowed, including `default` and `enum`.
-const NAMED: [&str; 5] =
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+/// How many references within each other are followed. If an operation's schemas do not fit in its
+/// share, the next number is tried, so that the outermost arguments are complete.
+pub(super) const DEPTHS: [usize; 4] = [usize::MAX, 4, 2, LAST_DEPTH];
+const LAST_DEPTH: usize = 1;
 
 /// Resolves `#/…` references within one operation.
 pub(super) struct Refs<'a> {
@@ -33,6 +34,8 @@ pub(super) struct Refs<'a> {
     max_bytes: usize,
     /// The limit for references within each other.
     max_open: usize,
+    /// Whether what is resolved may be part of many operations, because a reference led to it.
+    is_shared: bool,
     /// Whether something was left out because of the limits.
     pub cut: bool,
     /// Whether the schemas were larger than the limit for their size.
@@ -57,6 +60,7 @@ impl<'a> Refs<'a> {
             bytes: 0,
             max_bytes: max_bytes.min(MAX_BYTES),
             max_open,
+            is_shared: false,
             cut: false,
             overflowed: false,
             unresolved: BTreeSet::new(),
@@ -86,6 +90,13 @@ impl<'a> Refs<'a> {
         at
     }
 
+    /// Follows a reference to a part that is copied afterwards.
+    pub fn enter(&mut self, value: &'a Value) -> &'a Value {
+        let part = self.follow(value);
+        self.is_shared = !std::ptr::eq(part, value);
+        part
+    }
+
     /// Returns the value at a JSON pointer. In a reference, a pointer may be percent-encoded.
     fn target(&self, path: &str) -> Option<&'a Value> {
         let encoded = || self.root.pointer(&decoded(path).filter(|_| path.contains('%'))?);
@@ -93,18 +104,43 @@ impl<'a> Refs<'a> {
     }
 
     /// Returns a copy of a schema with all local references resolved. A schema that refers to
-    /// itself becomes an empty schema whose description says so; beyond the limits, any schema
-    /// becomes an empty one. References to other files or the network are left unchanged.
+    /// itself becomes an empty schema whose description says so; beyond the limits, any schema to
+    /// which a reference led becomes an empty one. References to other files or the network are
+    /// left unchanged.
     pub fn resolve(&mut self, schema: &Value) -> Value {
         // Checked for each schema, because parameters too are shared by reference, and this may be
         // the thousandth copy of one.
-        if self.is_over_limit() { json!({}) } else { self.schema(schema) }
+        if self.is_full() { json!({}) } else { self.schema(schema) }
+    }
+
+    /// Returns a copy of the members of a schema, as [`Refs::resolve`] does.
+    pub fn resolve_members<'m>(
+        &mut self,
+        members: impl Iterator<Item = (&'m String, &'m Value)>,
+    ) -> Map<String, Value> {
+        if self.is_full() { Map::new() } else { self.members(members) }
     }
 
     /// Returns a copy of data, or `None` if it would exceed the limits.
     pub fn copy(&mut self, data: &Value) -> Option<Value> {
-        self.bytes += bytes(data);
-        (!self.is_over_limit()).then(|| data.clone())
+        self.count(data);
+        (!self.is_full()).then(|| data.clone())
+    }
+
+    /// Adds the approximate length of the data as JSON text, in bytes, as far as it fits. What is
+    /// left out must cost no more than what is kept, because thousands of operations may share it.
+    fn count(&mut self, data: &Value) {
+        const SMALL: usize = 4;
+        self.bytes += SMALL + data.as_str().map_or(0, str::len);
+        if let Value::Object(members) = data {
+            self.bytes += members.keys().map(String::len).sum::<usize>();
+        }
+        for part in children(data) {
+            if self.bytes > self.max_bytes {
+                return;
+            }
+            self.count(part);
+        }
     }
 
     fn is_over_limit(&mut self) -> bool {
@@ -114,22 +150,41 @@ impl<'a> Refs<'a> {
         is_over
     }
 
+    /// Whether what follows is left out. What an operation has of its own is kept in any case,
+    /// because it cannot be larger than the document.
+    fn is_full(&mut self) -> bool {
+        (self.is_shared || !self.open.is_empty()) && self.is_over_limit()
+    }
+
+    /// Whether the schemas will be resolved again with fewer references.
+    fn is_discarded(&self) -> bool {
+        self.overflowed && self.max_open > LAST_DEPTH
+    }
+
     fn schema(&mut self, value: &Value) -> Value {
         self.values += 1;
         self.depth += 1;
         let resolved = match value {
+            Value::Object(_) if self.is_full() => json!({}),
             Value::Object(members) => match local(value) {
                 Some(path) => self.replace(path, value, members),
                 None => {
                     self.record_unresolved(value);
-                    Value::Object(self.members(members))
+                    Value::Object(self.members(members.iter()))
                 }
             },
             Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.schema(item)).collect())
+                let mut resolved = Vec::new();
+                for item in items {
+                    if self.is_discarded() {
+                        break;
+                    }
+                    resolved.push(self.schema(item));
+                }
+                Value::Array(resolved)
             }
             plain => {
-                self.bytes += bytes(plain);
+                self.count(plain);
                 plain.clone()
             }
         };
@@ -137,29 +192,57 @@ impl<'a> Refs<'a> {
         resolved
     }
 
-    fn members(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
-        // Without a long text or a long list of values, a schema allows more, and nothing else.
-        let member = |(key, value): (&String, &Value)| {
+    /// Leaves out what does not fit: without a member, a schema allows more, and nothing else.
+    fn members<'m>(
+        &mut self,
+        members: impl Iterator<Item = (&'m String, &'m Value)>,
+    ) -> Map<String, Value> {
+        let mut all = Map::new();
+        for (key, value) in members {
+            if self.is_discarded() {
+                break;
+            }
             self.bytes += key.len();
             let resolved = match value {
-                value if DATA.contains(&key.as_str()) => self.copy(value)?,
-                Value::String(_) => self.copy(value)?,
                 Value::Object(named) if NAMED.contains(&key.as_str()) && local(value).is_none() => {
-                    Value::Object(self.named(named))
+                    Some((key.as_str(), Value::Object(self.named(named))))
                 }
-                value => self.schema(value),
+                _ if self.is_full() => None,
+                value if value.is_string() || DATA.contains(&key.as_str()) => {
+                    self.copy(value).map(|copy| (key.as_str(), copy))
+                }
+                value => self.member(key, value),
             };
-            Some((key.clone(), resolved))
-        };
-        members.iter().filter_map(member).collect()
+            all.extend(resolved.map(|(key, resolved)| (key.to_owned(), resolved)));
+        }
+        all
     }
 
+    /// Resolves a member. If a part of it is left out, the member must not refuse what the whole
+    /// allows, as `oneOf` does when two empty parts allow a value.
+    fn member<'k>(&mut self, key: &'k str, value: &Value) -> Option<(&'k str, Value)> {
+        let was_cut = std::mem::take(&mut self.cut);
+        let resolved = self.schema(value);
+        let is_cut = self.cut;
+        self.cut |= was_cut;
+        match key {
+            "oneOf" if is_cut => Some(("anyOf", resolved)),
+            "not" | "if" if is_cut => None,
+            key => Some((key, resolved)),
+        }
+    }
+
+    /// Keeps every name, so that the arguments are complete.
     fn named(&mut self, schemas: &Map<String, Value>) -> Map<String, Value> {
-        let schema = |(name, schema): (&String, &Value)| {
+        let mut all = Map::new();
+        for (name, schema) in schemas {
+            if self.is_discarded() {
+                break;
+            }
             self.bytes += name.len();
-            (name.clone(), self.schema(schema))
-        };
-        schemas.iter().map(schema).collect()
+            all.insert(name.clone(), self.schema(schema));
+        }
+        all
     }
 
     /// Resolves a reference. The members beside the reference override those of its target, because
@@ -174,7 +257,7 @@ impl<'a> Refs<'a> {
         }
         let Some(target) = self.target(path) else {
             self.record_unresolved(reference);
-            return Value::Object(self.members(beside));
+            return Value::Object(self.members(beside.iter()));
         };
         if self.open.len() >= self.max_open {
             self.cut = true;
@@ -183,25 +266,11 @@ impl<'a> Refs<'a> {
         self.open.push(path.to_owned());
         let mut target = self.schema(target);
         if let Value::Object(members) = &mut target {
-            let mut own = beside.clone();
-            own.shift_remove("$ref");
-            members.extend(self.members(&own));
+            members.extend(self.members(beside.iter().filter(|(key, _)| *key != "$ref")));
         }
         self.open.pop();
         target
     }
-}
-
-/// Returns the approximate length of the data as JSON text, in bytes.
-fn bytes(data: &Value) -> usize {
-    const SMALL: usize = 4;
-    SMALL
-        + match data {
-            Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(bytes).sum(),
-            Value::Object(members) => members.iter().map(|(key, v)| key.len() + bytes(v)).sum(),
-            _ => 0,
-        }
 }
 
 /// Returns the JSON pointer of a reference within the document.

@@ -2,14 +2,22 @@
 
 use serde_json::{Map, Value, json};
 
+use super::swagger;
 use crate::import::refs::Refs;
 use crate::{OperationArgument, OperationBody, Place, singular, words_of};
 
 /// A body without its schema.
-struct Body<'a> {
-    required: bool,
-    encoding: &'a Value,
-    is_multipart: bool,
+pub(super) struct Body<'a> {
+    pub required: bool,
+    pub encoding: &'a Value,
+    pub is_multipart: bool,
+}
+
+/// A body in one media type.
+pub(super) struct Variant<'a> {
+    pub kind: &'a str,
+    pub schema: Option<&'a Value>,
+    pub encoding: &'a Value,
 }
 
 #[derive(Default)]
@@ -19,17 +27,26 @@ pub(super) struct Input {
     pub arguments: Vec<OperationArgument>,
     /// The body, if it is not JSON.
     pub other_body: Option<OperationBody>,
+    /// The description's word for a separator of lists that calls do not send.
+    pub other_separator: Option<String>,
+    is_swagger: bool,
 }
 
 impl Input {
+    pub fn new(is_swagger: bool) -> Self {
+        Self { is_swagger, ..Self::default() }
+    }
+
     /// Adds a parameter of an operation at `path`.
-    pub fn parameter(&mut self, parameter: &Value, path: &str, refs: &mut Refs<'_>) {
+    pub fn parameter<'v>(&mut self, parameter: &'v Value, path: &str, refs: &mut Refs<'v>) {
+        let parameter = refs.enter(parameter);
         let Some(name) = parameter["name"].as_str() else {
             return refs.record_unresolved(parameter);
         };
         let content = parameter["content"].as_object().and_then(json_schema);
         let mut schema = match content.or_else(|| parameter.get("schema")) {
             Some(schema) => refs.resolve(schema),
+            None if self.is_swagger => swagger::schema(parameter, refs),
             None => json!({}),
         };
         if let (Some(members), Some(text)) = (schema.as_object_mut(), parameter.get("description"))
@@ -55,11 +72,23 @@ impl Input {
             self.required.push(json!(name));
         }
         self.properties.insert(name.clone(), schema);
-        let joined = parameter["explode"] == json!(false);
+        self.note_separator(parameter);
+        let joined = match self.is_swagger {
+            true => swagger::is_joined(parameter),
+            false => parameter["explode"] == json!(false),
+        };
         let deep = place == Place::Query && parameter["style"] == json!("deepObject");
         let sent_as = (name != sent).then(|| sent.to_owned());
         let argument = OperationArgument::new(name, place);
         self.arguments.push(OperationArgument { joined, deep, sent_as, ..argument });
+    }
+
+    /// Keeps the separator of a parameter's lists if calls do not send it.
+    pub fn note_separator(&mut self, parameter: &Value) {
+        const OTHERS: [&str; 5] = ["pipeDelimited", "spaceDelimited", "pipes", "ssv", "tsv"];
+        let said = ["style", "collectionFormat"].iter().filter_map(|key| parameter[key].as_str());
+        let other = said.into_iter().find(|word| OTHERS.contains(word));
+        self.other_separator = other.map(str::to_owned).or(self.other_separator.take());
     }
 
     /// Returns the first of these names that no other argument has: `name`, `name_suffix`,
@@ -72,32 +101,48 @@ impl Input {
         names.find(is_free).expect("numbers do not end. This is a bug.")
     }
 
+    /// Adds the body of OpenAPI 3.
+    pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
+        let body = refs.enter(body);
+        refs.record_unresolved(body);
+        let content = body["content"].as_object().into_iter().flatten();
+        let variants = content.map(|(kind, variant)| Variant {
+            kind,
+            schema: variant.get("schema"),
+            encoding: &variant["encoding"],
+        });
+        self.variants(&variants.collect::<Vec<_>>(), body["required"] == json!(true), refs);
+    }
+
     /// Adds a body: as JSON if the operation accepts it, otherwise as a form, otherwise as parts.
     /// Only the media type of any other body is kept.
-    pub fn body<'v>(&mut self, body: &'v Value, refs: &mut Refs<'v>) {
-        refs.record_unresolved(body);
-        let required = body["required"] == json!(true);
-        let Some(content) = body["content"].as_object() else { return };
-        let json = content.iter().find(|(kind, _)| is_json(kind));
-        let form = content.iter().find(|(kind, _)| of_type(kind, required).is_form());
-        let parts = content.iter().find(|(kind, variant)| {
-            of_type(kind, required).is_multipart() && has_members(variant, refs)
-        });
-        let Some((kind, variant)) = json.or(form).or(parts) else {
-            self.other_body = content.keys().next().map(|kind| of_type(kind, required));
+    pub fn variants(&mut self, variants: &[Variant<'_>], required: bool, refs: &mut Refs<'_>) {
+        let of = |variant: &Variant<'_>| of_type(variant.kind, required);
+        let json = variants.iter().find(|variant| is_json(variant.kind));
+        let form = variants.iter().find(|variant| of(variant).is_form());
+        let parts = variants.iter().find(|variant| of(variant).is_multipart());
+        let Some(variant) = json.or(form).or(parts) else {
+            self.other_body = variants.first().map(of);
             return;
         };
         if json.is_none() {
-            self.other_body = Some(of_type(kind, required));
+            self.set_kind(variant.kind, required);
         }
         // A variant without a schema allows any value.
-        let schema = variant.get("schema").map_or_else(|| json!({}), |schema| refs.resolve(schema));
+        let schema = variant.schema.map_or_else(|| json!({}), |schema| refs.resolve(schema));
         let is_multipart = self.other_body.as_ref().is_some_and(OperationBody::is_multipart);
-        self.body_schema(schema, &Body { required, encoding: &variant["encoding"], is_multipart });
+        self.body_schema(schema, &Body { required, encoding: variant.encoding, is_multipart });
     }
 
-    fn body_schema(&mut self, mut schema: Value, body: &Body<'_>) {
+    pub fn set_kind(&mut self, kind: &str, required: bool) {
+        self.other_body = Some(of_type(kind, required));
+    }
+
+    pub fn body_schema(&mut self, mut schema: Value, body: &Body<'_>) {
         // Of parts each is sent by its name, so the members must be known.
+        if body.is_multipart {
+            merge_alternatives(&mut schema);
+        }
         let is_plain = body.is_multipart || !has_alternatives(&schema);
         // A schema may also be a boolean, which has no members.
         let members = schema.get_mut("properties").filter(|_| is_plain);
@@ -170,9 +215,26 @@ fn has_alternatives(schema: &Value) -> bool {
     parts.flatten().any(|part| !only_requires(part))
 }
 
-/// Whether the body's schema names its members.
-fn has_members(variant: &Value, refs: &Refs<'_>) -> bool {
-    refs.follow(&variant["schema"])["properties"].is_object()
+/// Moves the members that alternatives name to the `properties` of the schema, so that each can be
+/// sent. Only those that `allOf` requires are required.
+fn merge_alternatives(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else { return };
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let Some(Value::Array(parts)) = members.shift_remove(key) else { continue };
+        for mut part in parts {
+            merge_alternatives(&mut part);
+            if let Some(Value::Object(more)) = part.get_mut("properties").map(Value::take) {
+                let all = members.entry("properties").or_insert_with(|| json!({}));
+                for (name, member) in more {
+                    all.as_object_mut().map(|all| all.entry(name).or_insert(member));
+                }
+            }
+            if let (true, Some(more)) = (key == "allOf", part["required"].as_array()) {
+                let all = members.entry("required").or_insert_with(|| json!([])).as_array_mut();
+                all.into_iter().for_each(|all| all.extend(more.iter().cloned()));
+            }
+        }
+    }
 }
 
 /// Returns the media type of a member that is a file or a list of files; `None` for other members.
@@ -202,7 +264,7 @@ fn json_schema(content: &Map<String, Value>) -> Option<&Value> {
     content.iter().find(|(kind, _)| is_json(kind))?.1.get("schema")
 }
 
-fn is_json(kind: &str) -> bool {
+pub(super) fn is_json(kind: &str) -> bool {
     let kind = kind.split(';').next().unwrap_or_default().trim().to_lowercase();
     kind == "application/json" || kind.ends_with("+json") || kind == "*/*"
 }

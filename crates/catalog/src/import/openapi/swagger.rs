@@ -1,94 +1,41 @@
-//! Rewrites the operations of a Swagger 2.0 description as OpenAPI 3 describes them.
+//! Reads what Swagger 2.0 describes in another way than OpenAPI 3: parameters, bodies and the address.
 //!
-//! Only what calls need is rewritten: parameters, bodies and the address. Definitions stay where
-//! they are, because references to them are followed there.
+//! Everything is read where it stands, because thousands of operations may share it by reference.
 
 use serde_json::{Map, Value, json};
 
-use super::METHODS;
+use super::input::{Body, Input, Variant, is_json};
 use crate::import::refs::Refs;
+
+#[cfg(test)]
+mod tests;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const PARTS: &str = "multipart/form-data";
 
-pub(super) fn upgrade(root: &mut Value) {
-    let mut paths = root["paths"].take();
-    for item in paths.as_object_mut().into_iter().flat_map(Map::values_mut) {
-        let Some(item) = item.as_object_mut() else { continue };
-        // Each operation gets those of its path, because a body is a parameter here.
-        let shared = item.shift_remove("parameters").unwrap_or_default();
-        for (method, operation) in item.iter_mut() {
-            if METHODS.contains(&method.as_str()) && operation.is_object() {
-                upgrade_operation(operation, &shared, root);
-            }
-        }
-    }
-    let server = server(root);
-    root["paths"] = paths;
-    if !server.is_empty() {
-        root["servers"] = json!([{"url": server}]);
-    }
-}
-
 /// Returns the address, as far as the description states it; HTTPS is preferred.
-fn server(root: &Value) -> String {
+pub(super) fn server(root: &Value) -> Option<String> {
     let path = root["basePath"].as_str().unwrap_or("/").trim_end_matches('/');
-    let Some(host) = root["host"].as_str() else { return path.to_owned() };
+    let Some(host) = root["host"].as_str() else {
+        return Some(path.to_owned()).filter(|path| !path.is_empty());
+    };
     let schemes = root["schemes"].as_array();
     let has_https = schemes.is_none_or(|all| all.is_empty() || all.contains(&json!("https")));
-    format!("{}://{host}{path}", if has_https { "https" } else { "http" })
+    Some(format!("{}://{host}{path}", if has_https { "https" } else { "http" }))
 }
 
-fn upgrade_operation(operation: &mut Value, shared: &Value, root: &Value) {
-    let own = operation["parameters"].take();
-    let refs = Refs::new(root);
-    let mut parameters: Vec<Value> = Vec::new();
-    let mut form: Vec<&Value> = Vec::new();
-    for parameter in [&own, shared].into_iter().filter_map(Value::as_array).flatten() {
-        let parameter = refs.follow(parameter);
-        match parameter["in"].as_str() {
-            Some("body") if operation.get("requestBody").is_none() => {
-                let kind = kind_of_body(consumed(operation, root));
-                let content = json!({kind: {"schema": parameter["schema"]}});
-                let required = parameter["required"] == json!(true);
-                operation["requestBody"] = json!({"content": content, "required": required});
-            }
-            Some("body") => {}
-            Some("formData") => form.push(parameter),
-            // A reference out of the document is reported later.
-            None => parameters.push(parameter.clone()),
-            Some(_) => parameters.push(upgraded(parameter)),
-        }
-    }
-    if !form.is_empty() {
-        operation["requestBody"] = form_body(&form, consumed(operation, root));
-    }
-    operation["parameters"] = parameters.into();
-}
-
-fn upgraded(parameter: &Value) -> Value {
-    let mut upgraded = json!({"schema": schema(parameter), "explode": is_repeated(parameter)});
-    for key in ["name", "in", "required", "description"] {
-        if let Some(value) = parameter.get(key) {
-            upgraded[key] = value.clone();
-        }
-    }
-    upgraded
-}
-
-/// Whether a list is sent as `a=1&a=2`. The default joins it by commas.
-fn is_repeated(parameter: &Value) -> bool {
-    parameter["type"] != json!("array") || parameter["collectionFormat"] == json!("multi")
+/// Whether a list is joined by commas or by another separator instead of sent as `a=1&a=2`.
+pub(super) fn is_joined(parameter: &Value) -> bool {
+    parameter["type"] == json!("array") && parameter["collectionFormat"] != json!("multi")
 }
 
 /// Returns the schema of a parameter, whose members are beside its name.
-fn schema(parameter: &Value) -> Value {
-    const BESIDE: [&str; 7] =
-        ["name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "schema"];
+pub(super) fn schema(parameter: &Value, refs: &mut Refs<'_>) -> Value {
+    const BESIDE: [&str; 6] =
+        ["name", "in", "required", "description", "collectionFormat", "allowEmptyValue"];
     let members = parameter.as_object().into_iter().flatten();
-    let members = members.filter(|(key, _)| !BESIDE.contains(&key.as_str()));
-    let mut schema: Map<String, Value> =
-        members.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let mut schema =
+        refs.resolve_members(members.filter(|(key, _)| !BESIDE.contains(&key.as_str())));
     if schema.get("type") == Some(&json!("file")) {
         schema.extend([("type".into(), json!("string")), ("format".into(), json!("binary"))]);
     }
@@ -96,38 +43,59 @@ fn schema(parameter: &Value) -> Value {
 }
 
 /// Returns the media types that an operation accepts.
-fn consumed<'v>(operation: &'v Value, root: &'v Value) -> &'v [Value] {
+pub(super) fn consumed<'v>(operation: &'v Value, root: &'v Value) -> &'v [Value] {
     let of = |owner: &'v Value| owner.get("consumes")?.as_array().map(Vec::as_slice);
     of(operation).or_else(|| of(root)).unwrap_or_default()
 }
 
-fn kind_of_body(consumed: &[Value]) -> &str {
-    let is_json = |kind: &&str| kind.contains("json") || *kind == "*/*";
-    let kinds = || consumed.iter().filter_map(Value::as_str);
-    kinds().find(is_json).or_else(|| kinds().next()).unwrap_or("application/json")
+/// Adds the body, which is a parameter here, or several, if it is a form.
+pub(super) fn add_body<'v>(
+    input: &mut Input,
+    parameters: &[&'v Value],
+    consumed: &'v [Value],
+    refs: &mut Refs<'v>,
+) {
+    let is_field = |entry: &&&Value| refs.follow(entry)["in"] == json!("formData");
+    let fields: Vec<&Value> = parameters.iter().filter(is_field).copied().collect();
+    if !fields.is_empty() {
+        return add_form(input, &fields, consumed, refs);
+    }
+    let is_body = |entry: &&&Value| refs.follow(entry)["in"] == json!("body");
+    if let Some(body) = parameters.iter().find(is_body).map(|body| refs.enter(body)) {
+        let (kind, schema) = (kind_of_body(consumed), body.get("schema"));
+        let variant = Variant { kind, schema, encoding: &body["encoding"] };
+        input.variants(&[variant], body["required"] == json!(true), refs);
+    }
 }
 
-fn form_body(form: &[&Value], consumed: &[Value]) -> Value {
+fn kind_of_body(consumed: &[Value]) -> &str {
+    let kinds = || consumed.iter().filter_map(Value::as_str);
+    kinds().find(|kind| is_json(kind)).or_else(|| kinds().next()).unwrap_or("application/json")
+}
+
+fn add_form<'v>(input: &mut Input, fields: &[&'v Value], consumed: &[Value], refs: &mut Refs<'v>) {
     let accepts = |kind: &str| consumed.contains(&json!(kind));
-    let has_file = form.iter().any(|field| field["type"] == json!("file"));
+    let has_file = fields.iter().any(|field| refs.follow(field)["type"] == json!("file"));
     let kind = if has_file || accepts(PARTS) && !accepts(FORM) { PARTS } else { FORM };
     let (mut properties, mut encoding, mut required) = (Map::new(), Map::new(), Vec::new());
-    for field in form {
+    for field in fields {
+        let field = refs.enter(field);
         let Some(name) = field["name"].as_str() else { continue };
-        let mut schema = schema(field);
-        if let Some(text) = field.get("description") {
-            schema["description"] = text.clone();
-        }
-        if properties.contains_key(name) {
-            // The operation's own field, which comes first, replaces that of its path.
-            continue;
+        input.note_separator(field);
+        let mut schema = schema(field, refs);
+        if let Some(text) = field.get("description").and_then(|text| refs.copy(text)) {
+            schema["description"] = text;
         }
         properties.insert(name.to_owned(), schema);
-        encoding.insert(name.to_owned(), json!({"explode": is_repeated(field)}));
+        encoding.insert(name.to_owned(), json!({"explode": !is_joined(field)}));
         required.extend((field["required"] == json!(true)).then(|| json!(name)));
     }
     let is_required = !required.is_empty();
     let schema = json!({"type": "object", "properties": properties, "required": required});
-    let content = json!({kind: {"schema": schema, "encoding": encoding}});
-    json!({"content": content, "required": is_required})
+    input.set_kind(kind, is_required);
+    let encoding = &encoding.into();
+    input.body_schema(
+        schema,
+        &Body { required: is_required, encoding, is_multipart: kind == PARTS },
+    );
 }

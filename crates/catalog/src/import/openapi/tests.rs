@@ -3,18 +3,19 @@
 use serde_json::{Value, json};
 
 use crate::import::Import;
+use crate::import::refs::Refs;
 use crate::import::tests::read_text;
 use crate::{Operation, Place};
 
-fn api(paths: Value) -> Import {
+pub(super) fn api(paths: Value) -> Import {
     read_text(&json!({"openapi": "3.0.3", "paths": paths}).to_string())
 }
 
-fn sent(import: &Import, at: usize) -> &Operation {
+pub(super) fn sent(import: &Import, at: usize) -> &Operation {
     import.tools[at].tool.operation.as_ref().unwrap()
 }
 
-fn schema(import: &Import, at: usize) -> Value {
+pub(super) fn schema(import: &Import, at: usize) -> Value {
     import.tools[at].tool.input_schema.as_ref().unwrap().to_value().unwrap()
 }
 
@@ -412,4 +413,77 @@ fn a_deprecated_operation_says_so() {
     );
     assert_eq!(import.tools[0].tool.description, "Lists pets (deprecated)");
     assert!(import.tools[0].tool.is_deprecated() && !import.tools[1].tool.is_deprecated());
+}
+
+/// An object that is too large for an operation's share if there are many operations.
+fn large() -> Value {
+    let text = "x".repeat(100);
+    let member = |at: usize| (format!("p{at}"), json!({"type": "string", "description": text}));
+    json!({"type": "object", "properties": (0..2_500).map(member).collect::<Value>()})
+}
+
+#[test]
+fn a_large_body_that_all_operations_share_is_not_copied_for_each() {
+    const OPERATIONS: usize = 100;
+    let paths = |operation: Value| -> Value {
+        (0..OPERATIONS).map(|at| (format!("/{at}"), json!({"post": operation}))).collect()
+    };
+    let schemas = json!({"W": {"$ref": "#/s/X"}, "Y": large(),
+        "X": {"type": "object", "properties": {"v": {"$ref": "#/s/Y"}}}});
+    let body = json!({"content": {"application/json": {"schema": {"$ref": "#/s/W"}}}});
+    let nested =
+        json!({"openapi": "3.0.0", "s": schemas, "paths": paths(json!({"requestBody": body}))});
+    let shared = json!({"name": "b", "in": "body", "required": true, "schema": large()});
+    let by_parameter = json!({"swagger": "2.0", "parameters": {"B": shared},
+        "paths": paths(json!({"parameters": [{"$ref": "#/parameters/B"}]}))});
+    for text in [nested, by_parameter] {
+        let import = read_text(&text.to_string());
+        let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+        assert!(problem.found.contains("100 larger") && !problem.is_error(), "{problem}");
+        assert_eq!(import.tools.len(), OPERATIONS);
+    }
+    // A result that is discarded must not cost more than one that is kept.
+    let root = json!({"Y": large()});
+    let mut refs = Refs::within(&root, 4_000, usize::MAX);
+    let bytes = refs.resolve(&json!({"allOf": [{"$ref": "#/Y"}, large()]})).to_string().len();
+    assert!(refs.overflowed && bytes < 8_000, "{bytes}");
+}
+
+#[test]
+fn what_is_cut_refuses_no_more_than_the_whole() {
+    let part = json!({"$ref": "#/Y"});
+    let schema = json!({"oneOf": [part, {"type": "null"}], "not": part, "properties": {"a": part}});
+    let root = json!({"Y": large(), "S": schema});
+    let mut refs = Refs::within(&root, 4_000, 1);
+    let any = json!({"anyOf": [{}, {"type": "null"}], "properties": {"a": {}}});
+    assert_eq!(refs.resolve(&json!({"$ref": "#/S"})), any);
+    assert!(refs.cut);
+}
+
+#[test]
+fn a_large_schema_of_one_operation_is_kept_whole() {
+    let body = json!({"content": {"application/json": {"schema": large()}}});
+    let import = api(json!({"/a": {"post": {"requestBody": body}}, "/b": {"get": {}}}));
+    assert_eq!(import.problems, []);
+    assert_eq!(schema(&import, 0)["properties"], large()["properties"]);
+}
+
+#[test]
+fn parts_that_alternatives_name_are_sent_too() {
+    let text = json!({"type": "string"});
+    let only = |name: &str| json!({"properties": {name: text}, "required": [name]});
+    let both = json!({"type": "object", "properties": {"a": text}, "required": ["a"],
+        "allOf": [only("b")], "oneOf": [only("c"), only("d")]});
+    let without = json!({"allOf": [only("a"), only("b")]});
+    let post = |schema: &Value| json!({"post": {"requestBody": {"required": true, "content": {"multipart/form-data": {"schema": schema}}}}});
+    let import = api(json!({"/both": post(&both), "/all": post(&without)}));
+    assert_eq!(import.problems, []);
+    let names = |at: usize| -> Vec<String> {
+        sent(&import, at).arguments.iter().map(|argument| argument.name.clone()).collect()
+    };
+    assert_eq!(
+        (names(0), names(1)),
+        (["a", "b", "c", "d"].map(String::from).to_vec(), ["a", "b"].map(String::from).to_vec())
+    );
+    assert_eq!(schema(&import, 0)["required"], json!(["a", "b"]));
 }
