@@ -50,7 +50,7 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
     if is_object("custom") && kind.as_deref() == Some("custom") {
         return Some(Format::OpenAiCustom);
     }
-    let parameters = schema::NAMES.iter().chain(&schema::LISTS).find(|key| has(key));
+    let parameters = schema::NAMES.iter().chain(&schema::PARAMETER_LISTS).find(|key| has(key));
     if !has("name") {
         return nameless(row, kind.as_deref()).filter(|_| listed);
     }
@@ -76,7 +76,9 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
         Some(_) if listed || parameters.is_some() || mostly_known(row) => Format::Anthropic,
         Some(_) => return None,
         None if has("input_schema") && is_only_anthropic(row) => Format::Anthropic,
-        None if has("parameters") || schema::LISTS.iter().any(|key| has(key)) => Format::OpenAiFlat,
+        None if has("parameters") || schema::PARAMETER_LISTS.iter().any(|key| has(key)) => {
+            Format::OpenAiFlat
+        }
         None if row.contains_key("inputSchema") => Format::Mcp,
         None if listed || mostly_known(row) => Format::Own,
         None => return None,

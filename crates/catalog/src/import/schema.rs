@@ -3,8 +3,8 @@
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use crate::expansion::DATA;
-use crate::row::{Row, elements, fields};
+use crate::expansion::{DATA, NAMED};
+use crate::row::{Row, fields};
 use crate::{Problem, Schema, Severity};
 
 /// The members that contain a tool's parameters; the first one that a tool has is read. A format
@@ -32,7 +32,7 @@ pub(super) const NAMES: [&str; 11] = [
 ];
 
 /// ToolBench's two lists of parameters.
-pub(super) const LISTS: [&str; 2] = ["required_parameters", "optional_parameters"];
+pub(super) const PARAMETER_LISTS: [&str; 2] = ["required_parameters", "optional_parameters"];
 
 pub(super) const JSON_TYPES: [&str; 7] =
     ["string", "number", "integer", "boolean", "object", "array", "null"];
@@ -47,9 +47,6 @@ const TYPES: [(&str, &[&str]); 6] = [
     ("object", &["dict", "hashmap", "map"]),
 ];
 
-/// Members that contain schemas by name.
-const NAMED: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
-
 /// Reads the parameters of a tool; those that are no JSON Schema are converted to one, or left out
 /// with a warning. A JSON Schema keeps its bytes.
 pub(super) fn read(row: &mut Row<'_>) -> Option<Schema> {
@@ -58,7 +55,8 @@ pub(super) fn read(row: &mut Row<'_>) -> Option<Schema> {
     if key == "input_schema" || is_json_schema(written.raw()) {
         return Some(written);
     }
-    let mut schema = written.to_value()?;
+    // The check of its depth reports a schema that nests too deep to be parsed.
+    let Some(mut schema) = written.to_value() else { return Some(written) };
     let original = schema.clone();
     // Bedrock and the Vercel AI SDK write the schema into a member of its own.
     for inner in ["json", "jsonSchema"] {
@@ -83,19 +81,25 @@ pub(super) fn read(row: &mut Row<'_>) -> Option<Schema> {
 }
 
 fn of_two_lists(row: &mut Row<'_>) -> Option<Schema> {
-    row.first_of(&LISTS)?;
-    let mut all = Vec::new();
-    for key in LISTS {
-        let list = row.value(key).and_then(elements).into_iter().flatten();
-        let items = list.filter_map(|item| serde_json::from_str(item.get()).ok());
-        all.extend(items.map(|mut item: Value| {
-            if let Some(members) = item.as_object_mut() {
-                members.insert("required".to_owned(), json!(key == LISTS[0]));
-            }
-            item
-        }));
+    row.first_of(&PARAMETER_LISTS)?;
+    let (mut all, mut failed) = (Map::new(), false);
+    for key in PARAMETER_LISTS {
+        let Some(raw) = row.value(key) else { continue };
+        let list: Option<Vec<Value>> = serde_json::from_str(raw.get()).ok();
+        let Some(list) = list.and_then(by_name) else {
+            row.problem(key, unknown_parameters(raw));
+            failed = true;
+            continue;
+        };
+        for (name, mut parameter) in list {
+            parameter["required"] = json!(key == PARAMETER_LISTS[0]);
+            all.insert(name, parameter);
+        }
     }
-    let mut schema = of_parameters(by_name(all)?);
+    if failed && all.is_empty() {
+        return None;
+    }
+    let mut schema = of_parameters(all);
     translate_types(&mut schema);
     to_schema(&schema)
 }
@@ -213,11 +217,12 @@ fn translate_types(schema: &mut Value) {
     }
 }
 
-/// Returns JSON Schema's word for a type: `STRING`, `str`, `str, optional`, `List[int]`.
+/// Returns JSON Schema's word for a type: `STRING`, `str`, `str, optional`, `List[int]`, `int[]`.
 fn json_type(word: &str) -> Option<&'static str> {
     let word = word.split(',').next().filter(|_| word.ends_with("optional")).unwrap_or(word).trim();
     let word = word.strip_prefix("optional[").and_then(|w| w.strip_suffix(']')).unwrap_or(word);
-    let word = word.split('[').next().unwrap_or_default();
+    let word =
+        if word.ends_with("[]") { "array" } else { word.split('[').next().unwrap_or_default() };
     let known = JSON_TYPES.into_iter().find(|known| *known == word);
     known.or_else(|| Some(TYPES.iter().find(|(_, words)| words.contains(&word))?.0))
 }
@@ -229,7 +234,6 @@ fn unknown_parameters(raw: &RawValue) -> Problem {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown,
     };
-    let cure =
-        "write {\"type\": \"object\", \"properties\": {}}; the tool is kept without parameters";
+    let cure = "write {\"type\": \"object\", \"properties\": {}}; the tool is kept without them";
     Problem::new(Severity::Warning, expected, found, cure)
 }

@@ -113,6 +113,36 @@ fn mcp_in_its_other_shapes() {
 }
 
 #[test]
+fn a_schema_that_nests_too_deep_is_an_error() {
+    let schema = "{\"type\": \"object\", \"properties\": {\"a\": ".repeat(70)
+        + "{\"type\": \"str\"}"
+        + &"}}".repeat(70);
+    let import = read_text(&format!(r#"[{{"name": "t", "parameters": {schema}}}]"#));
+    let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+    assert!(problem.is_error() && problem.expected.contains("levels of brackets"), "{problem}");
+}
+
+#[test]
+fn toolbench_lists_that_cannot_be_read_are_reported() {
+    let city = r#"{"name": "city", "type": "STRING"}"#;
+    for (required, optional, kept) in [
+        (r#"[{"type": "STRING"}]"#, format!("[{city}]"), Some(json!({"city": {"type": "string"}}))),
+        (r#"{"city": {"type": "STRING"}}"#, "[]".to_owned(), None),
+    ] {
+        let text = format!(
+            r#"{{"api_list": [{{"name": "t", "required_parameters": {required}, "optional_parameters": {optional}}}]}}"#
+        );
+        let import = read_text(&text);
+        let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+        assert!(!problem.is_error(), "{problem}");
+        assert_eq!(problem.field.as_deref(), Some("required_parameters"));
+        let schema = import.tools[0].tool.input_schema.as_ref();
+        let properties = schema.map(|schema| schema.to_value().unwrap()["properties"].clone());
+        assert_eq!(properties, kept);
+    }
+}
+
+#[test]
 fn an_unfinished_capture_is_a_warning() {
     let import = read_text(r#"{"result": {"tools": [], "nextCursor": "more"}}"#);
     assert!(import.problems[0].to_string().contains("nextCursor"));
@@ -413,6 +443,7 @@ fn a_json_schema_keeps_its_bytes_and_words_of_other_languages_become_its_types()
         ("str, optional", "string"),
         ("Optional[int]", "integer"),
         ("List[float]", "array"),
+        ("string[]", "array"),
         ("Dict[str, int]", "object"),
         ("double", "number"),
         ("bool", "boolean"),
