@@ -230,6 +230,19 @@ fn what_is_no_tool_is_refused() {
             r#"{"items": [{"name": "Send", "description": "Sends", "slug": "X_SEND"}]}"#,
             "an object with items",
         ),
+        (
+            r#"{"prompts": [{"name": "p", "description": "d", "arguments": [{"name": "a", "required": true}]}]}"#,
+            "an object with prompts",
+        ),
+        (
+            r#"{"labels": [{"name": "bug", "description": "Does not work"}]}"#,
+            "an object with labels",
+        ),
+        (
+            r#"{"name": "Setup", "description": "Sets up", "inputs": {"v": {"description": "v"}}, "runs": {"using": "node20"}}"#,
+            "an object with description, inputs, name, runs",
+        ),
+        (r#"[{"kind": "Pod", "metadata": {"name": "pod"}}]"#, "an object with kind, metadata"),
     ] {
         let (tools, stderr) = read(text);
         assert!(tools.is_empty() && stderr.contains(says), "{text}: {stderr}");

@@ -58,8 +58,9 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
     if mcp && parameters.is_none_or(|key| *key == "inputSchema") {
         return Some(Format::Mcp);
     }
-    // Google's descriptions of APIs have names and parameters too.
-    if row.get("kind").and_then(|raw| string(raw)).is_some_and(|kind| kind.contains('#')) {
+    // Google's descriptions of APIs have names and parameters too, and so have GitHub's actions.
+    let is_api = row.get("kind").and_then(|raw| string(raw)).is_some_and(|kind| kind.contains('#'));
+    if is_api || is_object("runs") && !listed {
         return None;
     }
     // Checked before MCP's own fields, because a row of ours may be an MCP tool with fields added.
@@ -87,8 +88,12 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
 
 /// Returns the format of an object of a list that has no name.
 fn nameless(row: &Fields<'_>, kind: Option<&str>) -> Option<Format> {
+    // Resources of Kubernetes, and many others, have `metadata` with a name.
+    let is_tool = |key: &str, tool: &Fields<'_>| {
+        tool.contains_key("name") && (key != "metadata" || has_parameters(tool))
+    };
     let has_tool = |key: &&str| {
-        row.get(*key).and_then(|raw| fields(raw)).is_some_and(|tool| tool.contains_key("name"))
+        row.get(*key).and_then(|raw| fields(raw)).is_some_and(|tool| is_tool(key, &tool))
     };
     if let Some(key) = WRAPPERS.into_iter().find(has_tool) {
         return Some(Format::Wrapped(key));
@@ -101,26 +106,42 @@ fn nameless(row: &Fields<'_>, kind: Option<&str>) -> Option<Format> {
     }
 }
 
+/// Returns the format of a tool without its name: ours, if it has fields that other formats have in
+/// other places or not at all.
+pub(super) fn of_body(row: &Fields<'_>) -> Format {
+    let is_ours = is_marked_as_ours(row) || row.contains_key("annotations");
+    if is_ours { Format::Own } else { Format::OpenAiFlat }
+}
+
 /// Whether an object is a tool without its name, which is then the name of the member that contains
 /// it. Outside a list of tools, it must have both a description and parameters.
 pub(super) fn is_body(row: &Fields<'_>, listed: bool) -> bool {
     let described =
         DESCRIPTIONS.iter().any(|key| row.get(*key).is_some_and(|raw| string(raw).is_some()));
-    let has_parameters =
-        schema::NAMES.iter().any(|key| row.get(*key).is_some_and(|raw| fields(raw).is_some()));
-    if listed { described || has_parameters } else { described && has_parameters }
+    if listed { described || has_parameters(row) } else { described && has_parameters(row) }
 }
 
-/// Whether each value is a tool that has a description or parameters. Lists of other things with
-/// names are frequent.
+fn has_parameters(row: &Fields<'_>) -> bool {
+    schema::NAMES.iter().any(|key| row.get(*key).is_some_and(|raw| fields(raw).is_some()))
+        || schema::PARAMETER_LISTS.iter().any(|key| row.contains_key(*key))
+}
+
+/// Whether each value is a tool that has a description or parameters, and one has parameters.
+/// Lists of other things with names and descriptions are frequent.
 pub(super) fn is_list(items: &[&RawValue]) -> bool {
-    let is_tool = |item: &&RawValue| {
-        let Some(row) = fields(item) else { return false };
-        let is_described = row.contains_key("name") && is_body(&row, true);
-        let is_nested = ["function", "toolSpec"].iter().any(|key| row.contains_key(*key));
-        (is_described || is_nested) && detect(&row, true, false).is_some()
+    let is_nested = |row: &Fields<'_>| {
+        ["function", "toolSpec"]
+            .iter()
+            .any(|key| row.get(*key).is_some_and(|raw| fields(raw).is_some()))
     };
-    !items.is_empty() && items.iter().all(is_tool)
+    let is_tool = |row: &Fields<'_>| {
+        let is_described = row.contains_key("name") && is_body(row, true);
+        (is_described || is_nested(row)) && detect(row, true, false).is_some()
+    };
+    let rows: Option<Vec<_>> = items.iter().map(|item| fields(item)).collect();
+    rows.is_some_and(|rows| {
+        rows.iter().all(is_tool) && rows.iter().any(|row| has_parameters(row) || is_nested(row))
+    })
 }
 
 /// Decides whether the ambiguous tools of a list are in our format or in MCP's. One tool with

@@ -107,9 +107,31 @@ fn mcp_in_its_other_shapes() {
         (format!("{{\"servers\": {{\"s\": [{tool}]}}}}"), "s__t"),
         (format!("{{\"servers\": [{{\"name\": \"s\", \"tools\": [{tool}]}}]}}"), "s__t"),
         (format!("[{{\"jsonrpc\": \"2.0\", \"result\": {{\"tools\": [{tool}]}}}}]"), "any__t"),
+        (format!("{{\"session\": \"x\", \"servers\": {{\"s\": [{tool}]}}}}"), "s__t"),
+        (format!("{{\"data\": {{\"tools\": [{tool}]}}}}"), "data__t"),
     ] {
         assert_eq!(read_ids(&text), [id], "{text}");
     }
+    let named = format!("{{\"session\": {{\"tools\": [{tool}]}}, \"s\": {{\"tools\": [{tool}]}}}}");
+    assert_eq!(read_ids(&named), ["session__t", "s__t"]);
+}
+
+#[test]
+fn a_map_of_tools_keeps_their_own_fields_and_names_what_is_no_tool() {
+    let full = r#"{"description": "Removes", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": true}, "tags": ["x"]}"#;
+    let import = read_text(&format!("{{\"tools\": {{\"rm\": {full}}}}}"));
+    assert_eq!(import.problems, []);
+    let tool = &import.tools[0].tool;
+    assert_eq!((tool.id.as_str(), tool.hints.destructive), ("rm", Some(true)));
+    assert_eq!(tool.tags, ["x"]);
+    let bare = r#"{"parameters": {"type": "object"}}"#;
+    assert_eq!(read_ids(&format!("{{\"rm\": {full}, \"ls\": {bare}}}")), ["rm", "ls"]);
+    let import =
+        read_text(&format!("{{\"tools\": {{\"rm\": {full}, \"other\": {{\"foo\": 1}}}}}}"));
+    let [problem] = import.problems.as_slice() else { panic!("{:?}", import.problems) };
+    assert_eq!(import.tools.len(), 1);
+    assert!(problem.is_error() && problem.tool.as_deref() == Some("other"), "{problem}");
+    assert!(problem.found.contains("foo"), "{problem}");
 }
 
 #[test]

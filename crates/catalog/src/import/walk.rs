@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 8;
 
 /// Members with a list of tools: in most formats, in Gemini's requests, in the rows of the Berkeley
 /// Function-Calling Leaderboard, and in ToolBench.
-const LISTS: [&str; 6] =
+const TOOL_LISTS: [&str; 6] =
     ["tools", "functions", "functionDeclarations", "function_declarations", "function", "api_list"];
 
 /// Members with an object that contains a list of tools: in requests of Bedrock and in sessions of
@@ -167,12 +167,12 @@ impl<'s, 't> Walker<'s, 't> {
         } else if let Some(format) = format::detect(members, scope.listed, scope.mcp) {
             self.recognised = true;
             self.tool(raw, format, scope);
-        } else if let Some(inner) = ENVELOPES.iter().find_map(|key| members.get(*key)) {
-            self.value(inner, &scope.deeper());
         } else if let Some(servers) = servers(members) {
             self.captures(servers, scope);
         } else if is_capture_map(members) {
             self.captures(raw, scope);
+        } else if let Some(inner) = ENVELOPES.iter().find(|key| is_object(key)) {
+            self.value(members[*inner], &scope.deeper());
         } else if is_tool_map(members, false) {
             self.recognised = true;
             self.tool_map(raw, scope);
@@ -223,8 +223,8 @@ impl<'s, 't> Walker<'s, 't> {
     fn lists(&mut self, members: &Fields<'_>, scope: &Scope) -> bool {
         let of_key = |key: &&str| members.get(*key).copied();
         let text = |raw: &RawValue| RawValue::from_string(string(raw)?).ok();
-        let texts: Vec<_> = LISTS.iter().filter_map(of_key).filter_map(text).collect();
-        let lists = LISTS.iter().filter_map(of_key).chain(texts.iter().map(AsRef::as_ref));
+        let texts: Vec<_> = TOOL_LISTS.iter().filter_map(of_key).filter_map(text).collect();
+        let lists = TOOL_LISTS.iter().filter_map(of_key).chain(texts.iter().map(AsRef::as_ref));
         let lists: Vec<_> = lists.filter_map(elements).collect();
         let map = of_key(&"tools").filter(|raw| fields(raw).is_some_and(|m| is_tool_map(&m, true)));
         if lists.is_empty() && map.is_none() {
@@ -248,12 +248,21 @@ impl<'s, 't> Walker<'s, 't> {
     /// Reads `{"a name": {"description": …, "parameters": …}}`, as the Vercel AI SDK has it.
     fn tool_map(&mut self, raw: &RawValue, scope: &Scope) {
         for (name, tool) in ordered(raw).into_iter().flatten() {
+            let line = self.source.line_of(tool.get());
+            let Some(body) = fields(tool).filter(|body| format::is_body(body, true)) else {
+                let cure = "describe it, or move it out of the tools";
+                let expected = "a tool with a description or parameters";
+                let found = with_keys(tool, fields(tool).as_ref());
+                let problem = Problem::new(Severity::Error, expected, found, cure);
+                self.import.problems.push(self.source.locate(problem.tool(&name), line));
+                continue;
+            };
             // A name of its own follows and takes precedence.
             let members = tool.get().trim_start_matches('{');
             let named = format!("{{\"name\":{},{members}", Value::from(name));
             if let Ok(named) = RawValue::from_string(named) {
-                let line = self.source.line_of(tool.get());
-                self.tool(&named, Format::OpenAiFlat, &Scope { line, ..scope.deeper() });
+                let inside = Scope { line, list_format: None, ..scope.deeper() };
+                self.tool(&named, format::of_body(&body), &inside);
             }
         }
     }
@@ -261,7 +270,7 @@ impl<'s, 't> Walker<'s, 't> {
     /// Warns of a list beside the tools whose name is nearly that of a list of tools.
     fn warn_misspelt_lists(&mut self, members: &Fields<'_>) {
         const USUAL: [&str; 2] = ["tools", "functions"];
-        for (key, raw) in members.iter().filter(|(key, _)| !LISTS.contains(&key.as_str())) {
+        for (key, raw) in members.iter().filter(|(key, _)| !TOOL_LISTS.contains(&key.as_str())) {
             if let (Some(meant), Some(_)) = (near_word(key, &USUAL), elements(raw)) {
                 let found = format!("the list {key:?}, which was not read");
                 let cure = format!("did you mean {meant:?}?");
@@ -437,8 +446,8 @@ fn servers<'a>(members: &Fields<'a>) -> Option<&'a RawValue> {
     members.get("servers").copied().filter(|raw| fields(raw).is_some() || elements(raw).is_some())
 }
 
-/// Whether every member is a capture, so that the keys are names of servers. The keys of exports
-/// of stores of tools are no names.
+/// Whether every member is a capture, so that the keys are names of servers. The keys of lists in
+/// exports of stores of tools are no names, and neither are those of envelopes.
 fn is_capture_map(members: &Fields<'_>) -> bool {
     let is_capture = |raw: &&RawValue| {
         elements(raw).is_some_and(|items| format::is_list(&items))
@@ -447,14 +456,17 @@ fn is_capture_map(members: &Fields<'_>) -> bool {
                 lists || inner.get("result").is_some_and(|result| fields(result).is_some())
             })
     };
-    let is_page = ["items", "data", "results"].iter().any(|key| members.contains_key(*key));
-    !members.is_empty() && !is_page && members.values().all(is_capture)
+    let is_list = |key: &&str| members.get(*key).is_some_and(|raw| elements(raw).is_some());
+    let is_page = ["items", "data", "results"].iter().any(is_list);
+    let is_envelope = members.keys().all(|key| ENVELOPES.contains(&key.as_str()));
+    !is_envelope && !is_page && members.values().all(is_capture)
 }
 
-/// Whether every member is a tool without its name, so that the keys are names of tools.
+/// Whether at least half of the members are tools without their names, so that the keys are names of
+/// tools.
 fn is_tool_map(members: &Fields<'_>, listed: bool) -> bool {
-    let is_tool = |raw: &&RawValue| fields(raw).is_some_and(|tool| format::is_body(&tool, listed));
-    !members.is_empty() && members.values().all(is_tool)
+    let is_tool = |raw: &&&RawValue| fields(raw).is_some_and(|tool| format::is_body(&tool, listed));
+    !members.is_empty() && members.values().filter(is_tool).count() * 2 >= members.len()
 }
 
 /// Returns an object's members in the order of the file, which is the order of the catalog.
