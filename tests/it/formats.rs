@@ -294,6 +294,10 @@ fn a_folder_of_skills_is_read_with_their_names_and_descriptions() {
     let skill = "---\nname: pdf\ndescription: Fills in PDF forms.\nlicense: MIT\n---\n\n# PDF\n\n- step: one\n";
     let path = sandbox.write("skills/pdf/SKILL.md", skill);
     sandbox.write("skills/pdf/notes.md", "nothing");
+    // A skill may contain any files.
+    std::fs::create_dir_all(sandbox.path("skills/pdf/assets")).unwrap();
+    sandbox.write("skills/pdf/assets/theme.json", "{}");
+    sandbox.write("skills/pdf/package.json", r#"{"name": "pdf", "description": "x"}"#);
     for tools in [sandbox.path("skills"), path] {
         let listed = sandbox.json(&["tools", "list", "--tools", tools.to_str().unwrap()]);
         let [tool] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
@@ -305,4 +309,7 @@ fn a_folder_of_skills_is_read_with_their_names_and_descriptions() {
     let path = sandbox.write("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: a: b\n---\n");
     let said = sandbox.fails(3, &["tools", "list", "--tools", path.to_str().unwrap()]);
     assert!(said.contains("SKILL.md:3:"), "{said}");
+    let path = sandbox.write("skills/pdf/SKILL.md", "---\ndescription: a\n---\n");
+    let said = sandbox.fails(3, &["tools", "list", "--tools", path.to_str().unwrap()]);
+    assert!(said.contains("expected the name of a skill, found none"), "{said}");
 }

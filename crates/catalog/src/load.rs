@@ -13,6 +13,9 @@ use crate::{Catalog, Error, LoadedCatalog, Problem, Severity, Tool, fallback, fi
 
 const EXTENSIONS: [&str; 6] = ["json", "jsonl", "ndjson", "toml", "yaml", "yml"];
 
+/// The file that describes an agent skill.
+const SKILL: &str = "SKILL.md";
+
 /// How to load a catalog.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
@@ -51,7 +54,7 @@ impl Catalog {
         for path in paths {
             if path.is_dir() {
                 let mut files = Vec::new();
-                list_files(path, &mut files, &mut HashSet::new())?;
+                list_files(path, &mut files, &mut HashSet::new(), false)?;
                 places.extend(files.into_iter().map(|path| Place { path, is_named: false }));
             } else {
                 places.push(Place { path: path.clone(), is_named: true });
@@ -172,11 +175,12 @@ fn unreadable(path: &Path, error: &Error) -> Problem {
 }
 
 /// Lists the catalog files below a directory by name. Hidden files are skipped, and links are
-/// followed once.
+/// followed once. In the folder of a skill, which may contain any files, only skills are listed.
 fn list_files(
     directory: &Path,
     files: &mut Vec<PathBuf>,
     seen: &mut HashSet<PathBuf>,
+    in_skill: bool,
 ) -> Result<(), Error> {
     let failed = |source| Error::Unreadable { path: directory.to_owned(), source };
     if !seen.insert(directory.canonicalize().map_err(failed)?) {
@@ -185,25 +189,25 @@ fn list_files(
     let entries: Result<Vec<_>, _> = std::fs::read_dir(directory).map_err(failed)?.collect();
     let mut entries = entries.map_err(failed)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
+    let in_skill = in_skill || entries.iter().any(|entry| entry.file_name() == SKILL);
     for entry in entries {
         let path = entry.path();
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
         if path.is_dir() {
-            list_files(&path, files, seen)?;
-        } else if is_catalog_file(&path) && may_be_a_file(&path) {
+            list_files(&path, files, seen, in_skill)?;
+        } else if (entry.file_name() == SKILL || !in_skill && is_catalog_file(&path))
+            && may_be_a_file(&path)
+        {
             files.push(path);
         }
     }
     Ok(())
 }
 
-/// Whether a file in a directory is read: by its extension, or as the file of an agent skill.
+/// Whether a file in a directory is read, by its extension.
 fn is_catalog_file(path: &Path) -> bool {
-    if path.file_name().is_some_and(|name| name == "SKILL.md") {
-        return true;
-    }
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|found| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }

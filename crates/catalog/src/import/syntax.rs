@@ -81,9 +81,13 @@ fn skill<'a>(source: &Source<'a>, header: &str) -> Result<Documents<'a>, Box<Pro
     match yaml(header) {
         Ok(header) => {
             let of = |key: &str| header.get(key).cloned().unwrap_or_default();
-            Ok(converted(
-                serde_json::json!([{"name": of("name"), "description": of("description")}]),
-            ))
+            let (name, description) = (of("name"), of("description"));
+            if name.is_null() {
+                let cure = "write `name: …` between the two lines of ---";
+                let problem = Problem::new(Severity::Error, "the name of a skill", "none", cure);
+                return Err(Box::new(source.locate(problem, Some(1))));
+            }
+            Ok(converted(serde_json::json!([{"name": name, "description": description}])))
         }
         Err(error) => {
             // The line of the three hyphens comes first.
