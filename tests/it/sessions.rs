@@ -275,7 +275,9 @@ fn a_call_that_is_killed_is_counted() {
     let typed = ["call", "slow__write_job", "--session", "killed", "--servers", &servers];
     for sent in 1..=3 {
         let mut child = sandbox.toolroute().args(typed).spawn().unwrap();
+        let started = std::time::Instant::now();
         while journal(&sandbox, "slow").len() < sent {
+            assert!(started.elapsed().as_secs() < 60, "call {sent} is not in the journal");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         child.kill().unwrap();
