@@ -1,8 +1,8 @@
 //! The catalog of tools.
 //!
-//! This crate reads tools from files (MCP `tools/list` results, OpenAI and Anthropic tool lists,
-//! OpenAPI 3, JSON lines, TOML), checks them, assigns an id and a row to each, and builds the texts
-//! that searches use.
+//! This crate reads tools from files (MCP `tools/list` results, the tool lists of OpenAI, Anthropic,
+//! Gemini, Bedrock and others, OpenAPI 3, Swagger 2.0, agent skills, JSON lines, TOML), checks them,
+//! assigns an id and a row to each, and builds the texts that searches use.
 //!
 //! It must never know how tools are searched, ranked or called, so it has no vectors, scores or
 //! connections. It reads only the files whose paths it is given, and no environment variables.

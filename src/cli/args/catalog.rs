@@ -11,8 +11,9 @@ use crate::cli::settings::{Settings, keys};
 
 #[derive(Args, Clone)]
 pub struct CatalogArgs {
-    /// A file or folder of tools: MCP tools/list results, OpenAI, Anthropic, OpenAPI 3, JSONL,
-    /// TOML; repeatable [env: TOOLROUTE_TOOLS, several separated as in PATH]
+    /// A file or folder of tools: MCP tools/list results, OpenAI, Anthropic, Gemini, Bedrock,
+    /// OpenAPI, SKILL.md, JSONL, TOML and more; repeatable [env: TOOLROUTE_TOOLS, several separated
+    /// as in PATH]
     #[arg(short, long, value_name = "PATH")]
     pub tools: Vec<PathBuf>,
     #[command(flatten)]
