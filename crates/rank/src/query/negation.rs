@@ -2,11 +2,11 @@
 //! ignore "not", so the verb would rank exactly the wrong tools higher.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::plain_text::quote_end;
 use super::requests::{content_words, is_content, is_verb};
 use super::{is_listed, pattern};
 use toolroute_translation::Language;
@@ -58,7 +58,8 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     if !words.any(|word| is_listed(HINTS, word)) {
         return Cow::Borrowed(prompt);
     }
-    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| kept(found, prompt));
+    let quotes = quotes(prompt);
+    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| kept(found, prompt, &quotes));
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",");
@@ -68,57 +69,43 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     }
 }
 
-/// Names that begin with "do not": "set me to do not disturb".
+/// Names that begin with "do not", and words before them: "set me to do not disturb".
 const NAMED: &str = "call contact disturb mail track";
+const BEFORE_NAMES: &str = "a as off on the to";
 
-/// Whether the words of a ban at a place forbid nothing: they are a name ("set me to do not disturb", "the label 'do not
-/// merge'") or a purpose ("protect main so nobody can push").
-fn is_no_ban(prompt: &str, at: usize, ban: &str, first: &str) -> bool {
-    let before = prompt[..at].to_ascii_lowercase();
-    let before = before.trim_end();
-    let follows = |words: &[&str]| {
-        words.iter().any(|word| {
-            let rest = before.strip_suffix(word);
-            rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
-        })
-    };
-    let is_name = ban.is_empty()
-        && (follows(&["a", "as", "the"])
-            || follows(&["to", "on", "off"]) && is_listed(NAMED, first));
-    let is_purpose = ban.starts_with("no") && follows(&["so", "so that"]);
-    is_name || is_purpose || is_quoted(prompt, at)
+/// A short text between quotes. Apostrophes are no quotes of a longer text, nor of one with a comma.
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?:[\s(])("[^"\n]{1,80}"|“[^”\n]{1,80}”|'[^',\n]{1,60}'|‘[^’,\n]{1,60}’)(?:[\s.,;:!?)]|$)"#,
+    )
+});
+
+/// The quotes behind other words of a prompt.
+fn quotes(prompt: &str) -> Vec<Range<usize>> {
+    QUOTED.captures_iter(prompt).filter_map(|found| Some(found.get(1)?.range())).collect()
 }
 
-/// Whether a place is within a quote behind other words.
-fn is_quoted(prompt: &str, at: usize) -> bool {
-    let mut from = 0;
-    while let Some((begin, mark)) = prompt[from..at].char_indices().find_map(|(begin, mark)| {
-        let begin = from + begin;
-        quote_end(prompt, begin, mark).map(|_| (begin, mark))
-    }) {
-        let end = quote_end(prompt, begin, mark).unwrap_or(prompt.len());
-        if end > at {
-            return !prompt[..begin].trim().is_empty();
-        }
-        from = end;
-    }
-    false
+/// Whether the words of a ban forbid nothing: they are quoted ("the label 'do not merge'"), a name ("set me to do not
+/// disturb") or a purpose ("protect main so nobody can push"). `before` is the text before them.
+fn is_no_ban(before: &str, at: usize, quotes: &[Range<usize>], [ban, first]: [&str; 2]) -> bool {
+    let mut words = before.split_whitespace().rev().map(str::to_ascii_lowercase);
+    let last = words.next().unwrap_or_default();
+    let is_name = ban.is_empty() && is_listed(BEFORE_NAMES, &last) && is_listed(NAMED, first);
+    let is_purpose = ban.starts_with(['n', 'N'])
+        && (last == "so" || last == "that" && words.next().is_some_and(|word| word == "so"));
+    let quoted = quotes.partition_point(|quote| quote.end <= at);
+    is_name || is_purpose || quotes.get(quoted).is_some_and(|quote| quote.start <= at)
 }
 
-/// Returns what remains of a match in a prompt.
-fn kept(found: &Captures<'_>, prompt: &str) -> String {
+/// Returns what remains of a match in a prompt with these [`quotes`].
+fn kept(found: &Captures<'_>, prompt: &str, quotes: &[Range<usize>]) -> String {
     let part = |name| found.name(name).map_or("", |part| part.as_str());
     let whole = found.get(0).map_or(0..0, |whole| whole.range());
-    if is_no_ban(
-        prompt,
-        whole.start,
-        &part("ban").to_ascii_lowercase(),
-        &part("first").to_ascii_lowercase(),
-    ) {
-        return found[0].to_owned();
-    }
     let rest = &prompt[whole.end..];
     let first = part("first").trim_matches('`').to_ascii_lowercase();
+    if is_no_ban(&prompt[..whole.start], whole.start, quotes, [part("ban"), &first]) {
+        return found[0].to_owned();
+    }
     let is_ban = found.name("ban").is_some();
     let is_statement = !is_ban && !part("who").is_empty() && part("wish").is_empty();
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
@@ -207,11 +194,12 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn without_negated_clauses(prompt: &str) -> String {
+    let quotes = quotes(prompt);
     let mut left = String::new();
     let mut at = 0;
     for found in NEGATED.captures_iter(prompt) {
         let whole = found.get(0).map_or(0..0, |whole| whole.range());
-        if whole.start < at || kept(&found, prompt) == prompt[whole.clone()] {
+        if whole.start < at || kept(&found, prompt, &quotes) == prompt[whole.clone()] {
             continue;
         }
         let before = &prompt[at..whole.start];
@@ -241,10 +229,16 @@ mod tests {
             "add the label 'do not merge' to PR 5",
             "protect the main branch so nobody can push straight to it",
             "lock it so that no one can delete it",
+            "put it on the \"do not delete\" list",
         ] {
             assert_eq!(without_negations(prompt), prompt);
         }
         assert_eq!(without_negations("'do not delete it'"), "' it'");
+        assert_eq!(without_negations("list the do not delete files"), "list the files");
+        let users = "it goes 'cause it's old, don't delete the users' folder";
+        assert_eq!(without_negations(users), "it goes 'cause it's old, the users' folder");
+        let quotes = " 'x don't delete".repeat(20_000);
+        assert!(without_negations(&quotes).len() < quotes.len());
         assert_eq!(without_negations("read 'a.txt', don't delete it"), "read 'a.txt', it");
         assert_eq!(without_negations("it is old, so don't delete it"), "it is old, so it");
     }
