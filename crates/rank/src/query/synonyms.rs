@@ -8,9 +8,7 @@ use super::actions::{Actions, action_of};
 use super::is_listed;
 use super::plain_text::words;
 
-/// Words that are each other's opposite and no verbs: `mark_room_clean` and `mark_room_dirty`. Of tools that
-/// differ in any other word, the one whose word the prompt says is no better: as a rule for all words this
-/// cost 0.011 on `azure_mcp`.
+/// Words that are each other's opposite and no verbs: `mark_room_clean` and `mark_room_dirty`.
 pub(super) const OPPOSITES: [(&str, &str); 24] = [
     ("on", "off"),
     ("up", "down"),

@@ -1,6 +1,6 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
-//! plural, the verb, one of two opposites, or whether a time of day is needed. A deprecated tool
-//! ranks after the one to use instead.
+//! plural, the verb, the object, one of two opposites, a part of a thing, or whether a time of day is
+//! needed. A deprecated tool ranks after the one to use instead.
 //!
 //! `key_get` and `key_list` have nearly the same vector. So have `policy_create` and
 //! `policy_update`. Without these rules the choice sets `azure_mcp` and `azure_mcp_2026` have 0.004
@@ -26,6 +26,9 @@ const ONE: [&str; 10] = [
 
 /// Verbs of tools that return all things of a kind.
 const ALL: [&str; 2] = ["list", "enumerate"];
+
+/// Words before what something is a part of: "the files in folder 5".
+const INSIDE: [&str; 6] = ["from", "in", "of", "on", "under", "within"];
 
 /// Words of a name that say in which form things are given, or by what they are found, which prompts say in other words:
 /// "how many items", "the items of May".
@@ -193,7 +196,7 @@ impl Neighbours<'_> {
     }
 
     /// Returns the tool whose name differs from the best candidate's only in that it contains a verb of the prompt or one
-    /// that means the same, or the opposite that the prompt says.
+    /// that means the same, the object that the prompt says, or the opposite.
     fn that_differs(&self, prompt: &str) -> Option<usize> {
         let mut verbs = command_verbs(prompt);
         verbs.retain(|verb| !GENERAL.contains(&verb.as_str()));
@@ -202,6 +205,10 @@ impl Neighbours<'_> {
             let actions = actions_in([word.as_str()].into_iter());
             ordered.as_ref().is_some_and(|order| order.actions.overlaps(actions))
         };
+        // "Create a database on server X" is about no server.
+        let said = singulars(prompt);
+        let end = said.iter().position(|word| INSIDE.contains(&word.as_str()));
+        let objects = &said[..end.unwrap_or(said.len())];
         let own = name_words(&self.tool(&self.best).name);
         self.find(NEAR, |tool| {
             let words = name_words(&tool.name);
@@ -210,9 +217,20 @@ impl Neighbours<'_> {
             words.len() == own.len()
                 && other.next().is_some_and(|(at, (own, word))| {
                     let before = at.checked_sub(1).map(|at| &*words[at]);
-                    let is_verb = verbs.contains(word) && is_verb(own) && !says(prompt, own);
+                    let is_said = verbs.contains(word) && is_verb(own) && !says(prompt, own);
                     let is_done = || does(word) && !does(own);
-                    (is_verb || is_done() || asks_for_opposite(prompt, before, [own, word]))
+                    // Tools without a server may have nothing to do with one another.
+                    let is_object = || {
+                        tool.server.is_some()
+                            && !is_verb(own)
+                            && !GENERAL.contains(&word.as_str())
+                            && objects.iter().any(|said| *said == singular(word))
+                            && said.iter().all(|said| *said != singular(own))
+                    };
+                    (is_said
+                        || is_done()
+                        || is_object()
+                        || asks_for_opposite(prompt, before, [own, word]))
                         && other.next().is_none()
                 })
         })
@@ -389,6 +407,7 @@ mod tests {
             ("ask the base to retrieve all of it", ["base_get", "base_retrieve"]),
             ("sign off on request 44", ["unapprove_request", "approve_request"]),
             ("erase the tag", ["create_tag", "delete_tag"]),
+            ("register tom for the meeting", ["webinar_registrant_add", "meeting_registrant_add"]),
         ] {
             assert!(listed(prompt, names, 0.9) > 1.0, "{prompt}");
             assert_eq!(listed(prompt, names, 0.7), 0.7, "it is far");
@@ -397,7 +416,8 @@ mod tests {
         for (prompt, names) in [
             ("Create a policy and update it", ["policy_update", "policy_create"]),
             ("Create a policy", ["policy_update", "group_create"]),
-            ("Convert the colour", ["colour_hsl", "colour_convert"]),
+            ("Convert it to a colour", ["hsl_hex", "hsl_rgb"]),
+            ("Create a database on server X", ["db_create", "server_create"]),
             ("Show the history", ["history_log", "history_show"]),
             ("who may create a policy?", ["policy_update", "policy_create"]),
         ] {
@@ -437,6 +457,7 @@ mod tests {
             ("clean the dirty room", ["mark_room_dirty", "mark_room_clean"]),
             ("in room 5 somebody must check in", ["checkIn", "checkOut"]),
             ("show the users of my groups", ["show_teams", "show_groups"]),
+            ("show teams and groups", ["show_teams", "show_groups"]),
         ] {
             assert_eq!(listed(prompt, names, 0.9), 0.9, "{prompt}");
         }
