@@ -116,7 +116,7 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
         let gone = send(port, "DELETE /v1/tools/git__commit", &[], &[]);
         assert_eq!(gone.ok()["ids"], json!(["git__commit"]));
         let missing = get(port, "/v1/tools/water_orchid");
-        assert!(missing.text().contains("did you mean water_orchids"), "{}", missing.text());
+        assert!(missing.text().contains("did you mean water_orchids?"), "{}", missing.text());
         let gone = get(port, "/v1/tools/git__commit");
         assert!(gone.text().contains("`git__commit` here; GET"), "{}", gone.text());
         let total = get(port, "/v1/tools").ok()["total"].as_u64().unwrap();

@@ -138,7 +138,10 @@ impl Catalog {
             .filter(|(likeness, _)| *likeness > ALIKE)
             .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        near.into_iter().take(limit).map(|(_, id)| id).collect()
+        // A typing error has one meaning, beside which others are noise.
+        let least = near.first().map_or(0.0, |(best, _)| best * NEARLY);
+        let near = near.into_iter().filter(|(likeness, _)| *likeness >= least);
+        near.take(limit).map(|(_, id)| id).collect()
     }
 
     /// Returns the catalog as JSON lines that load as the same catalog.
@@ -155,6 +158,9 @@ impl Catalog {
 
 /// The similarity above which two ids may mean the same.
 const ALIKE: f64 = 0.5;
+
+/// The same for a further id, as a share of the similarity of the nearest.
+const NEARLY: f64 = 0.75;
 
 /// Removes case and separators from a name or an id, the parts that people most often get wrong.
 pub(super) fn comparable(id: &str) -> String {
