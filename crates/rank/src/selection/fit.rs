@@ -122,9 +122,20 @@ impl ToolActions {
 fn actions_of(tool: &Tool) -> Actions {
     let text = &tool.description;
     let end = text.char_indices().nth(DESCRIPTION).map_or(text.len(), |(end, _)| end);
-    let words = text[..end].split(|c: char| !c.is_alphanumeric());
+    let own = text[..end].split(['.', ';', '\n']).filter(|clause| !names_another(clause));
+    let words = own.flat_map(|clause| clause.split(|c: char| !c.is_alphanumeric()));
     let name = name_words(&tool.name);
     actions_in(name.iter().map(String::as_str).chain(words))
+}
+
+/// Whether a clause of a description says what another tool is for: "use `update_issue` to close or edit an issue".
+fn names_another(clause: &str) -> bool {
+    let mut words = clause.split_whitespace();
+    let refers = |word: &str| {
+        ["use", "instead", "prefer", "see", "call"].iter().any(|it| word.eq_ignore_ascii_case(it))
+    };
+    let is_name = |word: &str| word.starts_with('`') || word.contains('_');
+    words.clone().any(refers) && words.any(is_name)
 }
 
 /// Returns the reason if the prompt requests an action that no near tool performs. `actions` is called
@@ -191,7 +202,11 @@ mod tests {
     #[test]
     fn an_action_is_missing_where_no_near_tool_does_it() {
         let tools = [
-            Tool::new(Some("fs"), "write_file", "Creates or overwrites a file"),
+            Tool::new(
+                Some("fs"),
+                "write_file",
+                "Creates or overwrites a file; use `join_files` to merge some",
+            ),
             Tool::new(Some("fs"), "removeFile", "Takes a path"),
         ]
         .map(Arc::new);
@@ -211,6 +226,8 @@ mod tests {
         assert_eq!(near.as_deref(), Some("the nearest tool does not delete"), "another one does");
         let none = missing("pay the file a.txt", [0.5, 0.2]);
         assert_eq!(none.as_deref(), Some("no tool here pays"));
+        let others = missing("merge the file a.txt", [0.5, 0.2]);
+        assert_eq!(others.as_deref(), Some("no tool here merges"));
         assert_eq!(missing("create the file a.txt", [0.5, 0.2]), None);
         assert_eq!(missing("save this as a.txt: buy milk", [0.5, 0.2]), None, "content");
         let dropped = missing("drop the file a.txt", [0.5, 0.2]);
