@@ -86,7 +86,7 @@ pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
 pub use wishes::doubtful_parts;
 
-pub(crate) use actions::{Actions, actions_in, order, third_person};
+pub(crate) use actions::{Actions, Order, actions_in, order, third_person};
 pub(crate) use categories::Categories;
 pub(crate) use features::words;
 pub(crate) use ids::has_id_of;

@@ -73,7 +73,8 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
 const NAMED: &str = "call contact disturb mail track";
 const BEFORE_NAMES: &str = "a as off on the to";
 
-/// A short text between quotes. Apostrophes are no quotes of a longer text, nor of one with a comma.
+/// A short text between quotes. Apostrophes are no quotes of a longer text, nor of one with a comma. A search for the end of
+/// each quote, as in `plain_text`, takes quadratic time where none ends.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?:[\s(])("[^"\n]{1,80}"|“[^”\n]{1,80}”|'[^',\n]{1,60}'|‘[^’,\n]{1,60}’)(?:[\s.,;:!?)]|$)"#,

@@ -16,7 +16,7 @@ use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
 use crate::query::{
-    Pattern, actions_in, are_opposites, asks_for_several, command_verbs, is_verb, order,
+    Order, Pattern, actions_in, are_opposites, asks_for_several, command_verbs, is_verb, order,
 };
 
 /// Verbs of tools that return one thing.
@@ -116,18 +116,19 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
     if best.exact_name != 0.0 || best.score <= 0.0 {
         return;
     }
-    let near = Neighbours { best, candidates, tools };
+    let (said, order) = (singulars(prompt), order(prompt));
+    let near = Neighbours { prompt, said, order, best, candidates, tools };
     if let Some(successor) = near.successor() {
         let score = candidates[successor].score.next_down();
         set_score(&mut candidates[first], score);
         return;
     }
     let better = near
-        .that_lists(prompt)
-        .or_else(|| near.that_differs(prompt))
-        .or_else(|| near.named_after_order(prompt))
-        .or_else(|| near.that_takes_time(prompt))
-        .or_else(|| near.that_says_less(prompt));
+        .that_lists()
+        .or_else(|| near.that_differs())
+        .or_else(|| near.named_after_order())
+        .or_else(|| near.that_takes_time())
+        .or_else(|| near.that_says_less());
     if let Some(better) = better {
         set_score(&mut candidates[better], best.score.next_up());
     }
@@ -155,6 +156,11 @@ fn by_score(a: &Candidate, b: &Candidate) -> Ordering {
 
 /// The best candidate and those that may rank before it.
 struct Neighbours<'a> {
+    prompt: &'a str,
+    /// The words of the prompt, in the singular.
+    said: Vec<String>,
+    /// What the prompt orders.
+    order: Option<Order>,
     best: Candidate,
     candidates: &'a [Candidate],
     tools: &'a [Arc<Tool>],
@@ -185,30 +191,28 @@ impl Neighbours<'_> {
 
     /// Returns the tool that lists all things of a kind, if the best candidate returns one of them and the prompt asks
     /// for several.
-    fn that_lists(&self, prompt: &str) -> Option<usize> {
+    fn that_lists(&self) -> Option<usize> {
         let shape = Shape::of(self.tool(&self.best)).filter(|shape| !shape.gives_all)?;
         let lists = |tool: &Tool| {
             Shape::of(tool).is_some_and(|all| all.gives_all && all.things == shape.things)
         };
-        asks_for_several(prompt, shape.things.last()?)
+        asks_for_several(self.prompt, shape.things.last()?)
             .then(|| self.find(NEIGHBOUR, lists))
             .flatten()
     }
 
     /// Returns the tool whose name differs from the best candidate's only in that it contains a verb of the prompt or one
     /// that means the same, the object that the prompt says, or the opposite.
-    fn that_differs(&self, prompt: &str) -> Option<usize> {
-        let mut verbs = command_verbs(prompt);
+    fn that_differs(&self) -> Option<usize> {
+        let mut verbs = command_verbs(self.prompt);
         verbs.retain(|verb| !GENERAL.contains(&verb.as_str()));
-        let ordered = order(prompt);
         let does = |word: &String| {
             let actions = actions_in([word.as_str()].into_iter());
-            ordered.as_ref().is_some_and(|order| order.actions.overlaps(actions))
+            self.order.as_ref().is_some_and(|order| order.actions.overlaps(actions))
         };
         // "Create a database on server X" is about no server.
-        let said = singulars(prompt);
-        let end = said.iter().position(|word| INSIDE.contains(&word.as_str()));
-        let objects = &said[..end.unwrap_or(said.len())];
+        let end = self.said.iter().position(|word| INSIDE.contains(&word.as_str()));
+        let objects = &self.said[..end.unwrap_or(self.said.len())];
         let own = name_words(&self.tool(&self.best).name);
         self.find(NEAR, |tool| {
             let words = name_words(&tool.name);
@@ -217,7 +221,7 @@ impl Neighbours<'_> {
             words.len() == own.len()
                 && other.next().is_some_and(|(at, (own, word))| {
                     let before = at.checked_sub(1).map(|at| &*words[at]);
-                    let is_said = verbs.contains(word) && is_verb(own) && !says(prompt, own);
+                    let is_said = verbs.contains(word) && is_verb(own) && !says(self.prompt, own);
                     let is_done = || does(word) && !does(own);
                     // Tools without a server may have nothing to do with one another.
                     let is_object = || {
@@ -225,12 +229,12 @@ impl Neighbours<'_> {
                             && !is_verb(own)
                             && !GENERAL.contains(&word.as_str())
                             && objects.iter().any(|said| *said == singular(word))
-                            && said.iter().all(|said| *said != singular(own))
+                            && self.said.iter().all(|said| *said != singular(own))
                     };
                     (is_said
                         || is_done()
                         || is_object()
-                        || asks_for_opposite(prompt, before, [own, word]))
+                        || asks_for_opposite(self.prompt, before, [own, word]))
                         && other.next().is_none()
                 })
         })
@@ -239,32 +243,32 @@ impl Neighbours<'_> {
     /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
     /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
     /// or in the name of the best candidate. Tools without a server may have nothing to do with one another.
-    fn named_after_order(&self, prompt: &str) -> Option<usize> {
+    fn named_after_order(&self) -> Option<usize> {
         let best = self.tool(&self.best);
         best.server.as_ref()?;
-        let verb = order(prompt)?.verb;
+        let verb = &self.order.as_ref()?.verb;
         let own = name_words(&best.name);
-        if own.iter().any(|word| *word == verb || is_verb(word) && says(prompt, word)) {
+        if own.iter().any(|word| word == verb || is_verb(word) && says(self.prompt, word)) {
             return None;
         }
         self.find(NEAR, |tool| {
             let words = name_words(&tool.name);
-            let is_known = |word: &String| own.contains(word) || says(prompt, word);
-            words.contains(&verb) && words.iter().all(is_known)
+            let is_known = |word: &String| own.contains(word) || says(self.prompt, word);
+            words.contains(verb) && words.iter().all(is_known)
         })
     }
 
     /// Returns the tool whose name the best candidate's begins with, if the prompt says no further word of that:
     /// `deleteIssue` for "delete the issue WEB-9", not `deleteIssueProperty`.
-    fn that_says_less(&self, prompt: &str) -> Option<usize> {
-        let said = singulars(prompt);
+    fn that_says_less(&self) -> Option<usize> {
         let own = singulars(&self.tool(&self.best).name);
-        let is_further = |word: &String| !said.contains(word) && !FORMS.contains(&word.as_str());
+        let is_further =
+            |word: &String| !self.said.contains(word) && !FORMS.contains(&word.as_str());
         self.find(NEAREST, |tool| {
             let words = singulars(&tool.name);
             let further = own.strip_prefix(words.as_slice());
             // "Unlock the branch" is no order to delete it rather than its protection.
-            let is_ordered = || words.first().is_some_and(|verb| said.contains(verb));
+            let is_ordered = || words.first().is_some_and(|verb| self.said.contains(verb));
             words.len() > 1
                 && (!tool.effects().destroys() || is_ordered())
                 && further.is_some_and(|words| !words.is_empty() && words.iter().all(is_further))
@@ -274,9 +278,9 @@ impl Neighbours<'_> {
 
     /// Returns the tool that requires a time of day, if the prompt says one and the best candidate takes none:
     /// `convert_time` for "9am in Tel Aviv, what is that in New York", not `get_current_time`.
-    fn that_takes_time(&self, prompt: &str) -> Option<usize> {
+    fn that_takes_time(&self) -> Option<usize> {
         let best = self.tool(&self.best);
-        let is_asked = best.server.is_some() && TIME_OF_DAY.is_match(prompt);
+        let is_asked = best.server.is_some() && TIME_OF_DAY.is_match(self.prompt);
         let is_better = is_asked && !takes_time(best, "properties");
         is_better.then(|| self.find(NEIGHBOUR, |tool| takes_time(tool, "required"))).flatten()
     }
