@@ -194,16 +194,18 @@ pub fn score(
 }
 
 pub(super) fn measure(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
-    let catalog = engine.catalog();
-    let ranked: Vec<&str> = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
-    let (ranked, gold) = resolve(&catalog, query, ranked);
-    Measures::of(&ranked, &gold)
+    let ranked = selection.tools.iter().map(|s| s.tool.id.as_str()).collect();
+    measure_ranked(engine, query, ranked)
 }
 
 /// Measures like [`measure`], with the tools that an answer holds back because none is sure to fit.
 pub(super) fn measure_always(engine: &Engine, query: &Query, selection: &Selection) -> Measures {
+    measure_ranked(engine, query, ranked_always(selection))
+}
+
+fn measure_ranked(engine: &Engine, query: &Query, ranked: Vec<&str>) -> Measures {
     let catalog = engine.catalog();
-    let (ranked, gold) = resolve(&catalog, query, ranked_always(selection));
+    let (ranked, gold) = resolve(&catalog, query, ranked);
     Measures::of(&ranked, &gold)
 }
 
