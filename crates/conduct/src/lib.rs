@@ -45,7 +45,7 @@ mod builtin;
 mod condition;
 mod conduct;
 mod continuation;
-mod declared;
+mod declaration;
 mod error;
 #[cfg(feature = "execution")]
 mod execution_runner;
@@ -72,7 +72,7 @@ pub use answer::{Answer, Entry, Exchange};
 pub use builtin::{Builtin, Builtins, default_tools};
 pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
-pub use declared::declaration_warnings;
+pub use declaration::declaration_warnings;
 pub use error::Error;
 #[cfg(feature = "execution")]
 pub use execution_runner::ExecutionRunner;
