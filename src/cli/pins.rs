@@ -160,7 +160,8 @@ fn diff(pins: &Pins, id: &str, global: &Global) -> anyhow::Result<()> {
         }
     }
     let (id, file) = (shell_word(id), pins_option(pins.file_in_commands()));
-    let hash = &hash[..SHOWN_DIGITS];
+    // Another program may have written the file.
+    let hash = hash.get(..SHOWN_DIGITS).unwrap_or(&hash);
     render::line(&render::plain(&format!(
         "to approve exactly this: toolroute pins approve {id} --hash {hash}{file}"
     )))
