@@ -16,6 +16,7 @@ servers of the six catalogs with 3 to 8 tools are used as small catalogs, too. `
 servers, and near orders, which none of their tools carries out; no model was trained on them. They count as two
 catalogs: the servers with at most 14 tools together, and the larger ones. Vague prompts over stores of plugins, and
 orders over assistants with several small servers, are a third (`own_tools.jsonl` has the tools, which are ours).
+Orders that hardly use a word of their tool, over eight catalogs of ours and eight public servers, are the fourth.
 
 Both cut-offs are linear functions of the catalog's background evidence, the 10th percentile of the evidence of 500
 prompts of all kinds. The upper one is the highest for which at most UNSURE of the served prompts are doubted: the
@@ -90,7 +91,8 @@ def orders(folder, data):
     for row in rows(WRITTEN / "orders.jsonl"):
         asked.setdefault(row["group"], ([], []))[0 if row["gold"] else 1].append(row["query"])
     for row in rows(WRITTEN / "order_groups.jsonl"):
-        kind = "stores" if row["tools"][0] in own else "orders_small" if len(row["tools"]) <= 14 else "orders_large"
+        public = "orders_small" if len(row["tools"]) <= 14 else "orders_large"
+        kind = row.get("kind") or ("stores" if row["tools"][0] in own else public)
         file = write(folder / "orders.jsonl", [tools[id] for id in row["tools"]])
         yield kind, file, *asked[row["group"]]
 
