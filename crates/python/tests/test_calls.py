@@ -7,6 +7,7 @@ import dataclasses
 import datetime as dt
 import decimal
 import enum
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, TypedDict, Union
@@ -179,6 +180,35 @@ def test_functions_of_every_kind_get_their_arguments():
     assert router.call("any_of", {"thing": marker, "note": "n", "x": (1, 2)}) == (marker, "n", {"x": (1, 2)})
     assert router.call("Both", {"value": "5"}) == ("5", None)
     assert router.call("Both", {"value": 5, "when": "2026-01-01"}) == (5, dt.date(2026, 1, 1))
+
+
+def test_an_error_that_ends_iterations_ends_a_call_too():
+    def first(rows: list[int]) -> int:
+        """Gives the first row."""
+        return next(iter(rows))
+
+    router = Router([first])
+    with pytest.raises(RuntimeError, match="`first` raised StopIteration") as raised:
+        asyncio.run(asyncio.wait_for(router.acall("first", {"rows": []}), 20))
+    assert isinstance(raised.value.__cause__, StopIteration)
+    with pytest.raises(StopIteration):
+        router.call("first", {"rows": []})
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_function_returns_is_awaited():
+    async def greet(name: str) -> str:
+        """Greets a person."""
+        return f"hello {name}"
+
+    @functools.wraps(greet)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        return greet(*args, **kwargs)
+
+    router = Router([traced])
+    assert asyncio.run(router.acall("greet", {"name": "Dana"})) == "hello Dana"
+    with pytest.raises(CallError, match="`greet` returns what must be awaited; .*acall"):
+        router.call("greet", {"name": "Dana"})
 
 
 def test_arguments_of_a_servers_tool_are_errors_of_the_same_kind(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import time
@@ -106,7 +107,20 @@ def prepared(
 
 
 def run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
-    """Calls a function or a tool of a framework."""
+    """Calls a function or a tool of a framework.
+
+    Raises:
+        CallError: The result must be awaited.
+    """
+    result = _result(id, tool, arguments)
+    if inspect.isawaitable(result):
+        # A coroutine that nothing closes is a warning of Python.
+        getattr(result, "close", bool)()
+        raise CallError(f"`{id}` returns what must be awaited; expected `await router.acall(...)`")
+    return result
+
+
+def _result(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
     if _frameworks.is_of_langchain(tool):
         with _checked(id, tool):
             return tool.invoke(arguments)
@@ -124,8 +138,9 @@ def on_server(
     return report.get("text") if data is None else data
 
 
-def coroutine_of(id: str, tool: Any) -> Optional[Callable[[dict[str, Any]], Awaitable[Any]]]:
-    """What awaits a call of the tool; `None` for a tool that cannot be awaited.
+def coroutine_of(id: str, tool: Any) -> Callable[[dict[str, Any]], Awaitable[Any]]:
+    """What awaits a call of the tool. A tool that cannot be awaited runs on another thread, and what it
+    returns is awaited where that can be.
 
     Raises:
         CallError: There is nothing to call.
@@ -142,7 +157,19 @@ def coroutine_of(id: str, tool: Any) -> Optional[Callable[[dict[str, Any]], Awai
         return lambda arguments: tool.acall(**arguments)
     if _is_coroutine_function(_frameworks.function_of(tool)):
         return lambda arguments: _apply(_frameworks.caller_of(tool), arguments)
-    return None
+
+    def on_thread(arguments: dict[str, Any]) -> Any:
+        try:
+            return _result(id, tool, arguments)
+        except StopIteration as error:
+            # No future can hold it: whoever awaits one would wait for ever.
+            raise RuntimeError(f"`{id}` raised StopIteration") from error
+
+    async def apply(arguments: dict[str, Any]) -> Any:
+        result = await asyncio.to_thread(on_thread, arguments)
+        return await result if inspect.isawaitable(result) else result
+
+    return apply
 
 
 @contextmanager

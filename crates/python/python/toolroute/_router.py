@@ -390,19 +390,18 @@ class Router(Generic[T]):
         session: Optional[str] = None,
     ) -> Any:
         """`call` in an event loop: coroutine functions, and tools of frameworks that have a coroutine,
-        are awaited; others run on another thread.
+        are awaited; others run on another thread, and what they return is awaited where that can be.
         """
-        if self._source[0] != "servers":
-            id, given = self._id(tool), _calls.parsed(arguments)
-            own = self._tool(id)
-            coroutine = _calls.coroutine_of(id, own)
-            if coroutine is not None:
-                given = _calls.prepared(self._native, id, own, given, confirmed)
-                with _calls.noted(partial(self._note, tool)):
-                    return await coroutine(given)
-        return await asyncio.to_thread(
-            self.call, tool, arguments, confirmed=confirmed, session=session
-        )
+        if self._source[0] == "servers":
+            return await asyncio.to_thread(
+                self.call, tool, arguments, confirmed=confirmed, session=session
+            )
+        id, given = self._id(tool), _calls.parsed(arguments)
+        own = self._tool(id)
+        coroutine = _calls.coroutine_of(id, own)
+        given = _calls.prepared(self._native, id, own, given, confirmed)
+        with _calls.noted(partial(self._note, tool)):
+            return await coroutine(given)
 
     def close(self) -> None:
         """Writes the log and ends the servers."""
