@@ -35,6 +35,13 @@ class Guest:
     born: Optional[dt.date] = None
 
 
+@dataclasses.dataclass
+class Limit:
+    """As a note of annotated_types."""
+
+    ge: int
+
+
 class Options(TypedDict, total=False):
     since: dt.date
 
@@ -130,6 +137,72 @@ def test_arguments_may_be_the_text_of_a_model():
         return 3
 
     assert Router([count]).call("count", "") == 3
+
+
+@dataclasses.dataclass
+class Price:
+    amount: decimal.Decimal
+    rate: float = 1.0
+
+
+def test_numbers_are_of_the_declared_type_and_lose_no_digit():
+    def pay(
+        amount: Annotated[Optional[decimal.Decimal], Limit(ge=0)] = None,
+        rate: float = 1.0,
+        prices: Sequence[Price] = (),
+        more: Any = None,
+        some: Union[int, float, None] = None,
+    ) -> Any:
+        """Pays an amount."""
+        return amount, rate, prices, more, some
+
+    router = Router([pay])
+    long = "12345678901234567890.123456789"
+    assert str(router.call("pay", f'{{"amount": {long}}}')[0]) == long
+    for given in (f'{{"Amount": {long}}}', {"amount": long}, f'{{"amount": "{long}"}}'):
+        found = router.call("pay", given)[0]
+        assert (type(found), str(found)) == (decimal.Decimal, long)
+    _, rate, prices, more, some = router.call(
+        "pay", f'{{"rate": 2, "prices": [{{"amount": {long}, "rate": 3}}], "more": [0.5], "some": 5.0}}'
+    )
+    assert repr((rate, prices, more, some)) == f"(2.0, [Price(amount=Decimal('{long}'), rate=3.0)], [0.5], 5.0)"
+    for wrong in (f'{{"amount": -{long}}}', {"amount": "-1.5"}, {"amount": "NaN"}, '{"amount": 1e999}', {"rate": "x"}):
+        with pytest.raises(ArgumentError, match="`amount`|`rate`"):
+            router.call("pay", wrong)
+
+
+def test_keys_and_durations_are_of_the_declared_type():
+    def stock(shelves: dict[int, str], lasts: Optional[dt.timedelta] = None) -> Any:
+        """Stocks shelves."""
+        return shelves, lasts
+
+    router = Router([stock], strict=True)
+    given = {"shelves": {"1": "tea", "20": "rye"}, "lasts": "P1DT1H0.5S"}
+    lasts = dt.timedelta(days=1, hours=1, seconds=0.5)
+    assert router.call("stock", given) == ({1: "tea", 20: "rye"}, lasts)
+    assert router.call("stock", {"shelves": {}, "lasts": lasts}) == ({}, lasts)
+    schema = router.definition(stock)["function"]["parameters"]["properties"]["lasts"]
+    assert schema["anyOf"][0] == {"type": "string", "format": "duration"}
+    for wrong in ({"shelves": {"a": "tea"}}, {"shelves": {}, "lasts": "P1M"}, {"shelves": {}, "lasts": "PT1.2.3S"}):
+        with pytest.raises(ArgumentError, match="expected a whole number|expected a duration such as PT1H30M"):
+            router.call("stock", wrong)
+
+
+def test_arguments_of_other_names_are_repaired_too():
+    def count(page: str, **more: int) -> Any:
+        """Counts."""
+        return page, more
+
+    router = Router([count])
+    assert router.call("count", {"page": 5, "a": "5", "b": " 6 "}) == ("5", {"a": 5, "b": 6})
+    with pytest.raises(ArgumentError, match="`a`"):
+        router.call("count", {"page": "x", "a": "five"})
+
+    def tag(**more: str) -> Any:
+        """Tags."""
+        return more
+
+    assert Router([tag]).call("tag", '{"a": 5, "b": 1.50, "c": "5"}') == {"a": "5", "b": "1.5", "c": "5"}
 
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "18446744073709551616", "[{\"a\": NaN}]"])

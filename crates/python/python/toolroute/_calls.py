@@ -33,8 +33,8 @@ def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
     given: Any = arguments
     if isinstance(arguments, str):
         try:
-            given = json.loads(arguments) if arguments.strip() else {}
-        except (ValueError, RecursionError) as error:
+            given = json.loads(arguments, parse_float=_values.Number) if arguments.strip() else {}
+        except (ValueError, ArithmeticError, RecursionError) as error:
             raise ArgumentError(f"{_EXPECTED}, found {arguments!r:.80}: {error}") from None
     if given is None and arguments is None:
         given = {}
@@ -62,7 +62,7 @@ def to_json(arguments: Mapping[str, Any]) -> str:
         ArgumentError: They cannot be written as JSON.
     """
     try:
-        return json.dumps(arguments, allow_nan=False)
+        return json.dumps(_values.floats(arguments), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"expected arguments that can be written as JSON, found {arguments!r:.80}: {error}"
@@ -97,13 +97,17 @@ def prepared(
         name: value for name, value in given.items() if name in injected or not _values.is_plain(value)
     }
     plain = {name: value for name, value in given.items() if name not in apart}
-    text = encodable(json.dumps(plain, ensure_ascii=False))
+    function, only = _frameworks.function_of(tool), _frameworks.only_model(tool)
+    is_runnable = _frameworks.is_runnable(tool)
+    if not is_runnable and only is None:
+        plain = _values.spelled(function, plain)
+    text = encodable(json.dumps(_values.floats(plain), ensure_ascii=False))
     adapted = {**json.loads(native.prepare(id, text, list(apart))), **apart}
-    if _frameworks.is_runnable(tool):
+    if is_runnable:
         return adapted
-    only = _frameworks.only_model(tool)
+    adapted = _values.exact(adapted, plain)
     arguments = adapted if only is None else {only: adapted}
-    return _values.converted(id, _frameworks.function_of(tool), arguments)
+    return _values.converted(id, function, arguments)
 
 
 def run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:

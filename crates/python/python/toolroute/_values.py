@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import pathlib
+import re
 import typing
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +21,26 @@ from ._errors import ArgumentError
 from ._constraints import default_of, is_field
 from ._schema import aliased, bound_names, other_names, parameters_of, pydantic_adapter, type_hints
 
+#: A duration of ISO 8601 without years and months, which differ in length.
+_DURATION = re.compile(
+    r"(?P<sign>[+-]?)P(?=.)(?:(?P<weeks>[0-9.]+)W)?(?:(?P<days>[0-9.]+)D)?"
+    r"(?:T(?=.)(?:(?P<hours>[0-9.]+)H)?(?:(?P<minutes>[0-9.]+)M)?(?:(?P<seconds>[0-9.]+)S)?)?"
+)
+
+
+def _duration(text: str) -> datetime.timedelta:
+    """
+    >>> _duration("PT1H30M"), _duration("-P1DT0.5S")
+    (datetime.timedelta(seconds=5400), datetime.timedelta(days=-2, seconds=86399, microseconds=500000))
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ValueError
+    parts = found.groupdict()
+    length = datetime.timedelta(**{name: float(parts[name] or 0) for name in list(parts)[1:]})
+    return -length if parts["sign"] == "-" else length
+
+
 #: Types that are written as a text, with what reads one and an example.
 _OF_TEXTS: dict[Any, tuple[Callable[[str], Any], str]] = {
     datetime.datetime: (
@@ -28,6 +49,7 @@ _OF_TEXTS: dict[Any, tuple[Callable[[str], Any], str]] = {
     ),
     datetime.date: (datetime.date.fromisoformat, "a date such as 2026-01-31"),
     datetime.time: (datetime.time.fromisoformat, "a time such as 12:00"),
+    datetime.timedelta: (_duration, "a duration such as PT1H30M"),
     decimal.Decimal: (decimal.Decimal, "a number"),
     uuid.UUID: (uuid.UUID, "a UUID"),
     pathlib.Path: (pathlib.Path, "a path"),
@@ -47,18 +69,81 @@ _NAMES: dict[Any, str] = {
 _WHOLE = range(-(2**63), 2**64)
 
 
+class Number(decimal.Decimal):
+    """A number of a text of JSON with all of its digits."""
+
+
 def is_plain(value: Any) -> bool:
     """Whether JSON has this value, so that nothing is lost when it is written as JSON."""
     kind = type(value)
     if kind is int:
         return value in _WHOLE
-    if kind is float:
+    if kind in (float, Number):
         return math.isfinite(value)
     if kind is list:
         return all(map(is_plain, value))
     if kind is dict:
         return all(type(name) is str and is_plain(one) for name, one in value.items())
     return kind in (str, bool, type(None))
+
+
+def floats(value: Any) -> Any:
+    """A value of JSON with Python's own numbers alone."""
+    if isinstance(value, Number):
+        return float(value)
+    if type(value) is list:
+        return [floats(one) for one in value]
+    if type(value) is dict:
+        return {name: floats(one) for name, one in value.items()}
+    return value
+
+
+def exact(value: Any, given: Any) -> Any:
+    """A value of JSON that was repaired, with the digits of the numbers from which it was made.
+
+    >>> exact({"price": 0.1, "n": 1}, {"price": Number("0.10"), "n": "1"})
+    {'price': Decimal('0.10'), 'n': 1}
+    """
+    if isinstance(given, Number) and isinstance(value, (int, float)) and value == float(given):
+        return given
+    if isinstance(value, list) and isinstance(given, list):
+        return [exact(*pair) for pair in zip(value, given)] if len(value) == len(given) else value
+    if isinstance(value, dict) and isinstance(given, dict):
+        # One name may have been repaired.
+        others = [one for name, one in given.items() if name not in value]
+        other = others[0] if len(others) == 1 else None
+        return {name: exact(one, given.get(name, other)) for name, one in value.items()}
+    return value
+
+
+def spelled(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the values that their texts say, where only those are of the declared types, and decimal
+    numbers with all of their digits.
+
+    >>> def pay(amount: decimal.Decimal, **more: int) -> None: ...
+    >>> spelled(pay, {"amount": "0.10", "tip": "5"})
+    {'amount': Decimal('0.10'), 'tip': 5}
+    """
+    hints = type_hints(function)
+    of_others = hints.get(other_names(function) or "", Any)
+    return {name: _spelled(value, hints.get(name, of_others)) for name, value in arguments.items()}
+
+
+def _spelled(value: Any, hint: Any) -> Any:
+    if not isinstance(value, (str, int, float, Number)):
+        return value
+    try:
+        found = convert(value, hint)
+        is_exact = isinstance(value, str) and isinstance(found, decimal.Decimal)
+        read: Any = Number(found) if is_exact else value
+    except _Misfit:
+        try:
+            read = json.loads(value) if isinstance(value, str) else json.dumps(floats(value))
+            convert(read, hint)
+        except (ValueError, RecursionError):
+            # The checks say what is wrong with it.
+            return value
+    return read if is_plain(read) else value
 
 
 def converted(id: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,7 +192,7 @@ class _Misfit(ValueError):
     """What was expected, and what came."""
 
     def __init__(self, expected: str, value: Any) -> None:
-        super().__init__(f"expected {expected}, found {json.dumps(value, ensure_ascii=False):.80}")
+        super().__init__(f"expected {expected}, found {json.dumps(floats(value), ensure_ascii=False):.80}")
 
 
 def convert(value: Any, hint: Any) -> Any:
@@ -126,7 +211,7 @@ def convert(value: Any, hint: Any) -> Any:
         return _of_any(value, parts)
     if isinstance(origin or hint, type):
         return _of_class(value, origin or hint, parts)
-    return value
+    return floats(value)
 
 
 def _of_class(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
@@ -138,13 +223,13 @@ def _of_class(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
         return _one_of(value, tuple(kind))
     if callable(getattr(kind, "model_validate", None)):
         try:
-            return kind.model_validate(value)  # type: ignore[attr-defined]
+            return kind.model_validate(floats(value))  # type: ignore[attr-defined]
         except ValueError as error:
             raise _Misfit(f"{kind.__name__} ({_on_one_line(error)})", value) from None
     adapter = pydantic_adapter(kind)
     if adapter is not None:
         try:
-            return adapter.validate_python(value)
+            return adapter.validate_python(floats(value))
         except ValueError as error:
             raise _Misfit(f"{kind.__name__} ({_on_one_line(error)})", value) from None
     if dataclasses.is_dataclass(kind) or hasattr(kind, "__required_keys__"):
@@ -155,13 +240,13 @@ def _of_class(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
         return _of_list(value, kind, parts)
     if issubclass(kind, Iterable) and isinstance(value, list):
         return _items(value, parts[:1])
-    return value
+    return floats(value)
 
 
 def _plain(value: Any, kind: type) -> Any:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_number = isinstance(value, (int, float, Number)) and not isinstance(value, bool)
     if kind is float and is_number:
-        return value
+        return float(value)
     if kind is int and is_number and value == int(value):
         return int(value)
     if kind in (str, bool, type(None)) and isinstance(value, kind):
@@ -171,7 +256,7 @@ def _plain(value: Any, kind: type) -> Any:
 
 def _of_text(value: Any, kind: type) -> Any:
     read, expected = _OF_TEXTS[kind]
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_number = isinstance(value, (int, float, Number)) and not isinstance(value, bool)
     if kind is decimal.Decimal and is_number:
         value = str(value)
     if not isinstance(value, str):
@@ -183,6 +268,7 @@ def _of_text(value: Any, kind: type) -> Any:
 
 
 def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+    value = floats(value)
     values = [one.value if isinstance(one, enum.Enum) else one for one in allowed]
     for one, own in zip(allowed, values):
         # In Python, 1 is True.
@@ -199,8 +285,8 @@ def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
 
 
 def _of_any(value: Any, parts: tuple[Any, ...]) -> Any:
-    if type(value) in parts:
-        return value
+    if type(floats(value)) in parts:
+        return floats(value)
     misfits: list[str] = []
     for part in parts:
         try:
@@ -231,11 +317,12 @@ def _of_fields(value: Any, kind: Any) -> Any:
 def _of_mapping(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
     if not isinstance(value, dict):
         raise _Misfit("an object", value)
-    of_values = parts[1] if len(parts) == 2 else Any
+    of_names, of_values = parts if len(parts) == 2 else (Any, Any)
     found = {}
     for name, one in value.items():
         try:
-            found[name] = convert(one, of_values)
+            # Names of JSON are texts.
+            found[convert(_spelled(name, of_names), of_names)] = convert(one, of_values)
         except _Misfit as error:
             raise _within(name, error) from None
     return found
@@ -246,6 +333,7 @@ def _of_list(value: Any, kind: Any, parts: tuple[Any, ...]) -> Any:
         raise _Misfit("a list", value)
     if hasattr(kind, "_fields"):
         # A named tuple.
+        value = floats(value)
         return kind(*value) if len(value) == len(kind._fields) else value
     if kind is tuple and len(parts) == len(value) and Ellipsis not in parts:
         items = [convert(one, part) for one, part in zip(value, parts)]
@@ -258,7 +346,7 @@ def _items(values: list[Any], parts: tuple[Any, ...]) -> list[Any]:
     found = []
     for place, value in enumerate(values):
         try:
-            found.append(convert(value, parts[0]) if parts else value)
+            found.append(convert(value, parts[0] if parts else Any))
         except _Misfit as error:
             raise _within(place, error) from None
     return found
