@@ -205,6 +205,24 @@ def test_arguments_of_other_names_are_repaired_too():
     assert Router([tag]).call("tag", '{"a": 5, "b": 1.50, "c": "5"}') == {"a": "5", "b": "1.5", "c": "5"}
 
 
+@pytest.mark.parametrize(
+    "given", [{"city": "Rome \ud83d"}, {"\udc00": "Rome"}, '{"city": "\\ud83d"}', {"city": [{"a": "\ud83d"}]}]
+)
+def test_half_of_a_surrogate_pair_is_an_error(given):
+    booked: list[Any] = []
+
+    def book(city: Any = None) -> None:
+        """Books."""
+        booked.append(city)
+
+    with pytest.raises(ArgumentError, match="expected a text of whole characters, found half"):
+        Router([book]).call("book", given)
+    assert booked == []
+    emoji = '{"city": "\\ud83d\\ude80"}'
+    Router([book]).call("book", emoji)
+    assert booked == ["\U0001f680"]
+
+
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "18446744073709551616", "[{\"a\": NaN}]"])
 def test_a_text_has_no_numbers_that_json_has_not(number):
     paid: list[Any] = []

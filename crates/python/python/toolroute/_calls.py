@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _frameworks, _values
 from ._errors import ArgumentError, CallError
-from ._unicode import encodable
 
 if TYPE_CHECKING:
     from ._toolroute import NativeRouter
@@ -42,6 +41,7 @@ def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
         raise ArgumentError(f"{_EXPECTED}, found {arguments!r:.80}")
     if isinstance(arguments, str):
         _check_numbers(given)
+    _check_texts(given)
     return dict(given)
 
 
@@ -53,6 +53,20 @@ def _check_numbers(given: Mapping[str, Any]) -> None:
                 f"`{name}`: expected finite numbers, and whole ones of at most 64 bits, in a JSON text; "
                 f"found {value!r:.80}; give the arguments as a mapping if the function takes others"
             )
+
+
+def _check_texts(given: Mapping[str, Any]) -> None:
+    """UTF-8 cannot express half of a surrogate pair, so that the function would get another text."""
+    for name, value in given.items():
+        if not _values.is_plain(value):
+            continue
+        try:
+            json.dumps({name: _values.floats(value)}, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ArgumentError(
+                f"{name!r:.80}: expected a text of whole characters, found half of a surrogate pair, "
+                f"{error.object[error.start]!r}; give the character itself, or leave it out"
+            ) from None
 
 
 def to_json(arguments: Mapping[str, Any]) -> str:
@@ -101,7 +115,7 @@ def prepared(
     is_runnable = _frameworks.is_runnable(tool)
     if not is_runnable and only is None:
         plain = _values.spelled(function, plain)
-    text = encodable(json.dumps(_values.floats(plain), ensure_ascii=False))
+    text = json.dumps(_values.floats(plain), ensure_ascii=False)
     adapted = {**json.loads(native.prepare(id, text, list(apart))), **apart}
     if is_runnable:
         return adapted
