@@ -7,11 +7,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import types
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Generic, Optional, TypeVar
 
 import pytest
 
 from toolroute import ArgumentError, CallError, Router
+
+
+T = TypeVar("T")
 
 
 def weather(city: str, days: int = 1) -> str:
@@ -87,6 +90,77 @@ def pydantic_ai_tool(function: Any, schema: dict[str, Any], **more: Any) -> Any:
     said = {"name": function.__name__, "description": "The weather in a city.", "function": function}
     parts = types.SimpleNamespace(json_schema=schema, single_arg_name=None)
     return types.SimpleNamespace(**{**said, "function_schema": parts, "takes_ctx": False, **more})
+
+
+def named(name: str, module: str, *bases: type) -> Any:
+    """A class as that of a framework."""
+    return type(name, bases, {"__module__": module})
+
+
+def of_injected() -> list[Any]:
+    """Types of parameters that frameworks fill."""
+    class RunContextWrapper(Generic[T]):
+        __module__ = "agents.run_context"
+
+    note = named("InjectedToolArg", "langchain_core.tools.base")
+    state = named("InjectedState", "langgraph.prebuilt.tool_node", note)
+    return [
+        named("RunContext", "pydantic_ai._run_context"),
+        RunContextWrapper[int],
+        named("ToolContext", "agents.tool_context", RunContextWrapper),
+        Annotated[dict, note],
+        Annotated[dict, "The state", state()],
+        Optional[Annotated[dict, state]],
+        named("RunnableConfig", "langchain_core.runnables.config"),
+    ]
+
+
+def of_installed() -> list[Any]:
+    agents = pytest.importorskip("agents")
+    tools = pytest.importorskip("langchain_core.tools")
+    prebuilt = pytest.importorskip("langgraph.prebuilt")
+    pydantic_ai = pytest.importorskip("pydantic_ai")
+    from agents.tool_context import ToolContext
+
+    return [
+        pydantic_ai.RunContext[int],
+        agents.RunContextWrapper[Any],
+        ToolContext[Any],
+        Annotated[str, tools.InjectedToolArg],
+        Annotated[str, tools.InjectedToolArg()],
+        Annotated[dict, prebuilt.InjectedState("messages")],
+        Annotated[Any, prebuilt.InjectedStore()],
+        prebuilt.ToolRuntime,
+    ]
+
+
+@pytest.mark.parametrize("types_of", [of_injected, of_installed])
+def test_a_model_does_not_see_what_a_framework_gives(types_of):
+    for hint in types_of():
+
+        def local(ctx, city: str) -> Any:
+            """The weather nearby."""
+            return ctx, city
+
+        def free(city, ctx=None, **rest) -> Any:
+            """The weather of a city."""
+            return ctx
+
+        free.__annotations__["ctx"] = local.__annotations__["ctx"] = hint
+        router = Router([local], strict=True)
+        schema = router.definition(local)["function"]["parameters"]
+        assert list(schema["properties"]) == schema["required"] == ["city"], hint
+        for given in ({"city": "Oslo"}, {"city": "Oslo", "ctx": {"admin": True}}):
+            with pytest.raises(CallError, match="`local` takes `ctx`, which only a framework gives; .*functools.partial"):
+                router.call(local, given)
+        for bound in (functools.partial(local, 1), functools.partial(local, ctx=1)):
+            assert Router([bound]).call("local", {"city": "Oslo"}) == (1, "Oslo")
+        local.__defaults__ = (None, "Rome")
+        router = Router([local])
+        assert router.call(local, {"city": "Oslo"}) == (None, "Oslo")
+        for tool in (local, free):
+            with pytest.raises(ArgumentError, match="`ctx` is no parameter of"):
+                Router([tool]).call(tool, {"city": "Oslo", "ctx": {"admin": True}})
 
 
 def test_tools_of_pydantic_ai():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _frameworks, _values
 from ._errors import ArgumentError, CallError
+from ._schema import given_names
 
 if TYPE_CHECKING:
     from ._toolroute import NativeRouter
@@ -102,17 +103,23 @@ def prepared(
     parameters, and for a function of the types that it declares.
 
     Raises:
+        CallError: Only a framework can call it.
         ConfirmationNeeded: The tool may destroy something, and nobody agreed.
         ArgumentError: The arguments do not fit.
     """
+    function, only = _frameworks.function_of(tool), _frameworks.only_model(tool)
+    is_runnable = _frameworks.is_runnable(tool)
+    for name in () if is_runnable else given_names(function):
+        raise CallError(
+            f"`{id}` takes `{name}`, which only a framework gives; expected a function without it: let the "
+            "agent call it, or bind it with functools.partial"
+        )
     native.confirm(id, confirmed)
     injected = _frameworks.injected_names(tool)
     apart = {
         name: value for name, value in given.items() if name in injected or not _values.is_plain(value)
     }
     plain = {name: value for name, value in given.items() if name not in apart}
-    function, only = _frameworks.function_of(tool), _frameworks.only_model(tool)
-    is_runnable = _frameworks.is_runnable(tool)
     if not is_runnable and only is None:
         plain = _values.spelled(function, plain)
     text = json.dumps(_values.floats(plain), ensure_ascii=False)

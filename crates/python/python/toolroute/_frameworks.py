@@ -6,10 +6,34 @@ from __future__ import annotations
 
 import copy
 import inspect
+import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Optional
 
 from ._errors import CallError
+
+#: Types and notes, by the package that has them, whose parameters a framework fills when it calls a function.
+_GIVEN = {
+    "agents": ("RunContextWrapper",),
+    "langchain_core": ("InjectedToolArg", "_DirectlyInjectedToolArg", "RunnableConfig"),
+    "pydantic_ai": ("RunContext",),
+}
+
+
+def gives(hint: Any) -> bool:
+    """Whether a framework fills a parameter of this type, so that no model may see it."""
+    kind = typing.get_origin(hint) or hint
+    # A note of an annotation may be the class itself or an object of it.
+    bases = kind.__mro__ if isinstance(kind, type) else type(kind).__mro__
+    is_given = any(base.__name__ in _GIVEN.get(base.__module__.partition(".")[0], ()) for base in bases)
+    return is_given or any(map(gives, _parts(hint)))
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """The notes of an annotation and the types of a union."""
+    origin = typing.get_origin(hint)
+    is_union = origin is typing.Union or type(hint).__name__ == "UnionType"
+    return typing.get_args(hint) if is_union or origin is typing.Annotated else ()
 
 
 def is_of_smolagents(tool: Any) -> bool:

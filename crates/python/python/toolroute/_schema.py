@@ -20,6 +20,7 @@ from typing import Any, Optional
 from ._constraints import annotate, default_of, is_field, is_json, to_json
 from ._docstrings import documentation
 from ._errors import CatalogError
+from ._frameworks import gives
 
 #: The JSON types of Python's own.
 _PLAIN: dict[Any, str] = {
@@ -282,6 +283,24 @@ def _known_hints(subject: Any) -> dict[str, Any]:
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a function that callers may give by name."""
+    hints = type_hints(function)
+    return [one for one in _free(function) if not gives(hints.get(one.name))]
+
+
+def given_names(function: Callable[..., Any]) -> list[str]:
+    """The parameters without a default that only a framework can fill."""
+    hints, empty = type_hints(function), inspect.Parameter.empty
+    return [one.name for one in _free(function) if one.default is empty and gives(hints.get(one.name))]
+
+
+def hidden_names(function: Callable[..., Any]) -> set[str]:
+    """The parameters that no caller may see or give: what is bound, and what only a framework fills."""
+    shown = {one.name for one in parameters_of(function)}
+    return bound_names(function).union(one.name for one in _free(function)).difference(shown)
+
+
+def _free(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function that have a name and are not bound."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     bound = bound_names(function)
     listed = _signature(function).values()
@@ -297,7 +316,7 @@ def other_names(function: Callable[..., Any]) -> Optional[str]:
 
 
 def bound_names(function: Callable[..., Any]) -> set[str]:
-    """The parameters whose values a `functools.partial` has bound: no caller may see or give them."""
+    """The parameters whose values a `functools.partial` has bound."""
     bound: set[str] = set()
     inner: Any = function
     while isinstance(inner, functools.partial):

@@ -19,7 +19,7 @@ from typing import Any
 
 from ._errors import ArgumentError
 from ._constraints import default_of, is_field
-from ._schema import aliased, bound_names, other_names, parameters_of, pydantic_adapter, type_hints
+from ._schema import aliased, hidden_names, other_names, parameters_of, pydantic_adapter, type_hints
 
 #: A duration of ISO 8601 without years and months, which differ in length.
 _DURATION = re.compile(
@@ -179,9 +179,9 @@ def _check_names(id: str, function: Callable[..., Any], arguments: Mapping[str, 
     except (TypeError, ValueError):
         return
     known = [one.name for one in parameters_of(function)]
-    bound, others = bound_names(function), other_names(function)
+    hidden, others = hidden_names(function), other_names(function)
     for name in arguments:
-        if name in known or (others is not None and name not in bound):
+        if name in known or (others is not None and name not in hidden):
             continue
         near = difflib.get_close_matches(str(name), known, 1)
         cure = f"did you mean `{near[0]}`?" if near else f"expected {', '.join(known) or 'none'}"
