@@ -326,6 +326,20 @@ def test_methods_partials_and_callable_objects():
         Router([lambda a: a], strict=True)
 
 
+def test_a_class_and_a_method_without_its_object_are_refused():
+    class Shop:
+        def buy(self, thing: str) -> str:
+            """Buys a thing."""
+            return thing
+
+    with pytest.raises(CatalogError, match="found the class `Shop`; give an object of it"):
+        Router([Shop], strict=True)
+    with pytest.raises(CatalogError, match=r"found `.*Shop\.buy` of the class alone; make an object"):
+        Router([Shop.buy], strict=True)
+    for tool in (Shop().buy, functools.partial(Shop.buy, Shop())):
+        assert Router([tool], strict=True).call("buy", {"thing": "tea"}) == "tea"
+
+
 def search(tenant: str, q: str, n: int = 3) -> tuple[str, str, int]:
     """Searches the documents of a tenant.
 

@@ -61,6 +61,7 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     >>> definition(add)["inputSchema"]["required"]
     ['a']
     """
+    _check_bound(function)
     described, words = documentation(function)
     properties: dict[str, Any] = {}
     required: list[str] = []
@@ -87,6 +88,23 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     if shared:
         schema["$defs"] = shared
     return {"name": _name(function), "description": described, "inputSchema": schema}
+
+
+def _check_bound(function: Callable[..., Any]) -> None:
+    """
+    Raises:
+        CatalogError: It is a class, or a method without its object.
+    """
+    if isinstance(function, type):
+        raise CatalogError(
+            f"expected a function or an object, found the class `{function.__name__}`; give an object of it, "
+            "or a function that makes one"
+        )
+    if [one.name for one in _free(function)[:1]] == ["self"]:
+        raise CatalogError(
+            f"expected a method of an object, found `{getattr(function, '__qualname__', function)}` of the "
+            "class alone; make an object and give its method, as in `Shop().buy`"
+        )
 
 
 def _of_parameter(parameter: inspect.Parameter, hint: Any) -> dict[str, Any]:

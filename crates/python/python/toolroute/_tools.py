@@ -125,6 +125,8 @@ def describe(tool: Any) -> Mapping[str, Any]:
     """
     if isinstance(tool, Mapping):
         return tool
+    if isinstance(tool, type):
+        return definition(tool)
     if hasattr(tool, "args_schema") and hasattr(tool, "name"):
         return _of_langchain(tool)
     if hasattr(tool, "params_json_schema"):
