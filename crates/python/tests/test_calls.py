@@ -8,6 +8,12 @@ import datetime as dt
 import decimal
 import enum
 import functools
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, TypedDict, Union
@@ -302,10 +308,77 @@ def test_what_a_function_returns_is_awaited():
         router.call("greet", {"name": "Dana"})
 
 
-def test_arguments_of_a_servers_tool_are_errors_of_the_same_kind(tmp_path: Path):
-    import json
-    import sys
+def logged(log: Path) -> list[tuple[Any, ...]]:
+    command = [sys.executable, "-m", "toolroute", "feedback", "export", "--feedback", str(log), "--output", "-"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [(row["tool"], row["success"], row["prompt_hash"], row.get("choice", {}).get("rank")) for row in rows]
 
+
+def test_calls_for_a_known_prompt_are_logged(tmp_path: Path):
+    async def later(seconds: float) -> float:
+        """Waits."""
+        await asyncio.sleep(seconds)
+        return seconds
+
+    def fail() -> None:
+        """Fails."""
+        raise OSError
+
+    prompt, other = "book me a flight to Rome", "wait for it"
+    of_prompt, of_other = (hashlib.sha256(text.encode()).hexdigest() for text in (prompt, other))
+    with Router([book_flight, later, fail], feedback=tmp_path / "log.db") as router:
+        hit = router.select(prompt)[0]
+        router.call(hit, {"city": "Rome"})
+        router.call(hit, {"city": "Rome"}, prompt=prompt)
+        router.call(hit, {"city": "Rome"}, prompt=other)
+        router.call(book_flight, {"city": "Rome"}, prompt=prompt)
+        asyncio.run(router.acall("later", {"seconds": 0}, prompt=other))
+        # Without a prompt there is nothing to learn.
+        router.call("book_flight", {"city": "Rome"})
+        with pytest.raises(OSError):
+            router.call("fail", prompt=other)
+        with pytest.raises(ToolrouteError, match="the prompt is empty"):
+            router.call("fail", prompt=" ")
+    assert Counter(logged(tmp_path / "log.db")) == {
+        ("book_flight", True, of_prompt, 1): 2,
+        ("book_flight", True, of_other, None): 1,
+        ("book_flight", True, of_prompt, None): 1,
+        ("later", True, of_other, None): 1,
+        ("fail", False, of_other, None): 1,
+    }
+
+
+def test_a_call_that_was_cut_off_is_no_success(tmp_path: Path):
+    is_over = threading.Event()
+
+    def wait() -> None:
+        """Waits."""
+        is_over.wait(20)
+
+    async def wait_too() -> None:
+        """Waits too."""
+        await asyncio.sleep(20)
+
+    async def cut_off() -> None:
+        for tool in (wait, wait_too):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(router.acall(tool, {}, prompt="wait for it"), 0.2)
+            is_over.set()
+
+    with Router([wait, wait_too], feedback=tmp_path / "log.db") as router:
+        asyncio.run(cut_off())
+        router.call(wait, {}, prompt="wait for it")
+    assert [(tool, ok) for tool, ok, *_ in logged(tmp_path / "log.db")] == [("wait", True)]
+
+
+def test_a_session_is_refused_where_none_is_kept():
+    for call in (Router([book_flight]).call, lambda *given, **more: asyncio.run(Router([book_flight]).acall(*given, **more))):
+        with pytest.raises(toolroute.RequestError, match="only calls of a router of servers .* belong to a session"):
+            call("book_flight", {"city": "Rome"}, session="dana")
+
+
+def test_arguments_of_a_servers_tool_are_errors_of_the_same_kind(tmp_path: Path):
     server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/notes.py"), str(tmp_path)]}
     file = tmp_path / "servers.json"
     file.write_text(json.dumps({"mcpServers": {"notes": server}}))
@@ -316,9 +389,6 @@ def test_arguments_of_a_servers_tool_are_errors_of_the_same_kind(tmp_path: Path)
 
 
 def test_an_error_of_a_server_has_its_own_words(tmp_path: Path):
-    import json
-    import sys
-
     server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/faulty.py"), str(tmp_path)]}
     file = tmp_path / "servers.json"
     file.write_text(json.dumps({"mcpServers": {"faulty": server}}))

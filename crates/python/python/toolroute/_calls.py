@@ -8,16 +8,24 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _frameworks, _values
-from ._errors import ArgumentError, CallError
+from ._errors import ArgumentError, CallError, RequestError
 from ._schema import given_names
+from ._selection import Hit
+from ._toolroute import NativeSelection
+from ._unicode import encodable
 
 if TYPE_CHECKING:
     from ._toolroute import NativeRouter
 
 _EXPECTED = "expected the arguments as a mapping of names to values, or as a JSON text of one"
+
+
+#: The options of a selection without tools.
+_NO_TOOLS = json.dumps({"limit": 1, "candidates": []})
 
 
 def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
@@ -197,8 +205,34 @@ def coroutine_of(id: str, tool: Any) -> Callable[[dict[str, Any]], Awaitable[Any
     return apply
 
 
+def check_session(session: Optional[str]) -> None:
+    """
+    Raises:
+        RequestError: A call that Python makes has a session, whose loop guard nothing would apply.
+    """
+    if session is not None:
+        raise RequestError(
+            "only calls of a router of servers (Router.from_servers) belong to a session; leave it out"
+        )
+
+
+def note_of(
+    log: Optional[NativeRouter], id: str, tool: Any, prompt: Optional[str]
+) -> Callable[[bool, int], object]:
+    """What logs how a call went, for the prompt of a hit or for the given one; nothing without a log or a
+    prompt.
+    """
+    answer = tool._answer if isinstance(tool, Hit) else None
+    if log is not None and prompt is not None and not (answer and answer.prompt == prompt):
+        # Which tools there were to choose from is not known.
+        answer = log.select(encodable(prompt), _NO_TOOLS)
+    if log is None or not isinstance(answer, NativeSelection):
+        return lambda ok, duration_ms: None
+    return partial(log.record, answer, id)
+
+
 @contextmanager
-def noted(note: Callable[[bool, int], None]) -> Iterator[None]:
+def noted(note: Callable[[bool, int], object]) -> Iterator[None]:
     """Notes whether a call went well, and its time in milliseconds. What was not called is not noted."""
     start = time.monotonic()
 

@@ -8,7 +8,6 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast
 
@@ -325,7 +324,7 @@ class Router(Generic[T]):
         """
         if not isinstance(hit, Hit):
             raise RequestError(f"expected a hit of an answer, found {hit!r:.80}")
-        if "feedback" not in self._options:
+        if self._log is None:
             raise RequestError(
                 "this router has no log of executions; make it with one: Router(tools, feedback=FILE)"
             )
@@ -342,6 +341,7 @@ class Router(Generic[T]):
         *,
         confirmed: bool = False,
         session: Optional[str] = None,
+        prompt: Optional[str] = None,
     ) -> Any:
         """Calls a tool: a function with arguments of the types that it declares, a tool of a framework
         in its way, and a tool of a server by its server, with another tool where it fails.
@@ -350,7 +350,8 @@ class Router(Generic[T]):
             tool: A hit, an id, or the tool itself.
             arguments: Arguments by name, or the text of JSON that a model wrote.
             confirmed: Whether a person agreed to a call that may destroy something.
-            session: The conversation that the call belongs to.
+            session: The conversation that the call belongs to, of a router of servers.
+            prompt: What the call is for, with which it is logged; that of a hit is known.
 
         Returns:
             What the function returns; of a server its structured answer, or else its text.
@@ -359,6 +360,7 @@ class Router(Generic[T]):
             ArgumentError: An argument is missing or unknown, or does not fit its parameter.
             CallError: The tool cannot be called, or its server failed.
             ConfirmationNeeded: A person must agree first.
+            RequestError: There is no such tool, or it does not take a `session`.
 
         >>> import datetime
         >>> def weekday(day: datetime.date) -> str:
@@ -373,12 +375,14 @@ class Router(Generic[T]):
             if self._is_closed:
                 raise CallError("the router is closed and its servers are stopped; make another")
             answer = tool._answer if isinstance(tool, Hit) else None
-            prompt = answer.prompt if answer else ""
-            return _calls.on_server(self._native, id, given, prompt, confirmed, session)
+            asked = (answer.prompt if answer else "") if prompt is None else encodable(prompt)
+            return _calls.on_server(self._native, id, given, asked, confirmed, session)
+        _calls.check_session(session)
         own = self._tool(id)
+        note = _calls.note_of(self._log, id, tool, prompt)
         _calls.check(id, own)
         given = _calls.prepared(self._native, id, own, given, confirmed)
-        with _calls.noted(partial(self._note, tool)):
+        with _calls.noted(note):
             return _calls.run(id, own, given)
 
     async def acall(
@@ -388,20 +392,28 @@ class Router(Generic[T]):
         *,
         confirmed: bool = False,
         session: Optional[str] = None,
+        prompt: Optional[str] = None,
     ) -> Any:
         """`call` in an event loop: coroutine functions, and tools of frameworks that have a coroutine,
         are awaited; others run on another thread, and what they return is awaited where that can be.
         """
         if self._source[0] == "servers":
             return await asyncio.to_thread(
-                self.call, tool, arguments, confirmed=confirmed, session=session
+                self.call, tool, arguments, confirmed=confirmed, session=session, prompt=prompt
             )
         id, given = self._id(tool), _calls.parsed(arguments)
+        _calls.check_session(session)
         own = self._tool(id)
+        note = _calls.note_of(self._log, id, tool, prompt)
         coroutine = _calls.coroutine_of(id, own)
         given = _calls.prepared(self._native, id, own, given, confirmed)
-        with _calls.noted(partial(self._note, tool)):
+        with _calls.noted(note):
             return await coroutine(given)
+
+    @property
+    def _log(self) -> Optional[NativeRouter]:
+        """What logs executions, if there is a log."""
+        return self._native if "feedback" in self._options else None
 
     def close(self) -> None:
         """Writes the log and ends the servers."""
@@ -459,11 +471,6 @@ class Router(Generic[T]):
             if isinstance(own, str) and self._native.resolve(own) == own:
                 return own
         raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
-
-    def _note(self, tool: Any, ok: bool, duration_ms: int) -> None:
-        """Logs how the call of a hit went."""
-        if "feedback" in self._options and isinstance(getattr(tool, "_answer", None), NativeSelection):
-            self.record(tool, ok, duration_ms=duration_ms)
 
 
 def _over(
