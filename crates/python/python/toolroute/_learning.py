@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 from ._errors import RequestError
@@ -13,6 +14,7 @@ from ._selection import Selection
 from ._unicode import encodable
 
 if TYPE_CHECKING:
+    from ._router import Router
     from ._toolroute import NativeRouter
 
 _EXPECTED = "expected a list of pairs of a prompt and its tools"
@@ -39,6 +41,22 @@ def saved(native: NativeRouter) -> Optional[bytes]:
             return None
         with open(path, "rb") as file:
             return file.read()
+
+
+def restored(
+    make: Callable[..., Router[Any]], source: Any, options: dict[str, Any], learned: Optional[bytes]
+) -> Router[Any]:
+    """A router of another process, with what that one learned."""
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        if learned is None:
+            return make(source, **options)
+        path = os.path.join(folder, "usage")
+        with open(path, "wb") as file:
+            file.write(learned)
+        router = make(source, **{**options, "usage": path})
+    router._options = options
+    return router
 
 
 def past(row: Any) -> tuple[str, list[Any]]:

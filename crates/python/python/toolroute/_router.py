@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq, is_
@@ -435,7 +433,9 @@ class Router(Generic[T]):
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, (self._source, self._options, _learning.saved(self._native)))
+        ways: dict[str, Callable[..., Router[Any]]] = {"tools": Router, "path": Router.from_path}
+        make = ways.get(self._source[0], Router.from_servers)
+        return (_learning.restored, (make, self._source[1], self._options, _learning.saved(self._native)))
 
     def _asked(self, k: Union[int, Literal["auto"]], options: Mapping[str, Any]) -> str:
         candidates = options.get("candidates")
@@ -479,26 +479,4 @@ def _over(
     """A router over tools that the engine read itself."""
     router: Router[dict[str, Any]] = Router.__new__(Router)
     router._begin(native, options, source, {})
-    return router
-
-
-def _restored(
-    source: tuple[str, Any], options: dict[str, Any], learned: Optional[bytes]
-) -> Router[Any]:
-    """A router of another process."""
-    ways: dict[str, Callable[..., Router[Any]]] = {
-        "tools": Router,
-        "path": Router.from_path,
-        "servers": Router.from_servers,
-    }
-    make = ways[source[0]]
-    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        warnings.simplefilter("ignore")
-        if learned is None:
-            return make(source[1], **options)
-        path = os.path.join(folder, "usage")
-        with open(path, "wb") as file:
-            file.write(learned)
-        router = make(source[1], **{**options, "usage": path})
-    router._options = options
     return router
