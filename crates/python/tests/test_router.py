@@ -338,6 +338,23 @@ def test_definitions_for_clients(router):
             router.definition(tool, client)
 
 
+def test_a_router_is_a_collection_of_its_tools(router):
+    assert list(router) == router.tools and len(Router(router)) == len(router)
+    hit = router.select("book me a flight to Lisbon")[0]
+    for known in (book_flight, OPENAI, "book_flight", hit):
+        assert known in router
+    for unknown in (print, "nosuch", {"name": "other"}, 3):
+        assert unknown not in router
+
+
+def test_equal_hits_are_equal(router):
+    first, second = (router.select("book me a flight to Lisbon") for _ in range(2))
+    assert first[0] == second[0] and hash(first[0]) == hash(second[0])
+    assert first[0] == pickle.loads(pickle.dumps(first[0])) and first[0] in second
+    assert first[0] != first[1] and first[0] != "book_flight"
+    assert first[0] != toolroute.Hit(read_file, first[0].id, first[0].score, first[0].why)
+
+
 def test_outcomes_are_logged(tmp_path):
     router = Router(MIXED, feedback=tmp_path / "log.db")
     hit = router.select("book me a flight to Lisbon")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, Literal, Optional
 
 import ray.data
@@ -51,6 +52,13 @@ async def main() -> None:
 
 def on_ray(dataset: ray.data.Dataset) -> ray.data.Dataset:
     return toolroute.ray.rank(dataset, [send_email], limit=3, concurrency=(1, 4), max_cost="low")
+
+
+def functions() -> None:
+    """mypy joins functions of several types to one that cannot be called."""
+    router: Router[Callable[..., Any]] = Router([send_email, read_file])
+    print([tool("Dana", "hi") for tool in router], read_file in router)
+    router.select("write to Dana")[0].tool("Dana")
 
 
 def any_tools(selection: Selection, hit: Hit, router: Router) -> Literal["fits", "unsure", "none"]:

@@ -121,6 +121,16 @@ class Router(Generic[T]):
     def __len__(self) -> int:
         return len(self._native)
 
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.tools)
+
+    def __contains__(self, tool: object) -> bool:
+        """Whether a hit, an id or a tool is one of this router."""
+        try:
+            return self._native.tool(self._id(tool)) is not None
+        except RequestError:
+            return False
+
     def __repr__(self) -> str:
         return f"Router({len(self)} tool{'s'[len(self) == 1 :]})"
 

@@ -54,6 +54,15 @@ class Hit(Generic[T]):
     def __repr__(self) -> str:
         return f"Hit(id={self.id!r}, score={self.score:.3f}, why={self.why!r})"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hit):
+            return NotImplemented
+        same = (self.id, self.score, self.why) == (other.id, other.score, other.why)
+        return same and (self.tool is other.tool or bool(self.tool == other.tool))
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.score, self.why))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (Hit, (self.tool, self.id, self.score, self.why))
 
