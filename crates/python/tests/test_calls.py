@@ -10,6 +10,7 @@ import enum
 import functools
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -90,6 +91,37 @@ def test_a_function_that_may_destroy_something_needs_a_confirmation():
     assert Router([delete_shift], yes=True).call("delete_shift", {"shift_id": "S-1"}) == "deleted S-1"
     with pytest.raises(CallError, match="a definition without a function"):
         Router([{"name": "delete_all", "description": "Deletes all"}]).call("delete_all")
+
+
+def test_a_function_says_what_it_destroys():
+    def close(account: str) -> str:
+        """Closes an account."""
+        return account
+
+    class Bank:
+        def drop_note(self, account: str) -> str:
+            """Drops a note in the box."""
+            return account
+
+        drop_note.annotations = {"destructiveHint": False}  # type: ignore[attr-defined]
+
+    router = Router([close, Bank().drop_note], strict=True)
+    assert router.call("close", {"account": "a"}) == router.call("drop_note", {"account": "a"}) == "a"
+    close.annotations = {"destructiveHint": True}  # type: ignore[attr-defined]
+    for tool in (close, functools.partial(close)):
+        router = Router([tool], strict=True)
+        with pytest.raises(ConfirmationNeeded):
+            router.call("close", {"account": "a"})
+    mild = functools.partial(close)
+    mild.annotations = {"destructiveHint": False}  # type: ignore[attr-defined]
+    assert Router([mild], strict=True).call("close", {"account": "a"}) == "a"
+
+
+def test_the_documentation_lists_the_verbs_that_destroy():
+    said = (ROOT / "docs/python.md").read_text().replace("\n", " ")
+    source = (ROOT / "crates/catalog/src/effects.rs").read_text()
+    verbs = re.search(r'DESTROYS[^"]*"([^"]*)"', source)
+    assert verbs and f"({verbs[1].replace(' ', ', ')})" in said
 
 
 def test_an_overlay_says_what_destroys(tmp_path: Path):

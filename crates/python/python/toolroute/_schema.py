@@ -87,7 +87,9 @@ def definition(function: Callable[..., Any]) -> dict[str, Any]:
     _take_definitions(schema, shared)
     if shared:
         schema["$defs"] = shared
-    return {"name": _name(function), "description": described, "inputSchema": schema}
+    found = {"name": _name(function), "description": described, "inputSchema": schema}
+    notes = _annotations(function)
+    return {**found, "annotations": dict(notes)} if isinstance(notes, Mapping) else found
 
 
 def _check_bound(function: Callable[..., Any]) -> None:
@@ -350,6 +352,13 @@ def _signature(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _annotations(function: Callable[..., Any]) -> Any:
+    """The annotations of MCP that were set on a function, or on a `functools.partial` of it."""
+    while isinstance(function, functools.partial) and "annotations" not in vars(function):
+        function = function.func
+    return getattr(function, "annotations", None)
 
 
 def _name(function: Callable[..., Any]) -> str:
