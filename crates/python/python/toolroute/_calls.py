@@ -41,8 +41,8 @@ def parsed(arguments: Union[Mapping[str, Any], str, None]) -> dict[str, Any]:
     given: Any = arguments
     if isinstance(arguments, str):
         try:
-            given = json.loads(arguments, parse_float=_values.Number) if arguments.strip() else {}
-        except (ValueError, ArithmeticError, RecursionError) as error:
+            given = json.loads(arguments, parse_float=_values.number) if arguments.strip() else {}
+        except (ValueError, RecursionError) as error:
             raise ArgumentError(f"{_EXPECTED}, found {arguments!r:.80}: {error}") from None
     if given is None and arguments is None:
         given = {}
@@ -60,7 +60,7 @@ def _check_numbers(given: Mapping[str, Any]) -> None:
         if not _values.is_plain(value):
             raise ArgumentError(
                 f"`{name}`: expected finite numbers, and whole ones of at most 64 bits, in a JSON text; "
-                f"found {value!r:.80}; give the arguments as a mapping if the function takes others"
+                f"found {_values.floats(value)!r:.80}; give the arguments as a mapping if the function takes others"
             )
 
 

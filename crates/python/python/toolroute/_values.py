@@ -73,6 +73,14 @@ class Number(decimal.Decimal):
     """A number of a text of JSON with all of its digits."""
 
 
+def number(text: str) -> Any:
+    """A number of a text of JSON; one whose exponent is too large for a `Decimal` is infinite or 0."""
+    try:
+        return Number(text)
+    except ArithmeticError:
+        return float(text)
+
+
 def is_plain(value: Any) -> bool:
     """Whether JSON has this value, so that nothing is lost when it is written as JSON."""
     kind = type(value)
