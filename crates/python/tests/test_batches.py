@@ -73,6 +73,29 @@ def test_a_batch_gives_a_batch_with_its_rows():
     assert (none["no_tools"], none["read_as"]) == ("filtered", "send an email")
 
 
+def test_nulls_of_views_of_texts_are_errors_of_their_rows():
+    # The types that polars exports.
+    texts = pa.array(["open a.txt", None, "mail Dana"], pa.string_view())
+    lists = pa.array([["read_file"], None, None], pa.list_(pa.string_view()))
+    rows = ranked([batch(id=texts, prompt=texts, candidates=lists)], limit=1).to_pylist()
+    assert [row["id"] for row in rows] == ["open a.txt", None, "mail Dana"]
+    assert [row["tools"][0]["id"] if row["tools"] else None for row in rows] == ["read_file", None, "send_email"]
+    assert '"prompt" is missing' in rows[1]["error"]
+    with pytest.raises(TypeError, match="the column `prompt` has 3"):
+        ranked([batch(prompt=pa.array([None, 3]))])
+
+
+def test_a_lazy_frame_is_refused_with_the_cure():
+    class LazyFrame:
+        columns = ("prompt",)
+
+        def collect(self) -> Any:
+            raise AssertionError
+
+    with pytest.raises(TypeError, match=r"found LazyFrame; write batches.collect\(\)"):
+        rank_batches(LazyFrame(), MIXED)  # type: ignore[arg-type]
+
+
 def test_a_table_is_taken_as_its_batches():
     one = batch(query=["send an email to Dana", "read notes.txt"])
     expected = ranked([one]).to_pylist()

@@ -141,7 +141,8 @@ def _batches_of(batches: Any) -> Iterable[RecordBatch]:
     if hasattr(batches, "__arrow_c_stream__"):
         # The data frames of pandas, polars and others.
         return cast("Iterable[RecordBatch]", pa.RecordBatchReader.from_stream(batches))
-    raise TypeError(f"{_NO_BATCHES}, found {type(batches).__name__}")
+    cure = "; write batches.collect()" if callable(getattr(batches, "collect", None)) else ""
+    raise TypeError(f"{_NO_BATCHES}, found {type(batches).__name__}{cure}")
 
 
 def _checked_batch(batch: Any) -> RecordBatch:
@@ -306,11 +307,12 @@ def _checked(column: Array, purpose: str, name: str) -> Array:
     if isinstance(column.type, import_pyarrow().BaseExtensionType):
         return column
     kinds = _KINDS[purpose]
-    for value in column.drop_null().slice(0, 1).to_pylist():
-        if not isinstance(value, kinds):
-            expected = " or ".join("text" if kind is str else "list" for kind in kinds)
-            cure = "" if purpose == "prompt" else f'; {purpose}_column="" reads none'
-            raise TypeError(f"the column `{name}` has {value!r:.60}; expected a {expected}{cure}")
+    # pyarrow cannot drop the nulls of the views that polars has.
+    value = next((cell.as_py() for cell in column if cell.is_valid), None)
+    if value is not None and not isinstance(value, kinds):
+        expected = " or ".join("text" if kind is str else "list" for kind in kinds)
+        cure = "" if purpose == "prompt" else f'; {purpose}_column="" reads none'
+        raise TypeError(f"the column `{name}` has {value!r:.60}; expected a {expected}{cure}")
     return column
 
 
