@@ -102,6 +102,35 @@ def test_messages_of_every_kind_are_read():
             router.filter(wrong, k=1)
 
 
+class Text:
+    """As a `TextContent` of MCP."""
+
+    type = "text"
+
+    def __init__(self, text):
+        self.text = text
+
+    def model_dump(self, **_):
+        return {"type": "text", "text": self.text}
+
+
+def test_content_that_is_one_part_is_read():
+    router = Router([FILE, MAIL, {"name": "play_music", "description": "Plays a song"}])
+    part = {"type": "text", "text": "mail it to Dana"}
+    said = Text("mail it to Dana")
+    for content in (part, [part], said, [said], {"text": "mail it to Dana"}):
+        assert router.filter([{"role": "user", "content": content}], k=1) == [MAIL]
+        assert router.filter([("user", content)], k=1) == [MAIL]
+    for messages in ([part], [said], [types.SimpleNamespace(role="user", content=said)]):
+        assert router.filter(messages, k=1) == [MAIL]
+    asked = {"role": "user", "content": "mail it to Dana"}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "read_file"}}]}
+    assert router.filter([called, {"role": "tool", "content": {"rows": 3}}, asked], k=1) == [FILE, MAIL]
+    for content in (5, None, True, [5], [None], b"mail", object()):
+        with pytest.raises(RequestError, match="expected the content of a message as a text or a list of parts"):
+            router.filter([asked, {"role": "user", "content": content}], k=1)
+
+
 def test_tools_that_only_await_are_awaited():
     class Sender:
         async def __call__(self, to: str, /) -> str:

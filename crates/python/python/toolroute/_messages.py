@@ -94,7 +94,7 @@ def _listed(messages: Any) -> list[Any]:
         messages = [messages]
     elif isinstance(messages, (bytes, bytearray)) or not isinstance(messages, Iterable):
         raise RequestError(f"expected messages or a text, found {messages!r:.80}")
-    return [_message(one) for one in messages]
+    return [_with_parts(_message(one)) for one in messages]
 
 
 def _message(message: Any) -> Any:
@@ -121,6 +121,32 @@ def _message(message: Any) -> Any:
             found["name"] = getattr(message, "name", None)
         return found
     return _plain(message)
+
+
+def _with_parts(message: Any) -> Any:
+    """A message whose content is a text or a list of parts; a part that stands alone is what the user says.
+
+    Raises:
+        RequestError: The user says something else, which nobody could read.
+    """
+    if not isinstance(message, Mapping):
+        return message
+    if "role" not in message and message.get("type") in ("text", "input_text"):
+        return {"role": "user", "content": [message]}
+    content = message.get("content", "")
+    if isinstance(content, Mapping) or isinstance(getattr(content, "text", None), str):
+        return {**message, "content": [content]}
+    is_read = isinstance(content, str) or (isinstance(content, (list, tuple)) and not any(map(_is_bare, content)))
+    if message.get("role") == "user" and not is_read:
+        raise RequestError(
+            f"expected the content of a message as a text or a list of parts, each with `type` and `text`, "
+            f"found {content!r:.80}"
+        )
+    return message
+
+
+def _is_bare(part: Any) -> bool:
+    return part is None or isinstance(part, (int, float))
 
 
 def _role(role: Any) -> Optional[str]:
