@@ -300,6 +300,47 @@ def test_arguments_of_tools_of_llama_index():
             router.call("weather", wrong)
 
 
+class HaystackTool:
+    """As a `Tool` of haystack 3.4, which is too large to install for the tests."""
+
+    inputs_from_state: Any = None
+    async_function: Any = None
+    description = "The weather in a city"
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+    def __init__(self, name: str, function: Any, **members: Any) -> None:
+        self.name, self.function = name, function
+        self.__dict__.update(members)
+
+    @property
+    def tool_spec(self) -> dict[str, Any]:
+        return {"name": self.name, "description": self.description, "parameters": self.parameters}
+
+    def invoke(self, **arguments: Any) -> Any:
+        return self.function(**arguments)
+
+
+def test_tools_of_haystack_have_their_parameters():
+    async def later(city: str) -> str:
+        return f"later in {city}"
+
+    tools = [
+        HaystackTool("weather", lambda city: f"rain in {city}"),
+        HaystackTool("forecast", None, async_function=later),
+        HaystackTool("state", print, inputs_from_state={"place": "city"}),
+    ]
+    router = Router(tools, strict=True)
+    assert router.definition("weather")["function"]["parameters"]["required"] == ["city"]
+    assert router.call("weather", {"City": "Oslo"}) == "rain in Oslo"
+    assert asyncio.run(router.acall("forecast", {"city": "Oslo"})) == "later in Oslo"
+    with pytest.raises(ArgumentError, match="`city` is needed"):
+        router.call("weather", {})
+    with pytest.raises(CallError, match="acall"):
+        router.call("forecast", {"city": "Oslo"})
+    with pytest.raises(CallError, match="an Agent's state"):
+        router.call("state", {"city": "Oslo"})
+
+
 def test_results_of_mcp_are_lists_of_tools():
     listed = [{"name": name, "description": "Counts", "inputSchema": {"type": "object"}} for name in ("one", "two")]
     result = pytest.importorskip("mcp.types").ListToolsResult.model_validate({"tools": listed})

@@ -45,7 +45,7 @@ def is_of_smolagents(tool: Any) -> bool:
 
 
 def is_of_langchain(tool: Any) -> bool:
-    return callable(getattr(tool, "invoke", None))
+    return callable(getattr(tool, "invoke", None)) and not is_of_haystack(tool)
 
 
 def is_of_llama_index(tool: Any) -> bool:
@@ -60,6 +60,12 @@ def is_of_anthropic(tool: Any) -> bool:
 
 def is_of_pydantic_ai(tool: Any) -> bool:
     return hasattr(getattr(tool, "function_schema", None), "json_schema")
+
+
+def is_of_haystack(tool: Any) -> bool:
+    """Whether it is a `Tool` of haystack, also one that has only a coroutine function."""
+    has_members = hasattr(tool, "tool_spec") and hasattr(tool, "function")
+    return has_members and isinstance(getattr(tool, "parameters", None), Mapping)
 
 
 def smolagents_schema(tool: Any) -> dict[str, Any]:
@@ -82,8 +88,12 @@ def smolagents_schema(tool: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def pydantic_ai_schema(tool: Any) -> Any:
-    """The schema of a `Tool` or a `ToolDefinition` of pydantic-ai; `None` for any other tool."""
+def declared_schema(tool: Any) -> Any:
+    """The schema of a `Tool` of haystack, or a `Tool` or a `ToolDefinition` of pydantic-ai; `None` for any
+    other tool.
+    """
+    if is_of_haystack(tool):
+        return tool.parameters
     if is_of_pydantic_ai(tool):
         return tool.function_schema.json_schema
     return getattr(tool, "parameters_json_schema", None)
@@ -105,6 +115,8 @@ def function_of(tool: Any) -> Any:
         return tool.func
     if is_of_pydantic_ai(tool):
         return tool.function
+    if is_of_haystack(tool):
+        return tool.function or tool.async_function
     return tool
 
 
@@ -152,8 +164,13 @@ def check_callable(id: str, tool: Any) -> None:
             f"`{id}` is a tool of pydantic-ai that takes a RunContext, which only a run of an Agent has; "
             "expected one that takes none: let the Agent call it, or bind the context with functools.partial"
         )
+    if is_of_haystack(tool) and tool.inputs_from_state:
+        raise CallError(
+            f"`{id}` is a tool of haystack that takes values of an Agent's state; expected one that takes "
+            "none: let the Agent call it"
+        )
     if not (is_runnable(tool) or callable(function_of(tool))):
         raise CallError(
             f"`{id}` is a definition without a function; expected a function, a tool of LangChain, "
-            "LlamaIndex, smolagents, anthropic or pydantic-ai, or a router of servers (Router.from_servers)"
+            "LlamaIndex, smolagents, anthropic, pydantic-ai or haystack, or a router of servers (Router.from_servers)"
         )

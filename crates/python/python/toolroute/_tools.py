@@ -138,16 +138,16 @@ def describe(tool: Any) -> Mapping[str, Any]:
         return _of_mcp(tool)
     if _frameworks.is_of_smolagents(tool):
         return _named(tool, _frameworks.smolagents_schema(tool))
-    if hasattr(tool, "name") and _frameworks.pydantic_ai_schema(tool) is not None:
-        return _named(tool, _frameworks.pydantic_ai_schema(tool))
+    if hasattr(tool, "name") and _frameworks.declared_schema(tool) is not None:
+        return _named(tool, _frameworks.declared_schema(tool))
     if callable(tool):
         return definition(tool)
     if isinstance(getattr(tool, "name", None), str):
         return _named(tool, None)
     raise CatalogError(
         f"expected a tool, found {_shown(tool)}; give a mapping with `name` and `description`, "
-        "a function, or a tool of MCP, LangChain, LlamaIndex, OpenAI Agents, smolagents, anthropic or "
-        "pydantic-ai"
+        "a function, or a tool of MCP, LangChain, LlamaIndex, OpenAI Agents, smolagents, anthropic, "
+        "pydantic-ai or haystack"
     )
 
 
