@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -140,6 +143,77 @@ def test_a_model_of_openai_agents():
     result = asyncio.run(agents.Runner.run(agent, "book me a flight to Lisbon"))
     assert result.final_output == "done"
     assert seen == [["book_flight", tools[2].name]]
+
+
+def test_agents_in_turn_embed_their_tools_once(monkeypatch: pytest.MonkeyPatch):
+    from toolroute import _router_cache
+
+    made: list[list[str]] = []
+
+    class Counted(Router):  # type: ignore[type-arg]
+        def __init__(self, tools: Any) -> None:
+            made.append([tool["name"] for tool in tools])
+            super().__init__(tools)
+
+    monkeypatch.setattr(_router_cache, "Router", Counted)
+    cache = _router_cache.RouterCache()
+
+    def tools_of(agent: int) -> list[dict[str, str]]:
+        return [{"name": f"{verb}_{agent}", "description": f"{verb.title()}s a file"} for verb in ("read", "write")]
+
+    for _ in range(3):
+        for agent in range(4):
+            # Equal tools, but new objects, as a client of MCP makes them for each step.
+            given = tools_of(agent)
+            router = cache.of(given)
+            assert all(map(operator.is_, router.tools, given)) and cache.of(given) is router
+            kept = router.filter("read a file", k=1)
+            assert len(kept) == 1 and kept[0] is given[0]
+            assert router.select("read a file", k=1)[0].tool is given[0]
+    assert len(made) == 4
+
+
+def test_threads_get_the_router_of_their_own_tools():
+    from toolroute._router_cache import RouterCache
+
+    groups = [[{"name": f"read_{n}", "description": "Reads a file"}] for n in range(3)]
+    cache, wrong, stop = RouterCache(), [], time.monotonic() + 2
+
+    def work(place: int) -> None:
+        while time.monotonic() < stop:
+            tools = groups[place % 3]
+            if cache.of(tools).tools[0] is not tools[0]:
+                wrong.append(place)
+
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(switch)
+    assert wrong == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_toolset_of_pydantic_ai():
+    pydantic_ai = pytest.importorskip("pydantic_ai")
+    models, parts = pytest.importorskip("pydantic_ai.models.function"), pytest.importorskip("pydantic_ai.messages")
+    functions = [book_flight, read_file]
+    router, seen = Router(functions), []
+
+    async def needed(context: Any, definitions: list[Any]) -> list[Any]:
+        kept = {tool.__name__ for tool in await router.afilter(context.prompt, k=1)}
+        return [one for one in definitions if one.name in kept]
+
+    def answer(_messages: Any, info: Any) -> Any:
+        seen.append([tool.name for tool in info.function_tools])
+        return parts.ModelResponse(parts=[parts.TextPart("done")])
+
+    toolset = pydantic_ai.FunctionToolset(functions).prepared(needed)
+    pydantic_ai.Agent(models.FunctionModel(answer), toolsets=[toolset]).run_sync("book me a flight to Lisbon")
+    assert seen == [["book_flight"]]
 
 
 def test_a_retriever_of_llama_index():

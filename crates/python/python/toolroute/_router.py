@@ -56,9 +56,7 @@ class Router(Generic[T]):
         native = NativeRouter.of_tools(texts, _options.settings_json(options), problems)
         dropped = _tools.dropped(given, texts, native.given_ids(), bool(options.get("strict")))
         self._begin(native, options, ("tools", given), dropped)
-        for tool, ids in zip(given, native.given_ids()):
-            if ids and not _tools.is_document(tool):
-                self._tools.setdefault(ids[0], tool)
+        self._tools.update(_tools.by_id(given, native.given_ids()))
 
     @classmethod
     def from_path(
@@ -440,6 +438,13 @@ class Router(Generic[T]):
         """
         copied = type(self).__new__(type(self))
         copied.__dict__.update(self.__dict__)
+        return copied
+
+    def _with(self, tools: list[T], texts: Sequence[str]) -> Self:
+        """A copy over other objects with the same definitions."""
+        copied, ids = self.__copy__(), self._native.given_ids()
+        copied._source, copied._tools = ("tools", tools), _tools.by_id(tools, ids)
+        copied._dropped = _tools.dropped(tools, texts, ids, strict=False)
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -99,6 +99,15 @@ def dropped(
     return found
 
 
+def by_id(tools: Sequence[Any], ids: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The tools that are no documents, by the first of the ids that were read from each."""
+    found: dict[str, Any] = {}
+    for tool, own in zip(tools, ids):
+        if own and not is_document(tool):
+            found.setdefault(own[0], tool)
+    return found
+
+
 def to_json(tool: Any) -> str:
     """A tool as JSON.
 
