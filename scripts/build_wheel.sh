@@ -23,6 +23,7 @@ while (($#)); do
     case $1 in
         --dev) dev=1; shift ;;
         --out) out=$(realpath -m "${2:?"--out takes a folder"}"); shift 2 ;;
+        -h | --help) sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "$0"; exit ;;
         *) printf 'unknown argument %s; see the head of %s\n' "$1" "$0" >&2 && exit 2 ;;
     esac
 done

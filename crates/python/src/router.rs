@@ -296,6 +296,13 @@ impl NativeRouter {
             let Some(usage) = kept.as_ref().filter(|usage| !usage.is_empty()) else {
                 return Ok(false);
             };
+            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+                && !folder.is_dir()
+            {
+                let (path, folder) = (path.display(), folder.display());
+                let said = format!("cannot write {path}: there is no folder {folder}; make it");
+                return Err(ToolrouteError::new_err(said));
+            }
             let replaced = if path.exists() { UsageVectors::load(&path).map(drop) } else { Ok(()) };
             let saved = replaced.and_then(|()| usage.save(&path));
             saved.map_err(|error| ToolrouteError::new_err(error.to_string()))?;

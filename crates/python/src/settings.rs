@@ -10,7 +10,7 @@ use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{Confirm, Permissions};
 use toolroute_serve::{Assembly, VectorFile};
 
-use crate::error::RequestError;
+use crate::error::{RequestError, ToolrouteError};
 use crate::models;
 
 /// The options of a router.
@@ -34,6 +34,13 @@ pub struct Settings {
 impl Settings {
     /// Returns what an engine for tools and one for servers have in common.
     pub fn assembly(&self) -> PyResult<Assembly> {
+        if let Some(path) = self.index.as_ref().filter(|path| path.is_dir()) {
+            let said = format!(
+                "index: expected a file, found the folder {}; name a file in it",
+                path.display()
+            );
+            return Err(ToolrouteError::new_err(said));
+        }
         Ok(Assembly {
             config: self.config.clone(),
             model: models::model(self.model.as_deref(), self.precision.as_deref())?,

@@ -272,5 +272,5 @@ def test_what_is_not_kept_and_what_is_empty_is_a_problem(tmp_path):
     (tmp_path / "tools").mkdir()
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps([MAIL]))
-    assert "not kept" in Router.from_path(tools, index=tmp_path).problems[0]
+    assert "not kept" in Router.from_path(tools, index=tools / "index").problems[0]
     assert "no usable tool" in Router.from_path(tmp_path / "tools").problems[0]

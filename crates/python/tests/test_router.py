@@ -223,7 +223,8 @@ def test_filter_keeps_what_the_provider_runs():
 def test_what_was_learned_moves_tools_and_travels(tmp_path):
     router = Router(MIXED)
     assert router.select("ship it", k=1, min_reliability="low")[:1] != [OWN]
-    report = router.learn([("ship it", OWN), ("ship this", ["git:commit"]), ("x", "nosuch")])
+    with pytest.warns(UserWarning, match="expected tools of this router, found 'nosuch'"):
+        report = router.learn([("ship it", OWN), ("ship this", ["git:commit"]), ("x", "nosuch")])
     assert report["tools_learned"] == 1 and report["unknown_ids"] == ["nosuch"]
     assert router.select("ship it", k=1)[0].tool is OWN
     router.save(tmp_path / "usage")
@@ -234,7 +235,17 @@ def test_what_was_learned_moves_tools_and_travels(tmp_path):
     for _ in range(2):
         with pytest.raises(toolroute.RequestError, match="nothing was learned"):
             fresh.save(tmp_path / "none")
-        assert fresh.learn([("ship it", "nosuch")])["tools_learned"] == 0
+        with pytest.warns(UserWarning, match="nosuch"):
+            assert fresh.learn([("ship it", "nosuch")])["tools_learned"] == 0
+
+
+def test_paths_that_cannot_be_written_are_errors_with_a_cure(tmp_path):
+    with pytest.raises(toolroute.ToolrouteError, match="index: expected a file, found the folder .*name a file"):
+        Router(MIXED, index=tmp_path)
+    router = Router(MIXED)
+    router.learn([("ship it", OWN), ("ship this", OWN)])
+    with pytest.raises(toolroute.ToolrouteError, match="there is no folder .*none; make it"):
+        router.save(tmp_path / "none" / "usage")
 
 
 def test_routers_and_answers_pickle():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import warnings
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _EXPECTED = "expected a list of pairs of a prompt and its tools"
 
 
-def listed(rows: Any) -> Iterable[Any]:
+def _listed(rows: Any) -> Iterable[Any]:
     """
     Raises:
         RequestError: They are no list, or one pair alone.
@@ -31,6 +32,17 @@ def listed(rows: Any) -> Iterable[Any]:
     if isinstance(rows, (str, bytes)) or not isinstance(rows, Iterable):
         raise RequestError(f"{_EXPECTED}, found {rows!r:.80}; write [(prompt, tool)]")
     return rows
+
+
+def learn(native: NativeRouter, past: Any, id_of: Callable[[Any], str]) -> dict[str, Any]:
+    """Learns from past prompts, and warns of ids that are no tool. Returns the report."""
+    rows = [(prompt, list(map(id_of, served))) for prompt, served in map(_pair, _listed(past))]
+    report: dict[str, Any] = json.loads(native.learn(rows))
+    if report["unknown_ids"]:
+        unknown = ", ".join(map(repr, report["unknown_ids"]))
+        said = f"expected tools of this router, found {unknown:.200}; nothing was learned for them"
+        warnings.warn(said, stacklevel=3)
+    return report
 
 
 def saved(native: NativeRouter) -> Optional[bytes]:
@@ -59,7 +71,7 @@ def restored(
     return router
 
 
-def past(row: Any) -> tuple[str, list[Any]]:
+def _pair(row: Any) -> tuple[str, list[Any]]:
     """A past prompt, and the tools that served it.
 
     Raises:

@@ -290,7 +290,7 @@ class Router(Generic[T]):
                 rows of `toolroute learn`, mappings with `query` (or `prompt`) and `tools`.
 
         Returns:
-            `tools_learned`, `prompts_used`, `prompts_unused` and `unknown_ids`.
+            `tools_learned`, `prompts_used`, `prompts_unused` and `unknown_ids`, of which a warning says.
 
         Raises:
             RequestError: Something else is among them.
@@ -302,9 +302,7 @@ class Router(Generic[T]):
         >>> router.learn([("ship it", "deploy"), ("ship this now", "deploy")])["tools_learned"]
         1
         """
-        listed = map(_learning.past, _learning.listed(past))
-        rows = [(prompt, [self._id(tool) for tool in served]) for prompt, served in listed]
-        return cast("dict[str, Any]", json.loads(self._native.learn(rows)))
+        return _learning.learn(self._native, past, self._id)
 
     def save(self, path: Path) -> None:
         """Writes what was learned to a file, which `Router(tools, usage=path)` and the command line
