@@ -82,8 +82,14 @@ pub fn truncate(text: &str, most: usize, handle: Option<&str>) -> String {
 }
 
 /// The marker that replaces missing text. `shown` is the number of characters at the beginning of
-/// the stored text that are in the answer, which is the offset where the rest begins.
+/// the stored text that are in the answer, which is the offset where the rest begins. It is 0 for
+/// the parts of a value whose JSON is not the stored text.
 fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
+    if shown == 0 {
+        let whole = handle
+            .map_or(String::new(), |handle| format!("; the whole answer is under handle {handle}"));
+        return format!("[truncated: a part of {chars} characters{whole}]");
+    }
     let rest = handle.map_or(String::new(), |handle| {
         format!("; the rest is under handle {handle} from offset {shown}")
     });

@@ -23,6 +23,15 @@ fn json_keeps_its_beginning_and_says_what_is_missing() {
     assert!(cut.chars().count() <= 2_000 && cut.len() > 900, "{}", cut.len());
 }
 
+#[test]
+fn a_value_that_is_not_the_stored_text_counts_no_characters_of_it() {
+    let said = "yes and no. ".repeat(200);
+    let cut = truncate_value(&json!({"said": said}), 500, &said, Some("abc"));
+    assert!(cut["said"].as_str().unwrap().starts_with("yes and no. yes"), "{cut}");
+    let expected = "[truncated: a part of 2400 characters; the whole answer is under handle abc]";
+    assert_eq!(cut["_truncated"], expected);
+}
+
 /// Where a cut text says that its rest begins.
 fn rest_of(cut: &str) -> usize {
     let (_, after) = cut.split_once(" from offset ").unwrap_or_else(|| panic!("{cut}"));
