@@ -7,17 +7,19 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::AbortHandle;
 use toolroute::session::Session;
 use toolroute_rank::engine::NEAR_BEST;
 use toolroute_run::execution::{
-    Arguments, BASE_VARIABLES, ExecutorOptions, McpOptions, Outcome, ProcessOptions, Report,
-    ServersFile,
+    Arguments, BASE_VARIABLES, DEFAULT_MAX_CHARS, ExecutorOptions, McpOptions, Outcome,
+    ProcessOptions, Report, ServersFile,
 };
 use toolroute_run::pins::{Mode, Pins};
 use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams};
 
 use crate::error::{self, ArgumentError, CallError, CatalogError, ConfirmationNeeded};
 use crate::settings::Settings;
+use crate::threads;
 
 /// Threads for connections: two, so that a long answer of one server does not delay the others.
 const THREADS: usize = 2;
@@ -47,10 +49,11 @@ impl Connection {
             file.map_err(|error| CatalogError::new_err(format!("{}: {error}", path.display())))?;
         let mut problems = file.problems.clone();
         let told = Told::default();
-        let service = Assembly { notes: told.notes(), ..assembly(file, settings)? }
-            .build()
-            .map_err(error::of_service)?;
-        let runtime = Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
+        let assembly = Assembly { notes: told.notes(), ..assembly(file, settings)? };
+        let service = threads::run(|| assembly.build()).map_err(error::of_service)?;
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(THREADS).enable_all().on_thread_start(threads::join_own_pool);
+        let runtime = builder.build();
         let runtime = runtime.map_err(|error| {
             CallError::new_err(format!("cannot start threads for servers: {error}"))
         })?;
@@ -58,7 +61,8 @@ impl Connection {
             let _inside = runtime.enter();
             service.start()
         };
-        runtime.block_on(async { tokio::time::timeout(FIRST_LISTS, starting).await.ok() });
+        let started = async { tokio::time::timeout(FIRST_LISTS, starting).await.ok() };
+        runtime.block_on(runtime.spawn(started)).ok();
         problems.extend(told.take());
         problems.extend(service.servers().into_iter().filter_map(|server| match server.status {
             Status::Unavailable { because } => {
@@ -70,23 +74,41 @@ impl Connection {
     }
 
     /// Calls a tool and returns the report as JSON.
-    pub fn call(&self, call: &Call<'_>) -> PyResult<String> {
-        let Some(runtime) = &self.runtime else {
-            return Err(CallError::new_err("the router is closed; make another"));
-        };
-        let request = CallRequest {
-            id: call.id,
-            arguments: call.arguments,
-            session: call.session,
-            confirmed: call.confirmed,
-            question: call.prompt,
-            budget_tokens: None,
-            profile: None,
-            alone: false,
-            on_event: &|_| {},
-        };
-        let report = runtime.block_on(self.service.call(request));
-        report_json(&report.map_err(error::of_service)?)
+    pub fn call(&self, call: Call) -> PyResult<String> {
+        let runtime = self.runtime()?;
+        let ended = runtime.block_on(runtime.spawn(call.run(Arc::clone(&self.service))));
+        ended.unwrap_or_else(|error| Err(CallError::new_err(format!("the call failed: {error}"))))
+    }
+
+    /// Starts a call. At its end `done` is called with the report as JSON or with an exception, and
+    /// `None` for the other.
+    pub fn start(&self, call: Call, done: Py<PyAny>) -> PyResult<RunningCall> {
+        let answer = call.run(Arc::clone(&self.service));
+        let task = self.runtime()?.spawn(async move {
+            let answer = answer.await;
+            // At the end of the program nobody waits for the answer.
+            Python::try_attach(|py| {
+                let (report, failed) = match answer {
+                    Ok(report) => (Some(report), None),
+                    Err(error) => (None, Some(error.into_value(py))),
+                };
+                // This fails if the event loop is closed, and nobody waits either.
+                done.call1(py, (report, failed)).ok();
+            });
+        });
+        Ok(RunningCall { task: task.abort_handle() })
+    }
+
+    /// Returns a page of an answer that was cut, as JSON.
+    pub fn read_more(&self, handle: &str, offset: usize) -> PyResult<String> {
+        let page = self.service.read_more(handle, offset, DEFAULT_MAX_CHARS);
+        let page = page.map_err(error::of_service)?;
+        serde_json::to_string(&page).map_err(|error| CallError::new_err(error.to_string()))
+    }
+
+    fn runtime(&self) -> PyResult<&Runtime> {
+        let closed = || CallError::new_err("the router is closed; make another");
+        self.runtime.as_ref().ok_or_else(closed)
     }
 
     /// Stops the servers.
@@ -132,13 +154,58 @@ impl Told {
     }
 }
 
+/// A call as Python asks for it.
+#[derive(FromPyObject)]
+pub struct Order {
+    id: String,
+    /// A JSON object.
+    arguments: String,
+    prompt: String,
+    confirmed: bool,
+    pub session: Option<String>,
+}
+
 /// A tool to call.
-pub struct Call<'a> {
-    pub id: &'a str,
-    pub arguments: &'a Arguments,
-    pub session: &'a Session,
-    pub prompt: &'a str,
-    pub confirmed: bool,
+pub struct Call {
+    order: Order,
+    arguments: Arguments,
+    session: Arc<Session>,
+}
+
+impl Call {
+    pub fn new(order: Order, session: Arc<Session>) -> PyResult<Self> {
+        Ok(Self { arguments: arguments(&order.arguments)?, order, session })
+    }
+
+    async fn run(self, service: Arc<Service>) -> PyResult<String> {
+        let request = CallRequest {
+            id: &self.order.id,
+            arguments: &self.arguments,
+            session: &self.session,
+            confirmed: self.order.confirmed,
+            question: &self.order.prompt,
+            budget_tokens: None,
+            profile: None,
+            alone: false,
+            on_event: &|_| {},
+        };
+        let report = service.call(request).await;
+        report_json(&report.map_err(error::of_service)?)
+    }
+}
+
+/// A call that was started.
+#[pyclass(frozen, module = "toolroute._toolroute")]
+pub struct RunningCall {
+    task: AbortHandle,
+}
+
+#[pymethods]
+impl RunningCall {
+    /// Cancels the call at the server, unless it has ended.
+    fn cancel(&self) {
+        self.task.abort();
+    }
 }
 
 /// Returns the report as JSON if a tool answered; any other outcome is an exception.

@@ -31,6 +31,7 @@ fn _toolroute(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<router::NativeRouter>()?;
     module.add_class::<selection::NativeSelection>()?;
+    module.add_class::<connection::RunningCall>()?;
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(settings::check_settings, module)?)?;
     module.add_function(wrap_pyfunction!(settings::check_select, module)?)?;

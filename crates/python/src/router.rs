@@ -17,12 +17,12 @@ use toolroute_serve::filter::Conversation;
 use toolroute_serve::{Assembly, Sessions};
 
 use crate::calls::CallChecks;
-use crate::connection::{Call, Connection, arguments};
+use crate::connection::{Call, Connection, Order, RunningCall};
 use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
 use crate::rows::{self, RankedRows, Row};
 use crate::selection::NativeSelection;
 use crate::settings::{self, SelectOptions, Settings};
-use crate::threads;
+use crate::threads::{self, Owned};
 
 /// The number of prompts that are ranked at a time, the same as in the command `batch`.
 const CHUNK: usize = 256;
@@ -30,8 +30,8 @@ const CHUNK: usize = 256;
 /// An engine with its servers, sessions and learned usage.
 #[pyclass(frozen, module = "toolroute._toolroute")]
 pub struct NativeRouter {
-    engine: Arc<Engine>,
-    connection: Option<Connection>,
+    engine: Owned<Engine>,
+    connection: Option<Owned<Connection>>,
     checks: CallChecks,
     problems: Vec<String>,
     /// For each given object, the ids of the tools that were read from it; empty for catalogs of
@@ -310,6 +310,17 @@ impl NativeRouter {
         })
     }
 
+    /// Checks that this process can write the log.
+    fn check_log(&self) -> PyResult<()> {
+        if self.engine.is_here() {
+            return Ok(());
+        }
+        Err(RequestError::new_err(
+            "only the process that made this router can write its log, and this process is a fork \
+             of it; make the router here: Router(tools, feedback=FILE)",
+        ))
+    }
+
     /// Logs that a tool was run for a prompt.
     #[pyo3(signature = (answer, id, ok, duration_ms=None))]
     fn record(
@@ -320,6 +331,7 @@ impl NativeRouter {
         ok: bool,
         duration_ms: Option<u64>,
     ) -> PyResult<()> {
+        self.check_log()?;
         py.detach(|| {
             let offer = answer.selection.offer(&answer.prompt);
             let mut execution = offer.execution(&id.into(), ok);
@@ -348,35 +360,29 @@ impl NativeRouter {
     }
 
     /// Calls a tool of a server; returns the report as JSON.
-    #[pyo3(signature = (id, given, prompt, confirmed, session=None))]
-    fn call(
-        &self,
-        py: Python<'_>,
-        id: &str,
-        given: &str,
-        prompt: &str,
-        confirmed: bool,
-        session: Option<&str>,
-    ) -> PyResult<String> {
-        py.detach(|| {
-            let Some(connection) = &self.connection else {
-                return Err(CallError::new_err(
-                    "expected a router of servers: Router.from_servers",
-                ));
-            };
-            let arguments = arguments(given)?;
-            let session = session.map(|name| self.session(name)).transpose()?.unwrap_or_default();
-            let session = session.as_ref();
-            connection.call(&Call { id, arguments: &arguments, session, prompt, confirmed })
-        })
+    fn call(&self, py: Python<'_>, order: Order) -> PyResult<String> {
+        py.detach(|| self.connection()?.call(self.call_of(order)?))
     }
 
-    /// Writes the log and stops the servers.
+    /// Starts a call of a tool of a server. At its end `done` is called on another thread, with the
+    /// report as JSON or with an exception, and `None` for the other.
+    fn start(&self, order: Order, done: Py<PyAny>) -> PyResult<RunningCall> {
+        self.connection()?.start(self.call_of(order)?, done)
+    }
+
+    /// Returns a page of an answer that was cut, as JSON.
+    fn read_more(&self, py: Python<'_>, handle: &str, offset: usize) -> PyResult<String> {
+        py.detach(|| self.connection()?.read_more(handle, offset))
+    }
+
+    /// Writes the log and stops the servers. A fork has neither.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| match &self.connection {
-            Some(connection) => connection.close(),
-            None => self.engine.close(),
-        });
+        if self.engine.is_here() {
+            py.detach(|| match &self.connection {
+                Some(connection) => connection.close(),
+                None => self.engine.close(),
+            });
+        }
     }
 }
 
@@ -400,6 +406,8 @@ impl NativeRouter {
     fn with(engine: Arc<Engine>, connection: Option<Connection>, problems: Vec<String>) -> Self {
         let (sessions, usage) = (Sessions::default(), Mutex::default());
         let checks = CallChecks::default();
+        let engine = Owned::new(engine);
+        let connection = connection.map(|connection| Owned::new(Arc::new(connection)));
         Self { engine, connection, checks, problems, given_ids: Vec::new(), sessions, usage }
     }
 
@@ -432,6 +440,24 @@ impl NativeRouter {
         found.ok_or_else(|| {
             RequestError::new_err(format!("expected a tool of this router, found {id:?}"))
         })
+    }
+
+    /// Returns the servers of the router.
+    fn connection(&self) -> PyResult<&Connection> {
+        let said = match &self.connection {
+            Some(connection) if connection.is_here() => return Ok(connection),
+            Some(_) => {
+                "only the process that made this router can call its servers, and this process is \
+                 a fork of it; make the router here: Router.from_servers(FILE)"
+            }
+            None => "expected a router of servers: Router.from_servers",
+        };
+        Err(CallError::new_err(said))
+    }
+
+    fn call_of(&self, order: Order) -> PyResult<Call> {
+        let session = order.session.as_deref().map(|name| self.session(name)).transpose()?;
+        Call::new(order, session.unwrap_or_default())
     }
 
     /// Returns the session with this name, which is created if necessary.

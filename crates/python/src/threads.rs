@@ -3,6 +3,7 @@
 //! A fork copies only one thread of a process. In the copy, the pool that all crates share has no
 //! threads and would wait forever, so a forked process uses its own pool.
 
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,14 +21,26 @@ pub fn remember_process() {
 
 /// Runs work that may use several threads.
 pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let process = std::process::id();
-    if *LOADED_IN.get_or_init(std::process::id) == process {
+    if !is_forked() {
         return work();
     }
-    match pool_of(process) {
+    match pool_of(std::process::id()) {
         Some(pool) => pool.install(work),
         None => work(),
     }
+}
+
+/// Makes the current thread a pool of its own in a forked process, for threads on which [`run`] is
+/// not called.
+pub fn join_own_pool() {
+    if is_forked() {
+        // The pool lasts as long as its thread.
+        std::mem::forget(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build());
+    }
+}
+
+fn is_forked() -> bool {
+    *LOADED_IN.get_or_init(std::process::id) != std::process::id()
 }
 
 fn pool_of(process: u32) -> Option<Arc<ThreadPool>> {
@@ -43,4 +56,38 @@ fn pool_of(process: u32) -> Option<Arc<ThreadPool>> {
         std::mem::forget(before);
     }
     Some(pool)
+}
+
+/// A value with threads of its own, which run only in the process that made it. A forked copy is
+/// never dropped, because that would wait for the threads forever.
+pub struct Owned<T> {
+    value: Arc<T>,
+    process: u32,
+}
+
+impl<T> Owned<T> {
+    pub fn new(value: Arc<T>) -> Self {
+        Self { value, process: std::process::id() }
+    }
+
+    /// Whether this is the process that made the value, not a fork of it.
+    pub fn is_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+}
+
+impl<T> Deref for Owned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        if !self.is_here() {
+            std::mem::forget(Arc::clone(&self.value));
+        }
+    }
 }

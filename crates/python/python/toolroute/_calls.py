@@ -162,15 +162,6 @@ def _result(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
     return _apply(_frameworks.caller_of(tool), arguments)
 
 
-def on_server(
-    native: NativeRouter, id: str, given: dict[str, Any], prompt: str, confirmed: bool, session: Optional[str]
-) -> Any:
-    """Calls a tool of a server; returns its structured answer, or else its text."""
-    report = json.loads(native.call(id, to_json(given), prompt, confirmed, session))
-    data = report.get("data")
-    return report.get("text") if data is None else data
-
-
 def coroutine_of(id: str, tool: Any) -> Callable[[dict[str, Any]], Awaitable[Any]]:
     """What awaits a call of the tool. A tool that cannot be awaited runs on another thread, and what it
     returns is awaited where that can be.
@@ -221,6 +212,9 @@ def note_of(
 ) -> Callable[[bool, int], object]:
     """What logs how a call went, for the prompt of a hit or for the given one; nothing without a log or a
     prompt.
+
+    Raises:
+        RequestError: This process cannot write the log.
     """
     answer = tool._answer if isinstance(tool, Hit) else None
     if log is not None and prompt is not None and not (answer and answer.prompt == prompt):
@@ -228,6 +222,7 @@ def note_of(
         answer = log.select(encodable(prompt), _NO_TOOLS)
     if log is None or not isinstance(answer, NativeSelection):
         return lambda ok, duration_ms: None
+    log.check_log()
     return partial(log.record, answer, id)
 
 

@@ -300,6 +300,20 @@ def limit(k: Any, name: str = "k") -> int:
     return min(number, sys.maxsize)
 
 
+def offset(given: Any) -> int:
+    """A place in a text.
+
+    Raises:
+        TypeError: It is no whole number.
+        RequestError: It is negative, or beyond any text.
+    """
+    if not _option_checks.is_whole(given):
+        raise TypeError(f"offset={given!r:.80}: expected a whole number, found {kind_of(given)}")
+    if not 0 <= given <= sys.maxsize:
+        raise RequestError(f"offset={given!r:.80}: expected a whole number from 0")
+    return operator.index(given)
+
+
 def _checked(
     write: Callable[[Mapping[str, Any]], dict[str, Any]],
     options: Mapping[str, Any],

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast
 
-from . import _calls, _definitions, _learning, _messages, _options, _tools
+from . import _calls, _definitions, _learning, _messages, _options, _server_calls, _tools
 from ._errors import CallError, RequestError
 from ._selection import Hit, Selection, T
 from ._toolroute import NativeRouter, NativeSelection
@@ -376,11 +376,8 @@ class Router(Generic[T]):
         """
         id, given, session = self._id(tool), _calls.parsed(arguments), _options.session(session)
         if self._source[0] == "servers":
-            if self._is_closed:
-                raise CallError("the router is closed and its servers are stopped; make another")
-            answer = tool._answer if isinstance(tool, Hit) else None
-            asked = (answer.prompt if answer else "") if prompt is None else encodable(prompt)
-            return _calls.on_server(self._native, id, given, asked, confirmed, session)
+            order = _server_calls.Order(id, _calls.to_json(given), self._prompt(tool, prompt), confirmed, session)
+            return _server_calls.run(self._native, order)
         _calls.check_session(session)
         own = self._tool(id)
         note = _calls.note_of(self._log, id, tool, prompt)
@@ -398,14 +395,14 @@ class Router(Generic[T]):
         session: Optional[str] = None,
         prompt: Optional[str] = None,
     ) -> Any:
-        """`call` in an event loop: coroutine functions, and tools of frameworks that have a coroutine,
-        are awaited; others run on another thread, and what they return is awaited where that can be.
+        """`call` in an event loop: tools of servers, coroutine functions, and tools of frameworks that
+        have a coroutine, are awaited; others run on another thread, and what they return is awaited where
+        that can be. Where the task is cancelled, so is the call, except one on another thread.
         """
+        id, given, session = self._id(tool), _calls.parsed(arguments), _options.session(session)
         if self._source[0] == "servers":
-            return await asyncio.to_thread(
-                self.call, tool, arguments, confirmed=confirmed, session=session, prompt=prompt
-            )
-        id, given = self._id(tool), _calls.parsed(arguments)
+            order = _server_calls.Order(id, _calls.to_json(given), self._prompt(tool, prompt), confirmed, session)
+            return await _server_calls.awaited(self._native, order)
         _calls.check_session(session)
         own = self._tool(id)
         note = _calls.note_of(self._log, id, tool, prompt)
@@ -413,6 +410,28 @@ class Router(Generic[T]):
         given = _calls.prepared(self._native, id, own, given, confirmed)
         with _calls.noted(note):
             return await coroutine(given)
+
+    def read_more(self, handle: str, offset: int = 0) -> dict[str, Any]:
+        """The rest of an answer of a server's tool that was cut, by the handle in its mark.
+
+        Args:
+            handle: The handle, as `41e141bbd2d5fd2ec839cbca`.
+            offset: Where to begin, in characters.
+
+        Returns:
+            `text`, `offset`, `of_chars`, and where there is more `next_offset`.
+
+        Raises:
+            CallError: There is no such answer any more.
+        """
+        return _server_calls.more(self._native, handle, _options.offset(offset))
+
+    def _prompt(self, tool: Any, prompt: Optional[str]) -> str:
+        """The prompt of a call of a server's tool: the given one, or that of a hit."""
+        if self._is_closed:
+            raise CallError("the router is closed and its servers are stopped; make another")
+        answer = tool._answer if isinstance(tool, Hit) else None
+        return (answer.prompt if answer else "") if prompt is None else encodable(prompt)
 
     @property
     def _log(self) -> Optional[NativeRouter]:
