@@ -11,8 +11,8 @@ use tokio::task::AbortHandle;
 use toolroute::session::Session;
 use toolroute_rank::engine::NEAR_BEST;
 use toolroute_run::execution::{
-    Arguments, BASE_VARIABLES, DEFAULT_MAX_CHARS, ExecutorOptions, McpOptions, Outcome,
-    ProcessOptions, Report, ServersFile,
+    Arguments, BASE_VARIABLES, DEFAULT_MAX_CHARS, McpOptions, Outcome, ProcessOptions, Report,
+    ServersFile,
 };
 use toolroute_run::pins::{Mode, Pins};
 use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams};
@@ -240,13 +240,15 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
     let process = ProcessOptions { base_env: base.collect() };
+    let executor = settings.executor(&file)?;
     let servers = Upstreams {
         options: McpOptions { process, ..McpOptions::default() },
         ..Upstreams::new(file)
     };
     assembly.servers = Some(servers);
-    let permissions = settings.permissions();
-    assembly.executor = ExecutorOptions { permissions, ..ExecutorOptions::default() };
+    assembly.executor = executor;
+    assembly.no_fallback = settings.calls.no_fallback;
+    assembly.fallback_by_meaning = settings.calls.fallback_by_meaning;
     assembly.pins = pins(settings)?;
     Ok(assembly)
 }

@@ -99,7 +99,8 @@ impl NativeRouter {
         py.detach(|| {
             let (connection, problems) = Connection::open(&path, &settings)?;
             let engine = Arc::clone(connection.service.engine());
-            Ok(Self::with(engine, Some(connection), problems))
+            let sessions = Sessions::new(settings.calls.limits());
+            Ok(Self { sessions, ..Self::with(engine, Some(connection), problems) })
         })
     }
 

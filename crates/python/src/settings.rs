@@ -1,13 +1,18 @@
 //! The options that Python passes as JSON.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toolroute::{Context, EngineConfig, Policy, SelectRequest, Strategy};
+use toolroute_catalog::CallHints;
 use toolroute_rank::feedback::StoreOptions;
-use toolroute_run::execution::{Confirm, Permissions};
+use toolroute_run::execution::{
+    CallLimits, Confirm, DEFAULT_MAX_CHARS, ExecutorOptions, LONGEST_REQUEST, Patterns,
+    Permissions, ServersFile, Timing,
+};
 use toolroute_serve::{Assembly, VectorFile};
 
 use crate::error::{RequestError, ToolrouteError};
@@ -29,6 +34,53 @@ pub struct Settings {
     pub pins: Option<PathBuf>,
     /// Whether destructive tools run without `confirmed`.
     pub yes: bool,
+    pub calls: CallSettings,
+}
+
+/// How tools of servers are called, as the options of the command line say.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallSettings {
+    read_only: bool,
+    allow: Vec<String>,
+    deny: Vec<String>,
+    timeout: Option<u64>,
+    longest_request: Option<u64>,
+    max_chars: Option<usize>,
+    pub no_fallback: bool,
+    pub fallback_by_meaning: bool,
+    same_call: Option<u32>,
+    same_cycle: Option<u32>,
+    session_calls: Option<u32>,
+    session_cost: Option<u32>,
+}
+
+impl CallSettings {
+    /// Returns the limits on the calls of a session.
+    pub fn limits(&self) -> CallLimits {
+        let usual = CallLimits::default();
+        CallLimits {
+            same_call: self.same_call.unwrap_or(usual.same_call),
+            same_cycle: self.same_cycle.unwrap_or(usual.same_cycle),
+            calls: self.session_calls,
+            cost: self.session_cost,
+        }
+    }
+
+    fn timing(&self, file: &ServersFile) -> PyResult<Timing> {
+        let longest_request = self.longest_request.map_or(LONGEST_REQUEST, Duration::from_secs);
+        let mut timing = Timing { longest_request, hints: file.hints.clone(), ..Timing::default() };
+        if let Some(seconds) = self.timeout {
+            let timeout_ms = Some(seconds.saturating_mul(1_000));
+            let hints = CallHints { timeout_ms, ..CallHints::default() };
+            timing.hints.insert(0, (patterns(&["*".to_owned()])?, hints));
+        }
+        Ok(timing)
+    }
+}
+
+fn patterns(given: &[String]) -> PyResult<Patterns> {
+    Patterns::new(given).map_err(|error| RequestError::new_err(error.to_string()))
 }
 
 impl Settings {
@@ -55,6 +107,25 @@ impl Settings {
     pub fn permissions(&self) -> Permissions {
         let confirm = if self.yes { Confirm::Never } else { Confirm::default() };
         Permissions { confirm, ..Permissions::default() }
+    }
+
+    /// Returns how the tools of a servers file are called.
+    pub fn executor(&self, file: &ServersFile) -> PyResult<ExecutorOptions> {
+        let calls = &self.calls;
+        let permissions = Permissions {
+            allow: patterns(&calls.allow)?,
+            deny: patterns(&calls.deny)?,
+            read_only: calls.read_only,
+            offers: file.offers.clone(),
+            ..self.permissions()
+        };
+        Ok(ExecutorOptions {
+            permissions,
+            timing: calls.timing(file)?,
+            max_chars: calls.max_chars.unwrap_or(DEFAULT_MAX_CHARS),
+            redactor: file.redactor.clone(),
+            ..ExecutorOptions::default()
+        })
     }
 }
 

@@ -124,6 +124,42 @@ def test_the_rest_of_a_long_answer_is_read(router: Router):
         router.read_more(3)
 
 
+def test_options_of_calls(servers: Path):
+    with Router.from_servers(servers, max_chars=300, same_call=1, timeout=1, deny=["*add"]) as router:
+        assert len(json.dumps(router.call("ask", session="a"))) <= 320
+        with pytest.raises(toolroute.CallError, match="was made once"):
+            router.call("ask", session="a")
+        start = time.monotonic()
+        with pytest.raises(toolroute.CallError):
+            router.call("wait")
+        assert time.monotonic() - start < 20
+        with pytest.raises(toolroute.ToolrouteError, match="add"):
+            router.call("oracle__add")
+    for options in ({"read_only": True}, {"allow": ["oracle__ask"]}):
+        with Router.from_servers(servers, **options) as router:
+            assert "said" in router.call("ask")
+            with pytest.raises(toolroute.ToolrouteError, match="add"):
+                router.call("oracle__add")
+    for wrong in ({"timeout": 0}, {"max_chars": 0}, {"allow": ["[a"]}):
+        with pytest.raises(toolroute.RequestError):
+            Router.from_servers(servers, **wrong)
+    with pytest.raises(TypeError, match=r"write allow=\['ask'\]"):
+        Router.from_servers(servers, allow="ask")
+    with pytest.raises(TypeError, match="no option 'timeout'"):
+        Router([], timeout=1)
+
+
+def test_the_hints_of_a_servers_file_hold(servers: Path):
+    file = json.loads(servers.read_text())
+    file["mcpServers"]["oracle"]["callHints"] = {"timeout_ms": 500, "retry": {"most": 0}}
+    servers.write_text(json.dumps(file))
+    with Router.from_servers(servers) as router:
+        start = time.monotonic()
+        with pytest.raises(toolroute.CallError):
+            router.call("wait")
+        assert time.monotonic() - start < 20
+
+
 #: A forked child does the work of `child`, and must end by itself.
 FORK = """
 import os, signal, sys, warnings

@@ -84,15 +84,29 @@ _KINDS: dict[str, _Kind] = {
     "feedback": _PATH,
     "pins": _PATH,
     "yes": _FLAG,
+    "read_only": _FLAG,
+    "allow": _PATTERNS,
+    "deny": _PATTERNS,
+    "timeout": _WHOLE,
+    "longest_request": _WHOLE,
+    "max_chars": _WHOLE,
+    "no_fallback": _FLAG,
+    "fallback_by_meaning": _FLAG,
+    "same_call": _WHOLE,
+    "same_cycle": _WHOLE,
+    "session_calls": _WHOLE,
+    "session_cost": _WHOLE,
 }
 #: These cannot be `None`, which is no list.
-_LISTS = ("conversation", "files", "enable", "exclude")
+_LISTS = ("conversation", "files", "enable", "exclude", "allow", "deny")
 #: How one text is written as the list that is expected.
 _CURES: dict[str, Callable[[str], Any]] = {
     "conversation": lambda text: [{"role": "user", "text": text}],
     "files": lambda text: [{"path": text, "content": "…"}],
     "enable": lambda text: [text],
     "exclude": lambda text: [text],
+    "allow": lambda text: [text],
+    "deny": lambda text: [text],
 }
 
 #: Names that other libraries and other functions of this one have for an option.

@@ -109,6 +109,35 @@ class RouterOptions(PolicyOptions, total=False):
     yes: bool
 
 
+class ServerOptions(RouterOptions, total=False):
+    """Options of a router of servers: how it calls their tools, as `toolroute call` does."""
+
+    #: Only tools that declare that they only read may be called.
+    read_only: bool
+    #: Patterns of ids, one of which a tool must match to be called.
+    allow: Sequence[str]
+    #: Patterns of ids that are never called.
+    deny: Sequence[str]
+    #: The seconds to wait for a tool, from its start or its latest progress [default: 60, and 300 for research].
+    timeout: int
+    #: The most seconds of a call with all tries and fallbacks [default: 900].
+    longest_request: int
+    #: The most characters of an answer [default: 40,000]; `Router.read_more` gives the rest.
+    max_chars: int
+    #: A tool that failed is not answered for by another.
+    no_fallback: bool
+    #: A tool that is near in meaning may answer for one that failed, where both only read.
+    fallback_by_meaning: bool
+    #: How often a session may make the same call, as long as nothing else was changed [default: 3].
+    same_call: int
+    #: How often a session may repeat a cycle of calls [default: 3].
+    same_cycle: int
+    #: The most calls of a session.
+    session_calls: int
+    #: The most cost of the calls of a session, in units of a tool of tiny cost.
+    session_cost: int
+
+
 _POLICY = (
     "min_reliability",
     "max_cost",
@@ -135,7 +164,21 @@ _OF_FILTERS = {*_POLICY[:4], "candidates", "enable", "exclude", "stage"}
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
 _OF_CATALOGS = {"strict", "overlay", "author_signals"}
-_OF_SERVERS = {"pins"}
+_CALLS = (
+    "read_only",
+    "allow",
+    "deny",
+    "timeout",
+    "longest_request",
+    "max_chars",
+    "no_fallback",
+    "fallback_by_meaning",
+    "same_call",
+    "same_cycle",
+    "session_calls",
+    "session_cost",
+)
+_OF_SERVERS = {"pins", *_CALLS}
 _CONFIG = {"strategy", "min_confidence", "complete", "policy_band", "profiles"}
 _OF_ROUTERS = {*_POLICY, *_PATHS, *_SETTINGS, *_CONFIG, "whole", "overlay"}
 
@@ -151,7 +194,8 @@ def settings_json(options: Mapping[str, Any], source: str = "tools") -> str:
         TypeError: There is no such option.
     """
     if source == "servers":
-        _option_checks.check("Router.from_servers", options, _OF_ROUTERS - _OF_CATALOGS, set())
+        known = _OF_ROUTERS - _OF_CATALOGS | _OF_SERVERS
+        _option_checks.check("Router.from_servers", options, known, set())
     else:
         _option_checks.check("Router", options, _OF_ROUTERS - _OF_SERVERS, set())
     return _checked(_settings, options, check_settings)
@@ -166,6 +210,7 @@ def _settings(options: Mapping[str, Any]) -> dict[str, Any]:
     settings.update({name: os.fspath(options[name]) for name in _PATHS if name in options})
     settings["overlay"] = paths_of(options.get("overlay", ()))
     settings["config"] = config
+    settings["calls"] = {name: options[name] for name in _CALLS if name in options}
     return settings
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ._definitions import Client
     from ._messages import Messages
-    from ._options import FilterOptions, Path, RouterOptions, SelectOptions
+    from ._options import FilterOptions, Path, RouterOptions, SelectOptions, ServerOptions
 
 
 class Router(Generic[T]):
@@ -75,11 +75,12 @@ class Router(Generic[T]):
         return _over(native, options, ("path", paths))
 
     @classmethod
-    def from_servers(cls, path: Path, **options: Unpack[RouterOptions]) -> Router[dict[str, Any]]:
+    def from_servers(cls, path: Path, **options: Unpack[ServerOptions]) -> Router[dict[str, Any]]:
         """A router over the MCP servers and APIs of a servers file, which it starts and calls.
 
         Definitions that changed since they were agreed to are held back, by the pins of the command
-        line. Call `close` at the end, or use the router in a `with` statement.
+        line. Call `close` at the end, or use the router in a `with` statement. `ServerOptions` has
+        the options of calls: `timeout`, `max_chars`, `read_only`, `same_call` and others.
 
         Raises:
             CatalogError: The file cannot be read.
