@@ -74,7 +74,23 @@ else
     large
 fi
 scripts/train/average.py "$work/average" "$work/small=0.5" "$work/large=0.5"
-scripts/train/trim.py "$work/average" "$work/encoder"
+
+# Then mostly orders that use no word of their tool: two runs from that average, and their average.
+indirect() {
+    train "$work/average" "$1" --absolute 0.5 --share prompts=0.20 --share orders=0.58 --share bfcl=0.07 --share self=0.07 \
+        --share toolalpaca=0.04 --batch 36 --hard 40 --rate 5e-5 --warmup 40 --ema 0.99 --steps 900 --seed "$2"
+}
+if $together; then
+    (indirect "$work/indirect_a" 81) & first=$!
+    (indirect "$work/indirect_b" 82) & second=$!
+    wait "$first"
+    wait "$second"
+else
+    indirect "$work/indirect_a" 81
+    indirect "$work/indirect_b" 82
+fi
+scripts/train/average.py "$work/indirect" "$work/indirect_a=0.5" "$work/indirect_b=0.5"
+scripts/train/trim.py "$work/indirect" "$work/encoder"
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \
     --steps 1000 --teach-tools 6000 --teach-prompts 1500 --cache "$work/static" --goldens tests/data/static_goldens.jsonl

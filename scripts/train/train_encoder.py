@@ -54,6 +54,10 @@ BLENDED_SHARE = 0.7
 # Cosine of two tools (by the weights that training starts from) above which they are taken for one tool on two
 # servers, and what a wrong tool may score above the right one before it is taken for right as well.
 ALIKE, NEARLY = 0.82, 0.02
+# The orders of a step that are drawn from one group.
+OF_GROUP = 6
+# Cosine of two tools below which they are about different things.
+APART = 0.7
 # Cosine that separates a tool that fits from one that does not, the steepness of that border, how many wrong tools of a
 # prompt are counted (most of a batch is far from it), and the near prompts of a step.
 BORDER, SHARPNESS, COUNTED, NEAR_PROMPTS = 0.45, 15.0, 8, 10
@@ -211,11 +215,15 @@ class Encoder:
 class Source:
     """Tools, prompts and a bank of the tools' vectors."""
 
-    def __init__(self, name, share, tools, prompts, encoder):
+    def __init__(self, name, share, tools, prompts, encoder, groups=()):
         self.name, self.share, self.tools = name, share, tools
         at = {tool["id"]: i for i, tool in enumerate(tools)}
-        self.prompts = [(p["query"], [at[g] for g in p["gold"] if g in at]) for p in prompts]
-        self.prompts = [(query, gold) for query, gold in self.prompts if gold]
+        served = [(p, [at[g] for g in p["gold"] if g in at]) for p in prompts]
+        self.prompts = [(p["query"], gold) for p, gold in served if gold]
+        self.by_group = {}
+        for p, gold in served:
+            if gold and "group" in p:
+                self.by_group.setdefault(p["group"], []).append((p["query"], gold))
         # Orders that no tool of a group carries out, with the tools of that group.
         self.near = [(p["query"], [at[w] for w in p.get("wrong", []) if w in at]) for p in prompts]
         self.near = [(query, wrong) for query, wrong in self.near if wrong]
@@ -226,12 +234,25 @@ class Source:
         for i, tool in enumerate(tools):
             self.servers.setdefault(tool.get("server"), []).append(i)
         self.names = [split(tool["name"]).lower() for tool in tools]
-        # Of each group of tools written for training, the tools of the others: these may do the same, so they are not wrong.
-        groups = [tool["id"].rsplit("/", 1)[0] if tool["id"].startswith("own:") else None for tool in tools]
-        self.elsewhere = {g: torch.tensor([o is not None and o != g for o in groups]) for g in set(groups) - {None}}
-        self.groups = groups
+        # For each tool of a group of orders, the tools of that group.
+        self.groups = {}
+        for group in groups:
+            members = [at[tool] for tool in group if tool in at]
+            for member in members:
+                self.groups.setdefault(member, set()).update(members)
         self.trigrams = {}
         print(f"{name}: {len(tools)} tools, {len(self.prompts)} prompts, {len(self.near)} near", flush=True)
+
+    def draw(self, size, rng):
+        """Prompts for a step. Of a group of orders several are drawn: each one's tool is a wrong one of the others."""
+        if not self.by_group:
+            return rng.sample(self.prompts, min(size, len(self.prompts)))
+        drawn, names = [], list(self.by_group)
+        counts = [len(orders) for orders in self.by_group.values()]
+        while len(drawn) < size:
+            orders = self.by_group[rng.choices(names, counts)[0]]
+            drawn += rng.sample(orders, min(OF_GROUP, len(orders), size - len(drawn)))
+        return drawn
 
     def ask_keyword(self, program):
         """BM25 of each prompt's best tools, as `{prompt: (rows, scores)}`."""
@@ -264,8 +285,8 @@ class Source:
         return self.trigrams[tool]
 
     def is_same(self, a, b):
-        """Whether two tools have one name, or descriptions that hardly differ: then both are right."""
-        if self.names[a] == self.names[b]:
+        """Whether two tools have one name, unless an author told them apart, or descriptions that hardly differ: then both are right."""
+        if self.names[a] == self.names[b] and b not in self.groups.get(a, ()):
             return True
         left, right = self.trigrams_of(a), self.trigrams_of(b)
         both = len(left & right)
@@ -302,7 +323,7 @@ def contrastive(source, encoder, size, hard, rng, masks, bank, weight=0.0):
 
     `masks` is (ALIKE, NEARLY) or what the command line gave instead; `weight` is that of the absolute loss.
     """
-    batch = [(query, gold, [query]) for query, gold in rng.sample(source.prompts, min(size, len(source.prompts)))]
+    batch = [(query, gold, [query]) for query, gold in source.draw(size, rng)]
     if rng.random() < 0.15:  # two needs in one prompt
         half = len(batch) // 2
         batch = [joined(a, b, rng) for a, b in zip(batch[:half:2], batch[1:half:2])] + batch[half:]
@@ -320,9 +341,13 @@ def contrastive(source, encoder, size, hard, rng, masks, bank, weight=0.0):
         alike = source.base[positives] @ source.base.T > masks[0]  # most likely the same tool again
         allowed = (stale < (best + masks[1]).unsqueeze(1)) & ~alike
         for row, gold in enumerate(golds):
+            group = source.groups.get(positives[row])
+            if group:
+                # The author of an order knew all tools of the group: those are wrong however well they score. Another
+                # one may do the same, unless it is about something else.
+                allowed[row] &= source.base[positives[row]] @ source.base.T < APART
+                allowed[row, list(group)] = True
             allowed[row, gold] = False
-            if source.groups[positives[row]] is not None:
-                allowed[row, source.elsewhere[source.groups[positives[row]]]] = False
         ranked = stale.masked_fill(~allowed, -2).topk(min(24, stale.shape[1])).indices.tolist()
     negatives = []
     for row, candidates in enumerate(ranked):
@@ -430,7 +455,7 @@ def read_prompts(folder):
 
 
 def read_orders(folder):
-    """Orders over groups of tools, the ids of these tools, and those tools that were written for this.
+    """Orders over groups of tools, the ids of each group's tools, and those tools that were written for this.
 
     One with an empty `gold` is a near order: `wrong` has its group.
     """
@@ -439,7 +464,7 @@ def read_orders(folder):
     groups = {group: tools for group, tools in groups.items() if not any(id.rsplit("/", 1)[0] in measured for id in tools)}
     orders = [row for row in written(folder, "orders") if row["group"] in groups]
     orders = [row if row["gold"] else {**row, "wrong": groups[row["group"]]} for row in orders]
-    return orders, {tool for tools in groups.values() for tool in tools}, written(folder, "tools")
+    return orders, list(groups.values()), written(folder, "tools")
 
 
 def load_sources(a, encoder, validation, rng):
@@ -468,12 +493,13 @@ def load_sources(a, encoder, validation, rng):
         named = {g for p in held for g in p["gold"]}
         few = list({t["id"]: t for t in [t for t in tools if t["id"] in named] + far}.values())
         validation.add("held_out_prompts", few, held, {t["id"]: i for i, t in enumerate(few)})
-        orders, grouped, own = read_orders(a.prompts)
+        orders, groups, own = read_orders(a.prompts)
         orders_share = float(shares.get("orders", ORDERS_SHARE))
         if orders and orders_share > 0:
+            grouped = {tool for group in groups for tool in group}
             servers = {(t["id"].split(":")[0], t.get("server")) for t in catalog if t["id"] in grouped}
             tools = [t for t in catalog if (t["id"].split(":")[0], t.get("server")) in servers] + own
-            sources.append(Source("orders", orders_share, tools, orders, encoder))
+            sources.append(Source("orders", orders_share, tools, orders, encoder, groups))
     return sources, [t for t in catalog if len(t["description"]) > 40], float(shares.get("self", SELF_SHARE))
 
 
