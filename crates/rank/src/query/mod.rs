@@ -93,7 +93,7 @@ pub(crate) use ids::has_id_of;
 pub(crate) use natural_language::latin_share;
 pub(crate) use plural::asks_for_several;
 pub(crate) use reading::ReadingWords;
-pub(crate) use requests::{command_verbs, is_verb};
+pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
 pub(crate) use synonyms::are_opposites;
 pub(crate) use wishes::wishes;

@@ -59,7 +59,11 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
         return Cow::Borrowed(prompt);
     }
     let quotes = quotes(prompt);
-    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| kept(found, prompt, &quotes));
+    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| match is_of_nobody(found) {
+        // A state that a tool may bring about: "nobody may push to main".
+        true => found[0].to_owned(),
+        false => kept(found, prompt, &quotes),
+    });
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",");
@@ -68,6 +72,16 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
         _ => Cow::Borrowed(prompt),
     }
 }
+
+/// Whether a ban says what nobody may do.
+fn is_of_nobody(found: &Captures<'_>) -> bool {
+    let ban = found.name("ban").map_or("", |ban| ban.as_str());
+    NOBODY.iter().any(|nobody| {
+        ban.get(..nobody.len()).is_some_and(|start| start.eq_ignore_ascii_case(nobody))
+    })
+}
+
+const NOBODY: [&str; 4] = ["nobody", "no one", "no-one", "noone"];
 
 /// Names that begin with "do not", and words before them: "set me to do not disturb".
 const NAMED: &str = "call contact disturb mail track";
@@ -157,18 +171,17 @@ static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Whether a prompt orders nothing beside what it forbids. `read` is the prompt
-/// [without negations](without_negations), or a translation from a language, in which a "not" stays.
-pub fn only_forbids(prompt: &str, read: &str, translated: Option<Language>) -> bool {
-    if let Some(language) = translated {
-        let clauses = read.split(['.', ',', ';', ':', '!', '?', '\n']);
-        return clauses.into_iter().any(|clause| forbids_by_word(clause, language));
-    }
-    if REFUSED.is_match(prompt) {
-        return true;
-    }
+/// Whether a prompt orders nothing beside what it forbids. English only.
+pub fn only_forbids(prompt: &str) -> bool {
+    let left = without_negated_clauses(prompt);
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
-    read != prompt && !words(&without_negated_clauses(prompt)).any(|word| is_verb(&word))
+    REFUSED.is_match(prompt) || left != prompt && !words(&left).any(|word| is_verb(&word))
+}
+
+/// The same for a translation from a language, in which a "not" stays.
+pub fn forbids_in_translation(read: &str, language: Language) -> bool {
+    let clauses = read.split(['.', ',', ';', ':', '!', '?', '\n']);
+    clauses.into_iter().any(|clause| forbids_by_word(clause, language))
 }
 
 /// Verbs with which a "not" forbids, wherever it is.
@@ -231,6 +244,8 @@ mod tests {
             "protect the main branch so nobody can push straight to it",
             "lock it so that no one can delete it",
             "put it on the \"do not delete\" list",
+            "no one may push to the branch any more",
+            "Nobody should be able to pick from lot 9",
         ] {
             assert_eq!(without_negations(prompt), prompt);
         }
@@ -269,9 +284,6 @@ mod tests {
             ("turn the lights on, don't turn them off", "turn the lights on,"),
             ("the mixer must not be stopped, start it", "the mixer, start it"),
             ("you shouldn’t stop the mixer", "the mixer"),
-            ("nobody should stop the mixer", "the mixer"),
-            ("nobody is to stop the mixer", "the mixer"),
-            ("nobody should be stopping the mixer", "the mixer"),
             ("make sure that nobody stops the mixer", "the mixer"),
             ("avoid stopping the mixer", "the mixer"),
             ("there is no need to stop the mixer", "there is the mixer"),
@@ -309,20 +321,19 @@ mod tests {
             ("archive the mail, do not delete it", false),
             ("the file", false),
         ] {
-            assert_eq!(only_forbids(prompt, &without_negations(prompt), None), forbids, "{prompt}");
+            assert_eq!(only_forbids(prompt), forbids, "{prompt}");
         }
-        let forbids = |read: &str, language| only_forbids(read, read, Some(language));
         for (read, language) in [
             ("not delete file", Language::Spanish),
             ("delete file not", Language::German),
             ("file old.txt not delete", Language::German),
             ("invoice 12 not must cancel", Language::Spanish),
         ] {
-            assert!(forbids(read, language), "{read}");
+            assert!(forbids_in_translation(read, language), "{read}");
         }
-        assert!(!forbids("the oven heats not", Language::German));
-        assert!(!forbids("door of garage not opens more", Language::French));
-        assert!(!forbids("delete file", Language::Spanish));
+        assert!(!forbids_in_translation("the oven heats not", Language::German));
+        assert!(!forbids_in_translation("door of garage not opens more", Language::French));
+        assert!(!forbids_in_translation("delete file", Language::Spanish));
     }
 
     #[test]

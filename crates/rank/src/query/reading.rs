@@ -9,7 +9,7 @@ use super::focus::{Omission, focus};
 use super::follow_up::text_after;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, is_told_by, latin_share};
-use super::negation::{only_forbids, without_negations};
+use super::negation::{forbids_in_translation, only_forbids, without_negations};
 use super::spelling::{Lexicon, without_typos};
 use toolroute_translation::{Translation, in_english};
 
@@ -63,7 +63,7 @@ impl Reading {
         let english = translates.then(|| in_english(&text)).flatten();
         if let Some(found) = english.filter(is_other) {
             let reading = Self::verbatim(&without_negations(&found.text));
-            let only_forbids = only_forbids(&found.text, &reading.text, Some(found.language));
+            let only_forbids = forbids_in_translation(&reading.text, found.language);
             let original = Some(text.into_owned());
             let is_foreign = false;
             return Self {
@@ -81,7 +81,7 @@ impl Reading {
             text = rewrite(text, |text| without_typos(text, lexicon));
         }
         let read = without_negations(&text);
-        let only_forbids = only_forbids(&text, &read, None);
+        let only_forbids = only_forbids(&text);
         Self { left_out: asked.left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }
     }
 

@@ -82,30 +82,6 @@ pub(super) fn content_words(text: &str) -> usize {
     words.filter(|word| !EMPTY_WORD.contains(word.to_lowercase().as_str())).count()
 }
 
-/// Words after which a verb is a command.
-const BEFORE: [&str; 9] = ["to", "and", "then", "please", "now", "just", "you", "also", "or"];
-
-/// Words before a "to" that negate the command.
-const AGAINST: [&str; 3] = ["not", "never", "without"];
-
-/// Returns the verbs with which a prompt commands, in lower case and in order: those at the start
-/// of a sentence or a part of it, or after "to", "please" and the like. English only.
-pub fn command_verbs(prompt: &str) -> Vec<String> {
-    let (mut before, mut one_more) = (String::new(), String::new());
-    let (mut begins, mut found) = (true, Vec::new());
-    for token in prompt.split_whitespace() {
-        let word = token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        let is_command = begins || BEFORE.contains(&before.as_str());
-        let is_against = before == "to" && AGAINST.contains(&one_more.as_str());
-        if is_command && !is_against && is_verb(&word) {
-            found.push(word.clone());
-        }
-        begins = token.ends_with(['.', ':', '!', '?', ',', ';']);
-        one_more = std::mem::replace(&mut before, word);
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,22 +107,5 @@ mod tests {
         assert_eq!(without_opener("After that, please also call him"), "call him");
         assert_eq!(without_opener("Android phones"), "Android phones");
         assert_eq!(content_words("can you book a table for 4"), 3);
-    }
-
-    #[test]
-    fn verbs_are_orders_by_their_place() {
-        for (prompt, expected) in [
-            ("Create a VM", vec!["create"]),
-            ("Create a policy, and I want to cancel the update", vec!["create", "cancel"]),
-            ("not to delete: how many updates are there?", vec![]),
-            ("please update it", vec!["update"]),
-            ("ask it to retrieve what it knows", vec!["ask", "retrieve"]),
-            ("Hi! Delete the file; then stop.", vec!["delete", "stop"]),
-            ("the create button and the update", vec![]),
-            ("I prefer not to delete it", vec![]),
-            ("", vec![]),
-        ] {
-            assert_eq!(command_verbs(prompt), expected, "{prompt}");
-        }
     }
 }

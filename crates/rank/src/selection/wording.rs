@@ -15,9 +15,7 @@ use toolroute_catalog::{Schema, Tool, singular};
 use toolroute_vectors::index::name_words;
 
 use super::retriever::Candidate;
-use crate::query::{
-    Order, Pattern, actions_in, are_opposites, asks_for_several, command_verbs, is_verb, order,
-};
+use crate::query::{Order, Pattern, actions_in, are_opposites, asks_for_several, is_verb, order};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -201,11 +199,9 @@ impl Neighbours<'_> {
             .flatten()
     }
 
-    /// Returns the tool whose name differs from the best candidate's only in that it contains a verb of the prompt or one
-    /// that means the same, the object that the prompt says, or the opposite.
+    /// Returns the tool whose name differs from the best candidate's only in that it contains a verb that means what the
+    /// order does, the object that the prompt says, or the opposite.
     fn that_differs(&self) -> Option<usize> {
-        let mut verbs = command_verbs(self.prompt);
-        verbs.retain(|verb| !GENERAL.contains(&verb.as_str()));
         let does = |word: &String| {
             let actions = actions_in([word.as_str()].into_iter());
             self.order.as_ref().is_some_and(|order| order.actions.overlaps(actions))
@@ -221,8 +217,7 @@ impl Neighbours<'_> {
             words.len() == own.len()
                 && other.next().is_some_and(|(at, (own, word))| {
                     let before = at.checked_sub(1).map(|at| &*words[at]);
-                    let is_said = verbs.contains(word) && is_verb(own) && !says(self.prompt, own);
-                    let is_done = || does(word) && !does(own);
+                    let is_done = does(word) && !does(own);
                     // Tools without a server may have nothing to do with one another.
                     let is_object = || {
                         tool.server.is_some()
@@ -231,10 +226,7 @@ impl Neighbours<'_> {
                             && objects.iter().any(|said| *said == singular(word))
                             && self.said.iter().all(|said| *said != singular(own))
                     };
-                    (is_said
-                        || is_done()
-                        || is_object()
-                        || asks_for_opposite(self.prompt, before, [own, word]))
+                    (is_done || is_object() || asks_for_opposite(self.prompt, before, [own, word]))
                         && other.next().is_none()
                 })
         })
@@ -408,7 +400,6 @@ mod tests {
             ("I want to cancel it", ["setAlarm", "cancelAlarm"]),
             ("commit the staged changes", ["git_diff_staged", "git_commit"]),
             ("Create a policy", ["policy", "policy_create"]),
-            ("ask the base to retrieve all of it", ["base_get", "base_retrieve"]),
             ("sign off on request 44", ["unapprove_request", "approve_request"]),
             ("erase the tag", ["create_tag", "delete_tag"]),
             ("register tom for the meeting", ["webinar_registrant_add", "meeting_registrant_add"]),
