@@ -40,7 +40,7 @@ MODEL = ROOT / "models" / "toolroute-l6-v1"
 FIT = {"azure_mcp_2026": [], "bfcl_live": ["azure_mcp_2026"], "toolret_apigen": ["azure_mcp_2026"]}
 CHECK = ["mcpproxy_golden", "ultratool_en", "metatool"]
 PROMPTS, STRANGERS, NO_TOOL = 400, 150, 150
-NONE, UNSURE = (0.005, 0.0125), (0.10, 0.15)
+NONE, UNSURE = (0.003, 0.0125), (0.10, 0.15)
 # The confidences at the two cut-offs: DEFAULT_MIN_CONFIDENCE and SURE in crates/rank.
 LEAST, SURE = 0.5, 0.75
 

@@ -75,9 +75,9 @@ else
 fi
 scripts/train/average.py "$work/average" "$work/small=0.5" "$work/large=0.5"
 
-# Then mostly orders that use no word of their tool: two runs from that average, and their average.
+# Then mostly orders that use no word of their tool: two runs from that average, averaged with it.
 indirect() {
-    train "$work/average" "$1" --absolute 0.5 --share prompts=0.20 --share orders=0.58 --share bfcl=0.07 --share self=0.07 \
+    train "$work/average" "$1" --absolute 0.5 --share prompts=0.30 --share orders=0.48 --share bfcl=0.07 --share self=0.07 \
         --share toolalpaca=0.04 --batch 36 --hard 40 --rate 5e-5 --warmup 40 --ema 0.99 --steps 900 --seed "$2"
 }
 if $together; then
@@ -89,7 +89,7 @@ else
     indirect "$work/indirect_a" 81
     indirect "$work/indirect_b" 82
 fi
-scripts/train/average.py "$work/indirect" "$work/indirect_a=0.5" "$work/indirect_b=0.5"
+scripts/train/average.py "$work/indirect" "$work/average=0.25" "$work/indirect_a=0.375" "$work/indirect_b=0.375"
 scripts/train/trim.py "$work/indirect" "$work/encoder"
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \

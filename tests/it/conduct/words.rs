@@ -45,7 +45,7 @@ fn the_policy_documents_examples_run_by_file_and_by_words() {
 #[test]
 fn several_needs_are_several_obligations() {
     let desk = Desk::of_the_documents(&[]);
-    let words = "What is 17 * 23? And who is in the team = mail?";
+    let words = "What is 17 * 23? And who is in the \"mail\" team?";
     let answer = desk.conduct(&[words]);
     let found = answer["obligations"].as_array().unwrap();
     assert_eq!(found.len(), 2, "{answer}");
