@@ -3,8 +3,8 @@
 #
 #     scripts/train/recipe.sh WORK_DIR [--from CHECKPOINT] [--program toolroute]
 #
-# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. The encoder takes 24 minutes on one
-# H200, and half a day on one core of a processor (5 s for a step of 36 prompts). Needs `pip install -r
+# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. Without the last stage the encoder took 24
+# minutes on one H200; on one core of a processor a step of 36 prompts takes 3 to 5 s, the whole half a day. Needs `pip install -r
 # scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, and a built toolroute.
 set -euo pipefail
 

@@ -83,9 +83,13 @@ impl Connection {
     /// Starts a call. At its end `done` is called with the report as JSON or with an exception, and
     /// `None` for the other.
     pub fn start(&self, call: Call, done: Py<PyAny>) -> PyResult<RunningCall> {
-        let answer = call.run(Arc::clone(&self.service));
-        let task = self.runtime()?.spawn(async move {
-            let answer = answer.await;
+        let runtime = self.runtime()?;
+        let task = runtime.spawn(call.run(Arc::clone(&self.service)));
+        let running = RunningCall { task: task.abort_handle() };
+        runtime.spawn(async move {
+            let answer = task.await.unwrap_or_else(|error| {
+                Err(CallError::new_err(format!("the call failed: {error}")))
+            });
             // At the end of the program nobody waits for the answer.
             Python::try_attach(|py| {
                 let (report, failed) = match answer {
@@ -96,7 +100,7 @@ impl Connection {
                 done.call1(py, (report, failed)).ok();
             });
         });
-        Ok(RunningCall { task: task.abort_handle() })
+        Ok(running)
     }
 
     /// Returns a page of an answer that was cut, as JSON.

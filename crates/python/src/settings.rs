@@ -55,6 +55,9 @@ pub struct CallSettings {
     session_cost: Option<u32>,
 }
 
+/// The most that `longest_request` may be, as on the command line.
+const LONGEST_SECONDS: u64 = 86_400;
+
 impl CallSettings {
     /// Returns the limits on the calls of a session.
     pub fn limits(&self) -> CallLimits {
@@ -68,7 +71,14 @@ impl CallSettings {
     }
 
     fn timing(&self, file: &ServersFile) -> PyResult<Timing> {
-        let longest_request = self.longest_request.map_or(LONGEST_REQUEST, Duration::from_secs);
+        let longest_request = self.longest_request.unwrap_or(LONGEST_REQUEST.as_secs());
+        if !(1..=LONGEST_SECONDS).contains(&longest_request) {
+            let expected = format!("expected 1 to {LONGEST_SECONDS} seconds");
+            return Err(RequestError::new_err(format!(
+                "longest_request={longest_request}: {expected}"
+            )));
+        }
+        let longest_request = Duration::from_secs(longest_request);
         let mut timing = Timing { longest_request, hints: file.hints.clone(), ..Timing::default() };
         if let Some(seconds) = self.timeout {
             let timeout_ms = Some(seconds.saturating_mul(1_000));

@@ -34,7 +34,7 @@ pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 /// not called.
 pub fn join_own_pool() {
     if is_forked() {
-        // The pool lasts as long as its thread.
+        // Nothing may end a pool that is of the thread itself, so each lasts as long as the process.
         std::mem::forget(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build());
     }
 }

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, TypedDict, Union
 
@@ -439,3 +439,46 @@ def test_errors_are_those_of_python_too():
     assert issubclass(toolroute.RequestError, ValueError)
     assert issubclass(ArgumentError, TypeError) and issubclass(ArgumentError, ValueError)
     assert repr(ArgumentError) == "<class 'toolroute.ArgumentError'>"
+
+
+def test_numbers_that_are_not_finite_are_no_whole_numbers() -> None:
+    def count(n: int) -> int:
+        "Counts to a number"
+        return n
+
+    router = Router([count])
+    for value in ("1e999", "Infinity", "-Infinity"):
+        with pytest.raises(ArgumentError):
+            router.call("count", {"n": value})
+
+
+def test_keys_that_become_equal_are_refused() -> None:
+    def name_all(by_id: dict[int, str]) -> dict[int, str]:
+        "Names things by their numbers"
+        return by_id
+
+    router = Router([name_all])
+    assert router.call("name_all", {"by_id": {"1": "a"}}) == {1: "a"}
+    with pytest.raises(ArgumentError, match="names that differ"):
+        router.call("name_all", {"by_id": {"1": "a", "1.0": "b"}})
+
+
+def test_call_closes_nothing_but_a_coroutine() -> None:
+    class Client:
+        is_closed = False
+
+        def __await__(self) -> Iterator[None]:
+            yield
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    client = Client()
+
+    def connect() -> Client:
+        "Connects to the server"
+        return client
+
+    with pytest.raises(CallError):
+        Router([connect]).call("connect")
+    assert not client.is_closed

@@ -147,8 +147,9 @@ def run(id: str, tool: Any, arguments: dict[str, Any]) -> Any:
     """
     result = _result(id, tool, arguments)
     if inspect.isawaitable(result):
-        # A coroutine that nothing closes is a warning of Python.
-        getattr(result, "close", bool)()
+        if inspect.iscoroutine(result):
+            # One that nothing closes is a warning of Python.
+            result.close()
         raise CallError(f"`{id}` returns what must be awaited; expected `await router.acall(...)`")
     return result
 

@@ -164,7 +164,7 @@ def check_callable(id: str, tool: Any) -> None:
             f"`{id}` is a tool of pydantic-ai that takes a RunContext, which only a run of an Agent has; "
             "expected one that takes none: let the Agent call it, or bind the context with functools.partial"
         )
-    if is_of_haystack(tool) and tool.inputs_from_state:
+    if is_of_haystack(tool) and getattr(tool, "inputs_from_state", None):
         raise CallError(
             f"`{id}` is a tool of haystack that takes values of an Agent's state; expected one that takes "
             "none: let the Agent call it"

@@ -127,7 +127,7 @@ class Router(Generic[T]):
         """Whether a hit, an id or a tool is one of this router."""
         try:
             return self._native.tool(self._id(tool)) is not None
-        except RequestError:
+        except (RequestError, UnicodeEncodeError):
             return False
 
     def __repr__(self) -> str:

@@ -148,10 +148,12 @@ def _spelled(value: Any, hint: Any) -> Any:
         try:
             read = json.loads(value) if isinstance(value, str) else json.dumps(floats(value))
             convert(read, hint)
-        except (ValueError, RecursionError):
+        except (ValueError, ArithmeticError, RecursionError):
             # The checks say what is wrong with it.
             return value
-    return read if is_plain(read) else value
+    # Not every Decimal can be compared: "sNaN" cannot.
+    is_finite = not isinstance(read, decimal.Decimal) or read.is_finite()
+    return read if is_finite and is_plain(read) else value
 
 
 def converted(id: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -255,7 +257,7 @@ def _plain(value: Any, kind: type) -> Any:
     is_number = isinstance(value, (int, float, Number)) and not isinstance(value, bool)
     if kind is float and is_number:
         return float(value)
-    if kind is int and is_number and value == int(value):
+    if kind is int and is_number and math.isfinite(value) and value == int(value):
         return int(value)
     if kind in (str, bool, type(None)) and isinstance(value, kind):
         return value
@@ -330,7 +332,10 @@ def _of_mapping(value: Any, kind: type, parts: tuple[Any, ...]) -> Any:
     for name, one in value.items():
         try:
             # Names of JSON are texts.
-            found[convert(_spelled(name, of_names), of_names)] = convert(one, of_values)
+            key = convert(_spelled(name, of_names), of_names)
+            if key in found:
+                raise _Misfit("names that differ", name)
+            found[key] = convert(one, of_values)
         except _Misfit as error:
             raise _within(name, error) from None
     return found

@@ -53,9 +53,7 @@ const CALLS: [&str; 5] = ["use", "call", "run", "invoke", "execute"];
 /// Returns the prompt without the verbs and tool names that it negates. The objects of these verbs
 /// stay, because the wanted action has the same object. English only.
 pub fn without_negations(prompt: &str) -> Cow<'_, str> {
-    // Most prompts negate nothing; then the regular expression need not run.
-    let mut words = prompt.split(|c: char| !c.is_ascii_alphabetic());
-    if !words.any(|word| is_listed(HINTS, word)) {
+    if !may_negate(prompt) {
         return Cow::Borrowed(prompt);
     }
     let quotes = quotes(prompt);
@@ -71,6 +69,12 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
         }
         _ => Cow::Borrowed(prompt),
     }
+}
+
+/// Whether a prompt has a word of a negation. Most have none; then the regular expression need not run.
+fn may_negate(prompt: &str) -> bool {
+    let mut words = prompt.split(|c: char| !c.is_ascii_alphabetic());
+    words.any(|word| is_listed(HINTS, word))
 }
 
 /// Whether a ban says what nobody may do.
@@ -173,6 +177,9 @@ static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Whether a prompt orders nothing beside what it forbids. English only.
 pub fn only_forbids(prompt: &str) -> bool {
+    if !may_negate(prompt) {
+        return REFUSED.is_match(prompt);
+    }
     let left = without_negated_clauses(prompt);
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
     REFUSED.is_match(prompt) || left != prompt && !words(&left).any(|word| is_verb(&word))
