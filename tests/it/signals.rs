@@ -250,8 +250,8 @@ fn a_prompt_in_hebrew_is_answered_and_one_in_greek_by_categories() {
     let hebrew = batch("prompts.jsonl", &[]);
     assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 40, 40));
     let strange = batch("offtopic.jsonl", &[]);
-    // Of those for nothing here four get no tool; the cut-off for none was chosen so that served prompts lose nothing.
-    assert_eq!((strange.len(), count(&strange, 0)), (24, 20));
+    // Of those for nothing here six get no tool; the cut-off for none was chosen so that few served prompts lose theirs.
+    assert_eq!((strange.len(), count(&strange, 0)), (24, 18));
     // A word of one's own for a category of one's own.
     let ask = ["route", "--tools", tools.to_str().unwrap(), "χρειάζομαι άδεια την Πέμπτη"];
     assert_ne!(sandbox.json(&ask)["fit"], "fits");
