@@ -18,7 +18,7 @@ static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
         r"\b(?:do not|don['’]?t|never|(?P<ban>",
         r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
-        r"(?:nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
+        r"(?P<nobody>nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
         r"(?:(?:make|be)\s+sure|ensure)\s+(?:that\s+)?(?:nobody|no[ -]?one)|",
         r"(?:avoid|refrain\s+from|hold\s+off(?:\s+on)?|no\s+(?:need|reason)\s+(?:to|for))|",
         r"(?:rather|better|prefer)\s+not(?:\s+to)?|",
@@ -57,10 +57,10 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
         return Cow::Borrowed(prompt);
     }
     let quotes = quotes(prompt);
-    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| match is_of_nobody(found) {
+    let read = NEGATED.replace_all(prompt, |found: &Captures<'_>| match found.name("nobody") {
         // A state that a tool may bring about: "nobody may push to main".
-        true => found[0].to_owned(),
-        false => kept(found, prompt, &quotes),
+        Some(_) => found[0].to_owned(),
+        None => kept(found, prompt, &quotes),
     });
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
@@ -76,16 +76,6 @@ fn may_negate(prompt: &str) -> bool {
     let mut words = prompt.split(|c: char| !c.is_ascii_alphabetic());
     words.any(|word| is_listed(HINTS, word))
 }
-
-/// Whether a ban says what nobody may do.
-fn is_of_nobody(found: &Captures<'_>) -> bool {
-    let ban = found.name("ban").map_or("", |ban| ban.as_str());
-    NOBODY.iter().any(|nobody| {
-        ban.get(..nobody.len()).is_some_and(|start| start.eq_ignore_ascii_case(nobody))
-    })
-}
-
-const NOBODY: [&str; 4] = ["nobody", "no one", "no-one", "noone"];
 
 /// Names that begin with "do not", and words before them: "set me to do not disturb".
 const NAMED: &str = "call contact disturb mail track";
