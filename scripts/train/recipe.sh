@@ -63,32 +63,27 @@ large() {
     purposes "$work/large_first" "${batch[@]}" --rate 8e-5 --warmup 60 --steps 1600 --seed 42
     orders "$work/large_first" "$work/large" "${batch[@]}" --rate 7e-5 --warmup 40 --steps 700 --seed 64
 }
-if $together; then
-    (small) & first=$!
-    (large) & second=$!
-    # Not joined by &&, behind which a failure would end nothing.
-    wait "$first"
-    wait "$second"
-else
-    small
-    large
-fi
+both() { # COMMAND COMMAND
+    if $together; then
+        ($1) & local first=$!
+        ($2) & local second=$!
+        # Not joined by &&, behind which a failure would end nothing.
+        wait "$first"
+        wait "$second"
+    else
+        $1
+        $2
+    fi
+}
+both small large
 scripts/train/average.py "$work/average" "$work/small=0.5" "$work/large=0.5"
 
 # Then mostly orders that use no word of their tool: two runs from that average, averaged with it.
-indirect() {
-    train "$work/average" "$1" --absolute 0.5 --share prompts=0.30 --share orders=0.48 --share bfcl=0.07 --share self=0.07 \
+indirect() { # RUN SEED
+    train "$work/average" "$work/indirect_$1" --absolute 0.5 --share prompts=0.30 --share orders=0.48 --share bfcl=0.07 --share self=0.07 \
         --share toolalpaca=0.04 --batch 36 --hard 40 --rate 5e-5 --warmup 40 --ema 0.99 --steps 900 --seed "$2"
 }
-if $together; then
-    (indirect "$work/indirect_a" 81) & first=$!
-    (indirect "$work/indirect_b" 82) & second=$!
-    wait "$first"
-    wait "$second"
-else
-    indirect "$work/indirect_a" 81
-    indirect "$work/indirect_b" 82
-fi
+both "indirect a 81" "indirect b 82"
 scripts/train/average.py "$work/indirect" "$work/average=0.25" "$work/indirect_a=0.375" "$work/indirect_b=0.375"
 scripts/train/trim.py "$work/indirect" "$work/encoder"
 
