@@ -18,7 +18,7 @@ use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::tools::find;
 use super::{paths, render, servers};
-use toolroute_catalog::{CallHints, Catalog, Tool};
+use toolroute_catalog::{Catalog, Tool};
 use toolroute_rank::engine::{Engine, HeldTool};
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
@@ -238,16 +238,6 @@ pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
 
 /// Builds the executor's options from the arguments and the servers file.
 pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
-    let mut timing = Timing {
-        longest_request: Duration::from_secs(args.longest_request),
-        hints: file.hints.clone(),
-        ..Timing::default()
-    };
-    if let Some(seconds) = args.timeout {
-        let timeout_ms = Some(seconds.saturating_mul(1_000));
-        let hints = CallHints { timeout_ms, ..CallHints::default() };
-        timing.hints.insert(0, (Patterns::new(["*"])?, hints));
-    }
     Ok(ExecutorOptions {
         permissions: Permissions {
             allow: Patterns::new(&args.allow)?,
@@ -256,7 +246,12 @@ pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<Executor
             offers: file.offers.clone(),
             ..Permissions::default()
         },
-        timing,
+        timing: Timing {
+            timeout: args.timeout.map(|s| Duration::from_millis(s.saturating_mul(1_000))),
+            longest_request: Duration::from_secs(args.longest_request),
+            hints: file.hints.clone(),
+            ..Timing::default()
+        },
         max_chars: args.max_chars,
         kept: kept(),
         redactor: file.redactor.clone(),

@@ -7,11 +7,10 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toolroute::{Context, EngineConfig, Policy, SelectRequest, Strategy};
-use toolroute_catalog::CallHints;
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
-    CallLimits, Confirm, DEFAULT_MAX_CHARS, ExecutorOptions, LONGEST_REQUEST, Patterns,
-    Permissions, ServersFile, Timing,
+    CallLimits, Confirm, DEFAULT_MAX_CHARS, ExecutorOptions, LONGEST_REQUEST,
+    LONGEST_REQUEST_MAX_S, Patterns, Permissions, ServersFile, Timing,
 };
 use toolroute_serve::{Assembly, VectorFile};
 
@@ -55,9 +54,6 @@ pub struct CallSettings {
     session_cost: Option<u32>,
 }
 
-/// The most that `longest_request` may be, as on the command line.
-const LONGEST_SECONDS: u64 = 86_400;
-
 impl CallSettings {
     /// Returns the limits on the calls of a session.
     pub fn limits(&self) -> CallLimits {
@@ -72,20 +68,18 @@ impl CallSettings {
 
     fn timing(&self, file: &ServersFile) -> PyResult<Timing> {
         let longest_request = self.longest_request.unwrap_or(LONGEST_REQUEST.as_secs());
-        if !(1..=LONGEST_SECONDS).contains(&longest_request) {
-            let expected = format!("expected 1 to {LONGEST_SECONDS} seconds");
+        if !(1..=LONGEST_REQUEST_MAX_S).contains(&longest_request) {
+            let expected = format!("expected 1 to {LONGEST_REQUEST_MAX_S} seconds");
             return Err(RequestError::new_err(format!(
                 "longest_request={longest_request}: {expected}"
             )));
         }
-        let longest_request = Duration::from_secs(longest_request);
-        let mut timing = Timing { longest_request, hints: file.hints.clone(), ..Timing::default() };
-        if let Some(seconds) = self.timeout {
-            let timeout_ms = Some(seconds.saturating_mul(1_000));
-            let hints = CallHints { timeout_ms, ..CallHints::default() };
-            timing.hints.insert(0, (patterns(&["*".to_owned()])?, hints));
-        }
-        Ok(timing)
+        Ok(Timing {
+            timeout: self.timeout.map(|s| Duration::from_millis(s.saturating_mul(1_000))),
+            longest_request: Duration::from_secs(longest_request),
+            hints: file.hints.clone(),
+            ..Timing::default()
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::context::SessionArgs;
 use super::stores::LogChoice;
-use toolroute_run::execution::{CallLimits, LONGEST_REQUEST, LocalTime};
+use toolroute_run::execution::{CallLimits, LONGEST_REQUEST, LONGEST_REQUEST_MAX_S, LocalTime};
 
 #[derive(Args)]
 pub struct ExecutionArgs {
@@ -94,7 +94,7 @@ pub struct RightsArgs {
     pub timeout: Option<u64>,
     /// Maximum seconds of a request, including all tools and retries, whatever progress the tools
     /// report
-    #[arg(long, value_name = "S", default_value_t = LONGEST_REQUEST.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", default_value_t = LONGEST_REQUEST.as_secs(), value_parser = clap::value_parser!(u64).range(1..=LONGEST_REQUEST_MAX_S))]
     pub longest_request: u64,
     /// Maximum characters of an answer; `toolroute output` prints the rest
     #[arg(long, value_name = "N", default_value_t = 40_000)]

@@ -111,4 +111,4 @@ pub use registry::{Listed, Servers};
 pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessOptions};
-pub use timing::{LONGEST_REQUEST, Retries, Timing, announcement};
+pub use timing::{LONGEST_REQUEST, LONGEST_REQUEST_MAX_S, Retries, Timing, announcement};

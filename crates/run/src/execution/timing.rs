@@ -15,12 +15,17 @@ const RESEARCH_TIMEOUT: Duration = Duration::from_secs(300);
 /// The default limit of one request: long enough for three research tools in sequence.
 pub const LONGEST_REQUEST: Duration = Duration::from_secs(900);
 
+/// The most seconds to which a user may set this limit.
+pub const LONGEST_REQUEST_MAX_S: u64 = 86_400;
+
 /// Words in a tool's name, categories or tags that mark it as research.
 const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"];
 
 /// How long tools may take.
 #[derive(Clone, Debug)]
 pub struct Timing {
+    /// The user's timeout for all tools, whatever else says how long a tool may take.
+    pub timeout: Option<Duration>,
     pub default_timeout: Duration,
     /// The timeout for tools that do research or declare that they are slow.
     pub research_timeout: Duration,
@@ -40,6 +45,7 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         Self {
+            timeout: None,
             default_timeout: DEFAULT_TIMEOUT,
             research_timeout: RESEARCH_TIMEOUT,
             hints: Vec::new(),
@@ -61,6 +67,9 @@ impl Timing {
     /// The timeout of a call of this tool, counted from its start or from its latest progress
     /// message.
     pub fn timeout(&self, tool: &Tool) -> Duration {
+        if let Some(timeout) = self.timeout {
+            return timeout;
+        }
         match self.hints_of(tool).find_map(|hints| hints.timeout_ms) {
             Some(ms) => Duration::from_millis(ms),
             None if self.is_research(tool) => self.research_timeout,
