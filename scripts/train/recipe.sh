@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes the shipped models anew: trains the encoder, rounds it, fits its threshold, and distils the static model.
 #
-#     scripts/train/recipe.sh WORK_DIR [--from CHECKPOINT] [--program toolroute]
+#     scripts/train/recipe.sh WORK_DIR --packages DIR [--from CHECKPOINT] [--program toolroute]
 #
 # WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. Without the last stage the encoder took 24
 # minutes on one H200; on one core of a processor a step of 36 prompts takes 3 to 5 s, the whole half a day. Needs `pip install -r
-# scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, and a built toolroute.
+# scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, a built toolroute, and in the folder of --packages the
+# three packages that `scripts/train/large_apis.py --help` names.
 set -euo pipefail
 
 say() { printf 'recipe: %s\n' "$*" >&2; }
@@ -18,11 +19,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 program=target/release/toolroute
 from=${XDG_DATA_HOME:-$HOME/.local/share}/toolroute/models/all-MiniLM-L6-v2
 work=
+packages=
 while (($# > 0)); do
     case $1 in
     --from) from=${2:?"--from needs a folder"} && shift ;;
+    --packages) packages=${2:?"--packages needs a folder"} && shift ;;
     --program) program=${2:?"--program needs a path"} && shift ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -*) die "unknown option '$1'; see --help" ;;
     *) work=$1 ;;
     esac
@@ -31,9 +34,11 @@ done
 [[ -n $work ]] || die "expected a folder for checkpoints; see --help"
 [[ -x $program ]] || die "no toolroute at '$program': run 'cargo build --release', or give --program PATH"
 [[ -f $from/model.safetensors ]] || die "no model at '$from': run scripts/fetch_model.sh, or give --from FOLDER"
+[[ -n $packages ]] || die "expected --packages, a folder with the packages that scripts/train/large_apis.py --help names"
 data=../shared/data
 [[ -d $data ]] || die "no sets at '$data'"
 mkdir -p "$work"
+scripts/train/large_apis.py "$packages"
 
 # bfloat16 where the processor multiplies it; an accelerator always does, and has room for both runs at a time.
 bf16=() together=false

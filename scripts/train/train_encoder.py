@@ -8,7 +8,8 @@ INIT_DIR is a sentence-transformers folder of the BERT family (config.json, toke
 model.safetensors), DATA_DIR holds the tool-retrieval sets. Only sets whose licence allows it are read, and of the
 sets that quality is measured with, never `queries.jsonl` (see SETS below). `--prompts` is the folder of
 prompts that were written for training (scripts/train/prompts): `written_NN.jsonl` and, over the groups of tools in
-`groups_NN.jsonl`, `orders_NN.jsonl`; `tools_NN.jsonl` has tools that were written for this, too.
+`groups_NN.jsonl`, `orders_NN.jsonl`; `tools_NN.jsonl` has tools that were written for this, too, or that large_apis.py
+makes from public packages.
 
 How a step works: one source is drawn; its prompts are encoded; for each the hardest wrong tools are taken
 from a bank of that source's tool vectors (kept from earlier steps, refreshed now and then); right and hard
