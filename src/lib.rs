@@ -106,7 +106,7 @@ pub mod catalog {
 /// Ranks tools for a prompt: outcomes, learning and the weights of signals.
 pub mod engine {
     pub use toolroute_rank::engine::{
-        Error, Fit, History, PastPrompt, SelectedTool, SignalWeights, Undeclared,
+        Error, Fit, PastPrompt, SelectedTool, SignalWeights, Undeclared,
     };
     pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
 }

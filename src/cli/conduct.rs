@@ -156,8 +156,8 @@ fn with_runner<T>(
     join(engine, &executor);
     let quiet = global.quiet;
     let calls = Blocking::with_threads(executor).context("cannot start threads")?;
-    let calls = calls.limited(args.limits.rights.session.limits());
-    let calls = calls.telling(Arc::new(move |event| {
+    let calls = calls.with_limits(args.limits.rights.session.limits());
+    let calls = calls.on_event(Arc::new(move |event| {
         if !quiet {
             render::note(&call::describe_event(&event));
         }

@@ -13,7 +13,7 @@ use super::settings::{Settings, keys};
 use super::setup::{self, EngineRequirements};
 use super::{paths, render};
 use toolroute_eval::BadRow;
-use toolroute_rank::engine::{Engine, History, LearnReport};
+use toolroute_rank::engine::{Engine, LearnReport};
 use toolroute_rank::feedback::{self, UsageVectors};
 
 #[derive(Args)]
@@ -98,9 +98,9 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let forgotten = forget(args, &engine, &mut usage, global);
     let progress = Progress::new("learning", "prompts", global.quiet);
     let tell = |done, total| progress.tell(done, total);
-    let mut learned = engine.learn(&mut usage, History::Prompts(&past), &tell)?;
+    let mut learned = engine.learn(&mut usage, &past, &tell)?;
     if let Some(log) = &log {
-        learned = learned.and(engine.learn(&mut usage, History::Log(log), &tell)?);
+        learned = learned.and(engine.learn_log(&mut usage, log, &tell)?);
         learned.tools_learned = usage.len();
     }
     usage.save(output)?;

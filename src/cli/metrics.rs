@@ -67,7 +67,7 @@ fn conductor(args: &MetricsArgs) -> anyhow::Result<Option<PlanSuccess>> {
     if !path.exists() {
         return Ok(None);
     }
-    let found = Ledger::look(&path)?.success()?;
+    let found = Ledger::open_read_only(&path)?.success()?;
     Ok(Some(found).filter(|found| found.runs > 0))
 }
 

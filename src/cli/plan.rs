@@ -30,7 +30,7 @@ pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<Exit
     let limits = args.execution.limits.rights.session.limits();
     let kept = KeptSession::open(&args.execution.session, global)?.with_limits(limits);
     // A draft does not change the session.
-    let copy = Session::restore("", kept.session.record());
+    let copy = Session::restore("", kept.session.to_record());
     let (needs, now) = (engine.needs(prompt), args.sources.moment());
     if let (false, Some(left)) = (args.sources.dry_run, kept.guard().calls_left())
         && needs.len() > left as usize

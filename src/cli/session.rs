@@ -184,7 +184,7 @@ impl KeptSession {
         let Some(path) = &self.path else { return Ok(()) };
         let _lock = path.lock()?;
         let counted = path.read()?.remove(CALLS);
-        let Value::Object(mut session) = serde_json::to_value(self.session.record())? else {
+        let Value::Object(mut session) = serde_json::to_value(self.session.to_record())? else {
             anyhow::bail!("a session is no JSON object. This is a bug.");
         };
         session.remove(CALLS);

@@ -405,7 +405,7 @@ fn thirty_kills_lose_no_obligation_and_repeat_no_completed_run() {
 fn check_after_a_kill(sandbox: &Sandbox, ended: &mut HashMap<String, usize>) {
     let path = sandbox.path("ledger.sqlite");
     // Killed before there was a ledger, or before its tables were there.
-    let Ok(ledger) = Ledger::look(&path) else {
+    let Ok(ledger) = Ledger::open_read_only(&path) else {
         assert!(noted(sandbox).is_empty(), "a tool ran and there is no ledger");
         return;
     };
@@ -424,7 +424,7 @@ fn check_after_a_kill(sandbox: &Sandbox, ended: &mut HashMap<String, usize>) {
 
 /// The obligations of a finished plan, all settled.
 fn finished(sandbox: &Sandbox) -> usize {
-    let ledger = Ledger::look(&sandbox.path("ledger.sqlite")).unwrap();
+    let ledger = Ledger::open_read_only(&sandbox.path("ledger.sqlite")).unwrap();
     let mut obligations = ledger.obligations(None).unwrap();
     assert!(obligations.iter().all(|obligation| obligation.status != Status::Active));
     obligations.retain(|obligation| obligation.parent.is_none());

@@ -84,6 +84,7 @@ impl Routing {
 
 impl IntentSignal {
     /// Compiles the pattern.
+    #[doc(hidden)] // For our own crates.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         RegexBuilder::new(&self.pattern)
             .case_insensitive(true)

@@ -41,6 +41,7 @@ impl ToolId {
 
     /// Returns the id as people write it with a colon, `server:tool` for `server__tool`: one
     /// spelling for each place at which server and name may meet.
+    #[doc(hidden)] // For our own crates.
     pub fn with_colon(&self) -> impl Iterator<Item = String> {
         /// Real ids have two or three such places; the limit protects against ids that are made to
         /// be slow.
@@ -126,6 +127,7 @@ impl LatencyTier {
 
     /// Returns the shortest latency of the tier, in milliseconds. It orders tools that declare only
     /// a tier.
+    #[doc(hidden)] // For our own crates.
     pub fn floor_ms(self) -> u64 {
         match self {
             Self::Fast => 0,

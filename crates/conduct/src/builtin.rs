@@ -61,6 +61,7 @@ pub struct Builtins {
 
 impl Builtins {
     /// Creates a set of built-in tools. Relative paths are resolved against `folder`.
+    #[doc(hidden)] // For our own crates.
     pub fn new(tools: BTreeMap<String, Builtin>, folder: impl Into<PathBuf>) -> Self {
         Self { tools, folder: folder.into() }
     }

@@ -52,6 +52,7 @@ impl Runner for ExecutionRunner<'_> {
             arguments: call.arguments.as_object().cloned().unwrap_or_default(),
             key: Some(call.key.to_owned()),
             confirmed: self.confirmed,
+            ..Order::default()
         };
         let Some(report) = self.calls.call(order) else {
             let said = "the program ended before the answer".to_owned();

@@ -40,6 +40,7 @@ impl Ledger {
     /// Facts that a postcondition rejected are left out. Other requests contribute only facts of
     /// users and verified facts, and only the latest of each source about a subject. A disputed
     /// fact is relevant only in its own request, where the user may have to decide.
+    #[doc(hidden)] // For our own crates.
     pub fn facts(&self, query: &FactQuery<'_>) -> Result<Vec<AssertionRow>, Error> {
         let mut facts = self.facts_of_request(query)?;
         if query.scope == Scope::Request {

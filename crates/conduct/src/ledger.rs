@@ -67,7 +67,7 @@ impl Ledger {
     /// # Errors
     /// Returns [`Error::Missing`] if there is no ledger, and otherwise the errors of
     /// [`Ledger::open`] except [`Error::Busy`].
-    pub fn look(path: &Path) -> Result<Self, Error> {
+    pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         if !path.exists() {
             return Err(Error::Missing { path: path.to_owned() });
         }

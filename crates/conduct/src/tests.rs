@@ -174,7 +174,7 @@ impl World {
 }
 
 fn check_ledger(path: &Path, wanted: usize) {
-    let ledger = Ledger::look(path).unwrap();
+    let ledger = Ledger::open_read_only(path).unwrap();
     let obligations = ledger.obligations(None).unwrap();
     assert_eq!(obligations.iter().filter(|o| o.parent.is_none()).count(), wanted);
     for obligation in &obligations {
@@ -211,7 +211,7 @@ proptest! {
             *calls.entry(key).or_default() += 1;
             prop_assert!(calls[key.as_str()] == 1 || world.plans[*number].repeatable());
         }
-        let ledger = Ledger::look(&path).unwrap();
+        let ledger = Ledger::open_read_only(&path).unwrap();
         let mut changed: HashMap<String, HashSet<&str>> = HashMap::new();
         let runs = ledger.runs().unwrap();
         let owed = ledger.obligations(None).unwrap();
@@ -277,10 +277,10 @@ fn results_flow_on_and_claims_are_checked() {
 fn a_ledger_is_one_conductors_and_no_other_file_is_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    assert!(matches!(Ledger::look(&path), Err(Error::Missing { .. })));
+    assert!(matches!(Ledger::open_read_only(&path), Err(Error::Missing { .. })));
     let first = Ledger::open(&path).unwrap();
     assert!(matches!(Ledger::open(&path), Err(Error::Busy { .. })));
-    Ledger::look(&path).unwrap();
+    Ledger::open_read_only(&path).unwrap();
     drop(first);
     Ledger::open(&path).unwrap();
     let foreign = folder.path().join("notes.txt");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use toolroute::catalog::{Error, LoadOptions};
-use toolroute::engine::{History, PastPrompt, UsageVectors};
+use toolroute::engine::{PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
 use toolroute_rank::engine::SnapshotState;
@@ -278,7 +278,7 @@ impl NativeRouter {
                 None => self.engine.empty_usage().map_err(error::of_engine)?,
             };
             let learned = threads::run(|| {
-                let report = self.engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
+                let report = self.engine.learn(&mut usage, &past, &|_, _| {})?;
                 self.engine.apply_usage(usage.clone())?;
                 Ok(report)
             });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolroute_rank::engine::Error::NoFeedback;
-use toolroute_rank::engine::{self, Engine, Error, History};
+use toolroute_rank::engine::{self, Engine, Error};
 use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
 
 use super::CurrentService;
@@ -41,7 +41,7 @@ fn learn(engine: &Engine, plan: &LearnEvery) -> Result<(usize, usize), Error> {
     engine.recorder().ok_or(NoFeedback)?.flush().map_err(engine::Error::from)?;
     let log = ExecutionStore::open(&plan.log, StoreOptions::default())?;
     let mut usage = engine.empty_usage()?;
-    let report = engine.learn(&mut usage, History::Log(&log), &|_, _| {})?;
+    let report = engine.learn_log(&mut usage, &log, &|_, _| {})?;
     if usage.is_empty() {
         return Ok((0, 0));
     }

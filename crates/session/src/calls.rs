@@ -82,8 +82,8 @@ impl Session {
         self.note_object(engine, report);
         let first = report.attempts.first().map(|attempt| &attempt.tool);
         let offer = match question.trim() {
-            "" => first.and_then(|tool| self.offer_of(tool)),
-            question => Some(self.offer_for(question)),
+            "" => first.and_then(|tool| self.offer_with_tool(tool)),
+            question => Some(self.offer_for_prompt(question)),
         };
         let request = request_id();
         for (place, attempt) in (0..).zip(&report.attempts) {

@@ -142,6 +142,7 @@ impl Session {
 
     /// Records what the client is told of the servers that it cannot reach, and returns whether it
     /// is other than what it was told before. At first it was told of none.
+    #[doc(hidden)] // For our own crates.
     pub fn is_news(&self, said: &str) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = *told != said;
@@ -199,13 +200,13 @@ impl Session {
 
     /// Returns the latest offer that contains the tool. A call of the tool serves the prompt of
     /// that offer.
-    pub fn offer_of(&self, tool: &ToolId) -> Option<Offer> {
+    pub fn offer_with_tool(&self, tool: &ToolId) -> Option<Offer> {
         let has = |offer: &&Offer| offer.tools.iter().any(|offered| offered.id == *tool);
         self.memory().offers.iter().rev().find(has).cloned()
     }
 
     /// Returns the latest offer for a prompt, or an empty offer if nothing was offered for it.
-    pub fn offer_for(&self, prompt: &str) -> Offer {
+    pub fn offer_for_prompt(&self, prompt: &str) -> Offer {
         let (memory, empty) = (self.memory(), Offer::new(prompt));
         let found = memory.offers.iter().rev().find(|offer| offer.prompt == empty.prompt).cloned();
         found.unwrap_or(empty)
@@ -251,7 +252,7 @@ impl Session {
     }
 
     /// Returns the state of the session, for storage.
-    pub fn record(&self) -> SessionRecord {
+    pub fn to_record(&self) -> SessionRecord {
         SessionRecord {
             memory: self.memory().clone(),
             #[cfg(feature = "execution")]
@@ -290,12 +291,12 @@ mod tests {
             let selection = engine.select(&SelectRequest::new(prompt).limit(1)).unwrap();
             session.note_selection(prompt, &selection);
         }
-        let offer = session.offer_of(&"mail__read_email".into()).unwrap();
+        let offer = session.offer_with_tool(&"mail__read_email".into()).unwrap();
         assert_eq!(offer.prompt, "read email");
         let execution = offer.execution(&"mail__read_email".into(), true);
         assert_eq!((execution.choice.rank, execution.choice.offered.len()), (Some(1), 1));
         assert!(execution.choice.parts.contains_key("keyword"));
-        assert_eq!(session.offer_of(&"none__such".into()), None);
+        assert_eq!(session.offer_with_tool(&"none__such".into()), None);
     }
 
     #[test]
@@ -317,11 +318,11 @@ mod tests {
         let (engine, session) = (engine(), Session::new("s"));
         let selection = engine.select(&SelectRequest::new("send email")).unwrap();
         (0..OFFERS + 3).for_each(|n| session.note_selection(&n.to_string(), &selection));
-        let json = serde_json::to_string(&session.record()).unwrap();
+        let json = serde_json::to_string(&session.to_record()).unwrap();
         let again = Session::restore("s", serde_json::from_str(&json).unwrap());
         assert_eq!(again.prompts().len(), OFFERS);
         assert_eq!(again.prompts()[0], "3", "the oldest are forgotten");
-        assert_eq!(serde_json::to_string(&again.record()).unwrap(), json);
+        assert_eq!(serde_json::to_string(&again.to_record()).unwrap(), json);
     }
 
     #[cfg(feature = "execution")]

@@ -69,7 +69,7 @@ pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
     let ledger = paths::ledger_file(args.ledger.as_deref());
     if let Some(path) = ledger.ok().filter(|path| path.exists()) {
         let cure = "end the conductor that works in it, or move it away to begin a new one";
-        findings.push(match Ledger::look(&path) {
+        findings.push(match Ledger::open_read_only(&path) {
             Ok(_) => Finding::ok("ledger", format!("{} opens", path.display())),
             Err(error) => Finding::error("ledger", error.to_string(), cure),
         });

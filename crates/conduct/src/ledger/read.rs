@@ -21,6 +21,7 @@ impl Ledger {
     }
 
     /// Returns the latest request whose document has one of these digests.
+    #[doc(hidden)] // For our own crates.
     pub fn latest(&self, digests: &[String; 2]) -> Result<Option<RequestRow>, Error> {
         let ask = "SELECT * FROM requests WHERE digest IN (?1, ?2) ORDER BY id DESC LIMIT 1";
         self.one(ask, &[&digests[0], &digests[1]])

@@ -17,7 +17,6 @@ use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
 
 /// Collects the parts of an engine; [`EngineBuilder::build`] embeds and indexes.
 #[must_use = "nothing is indexed before `build`"]
-#[derive(Default)]
 pub struct EngineBuilder {
     catalog: Catalog,
     config: EngineConfig,
@@ -30,7 +29,15 @@ pub struct EngineBuilder {
 
 impl EngineBuilder {
     pub(super) fn new(catalog: Catalog) -> Self {
-        Self { catalog, ..Self::default() }
+        Self {
+            catalog,
+            config: EngineConfig::default(),
+            embedder: None,
+            snapshot: None,
+            usage: None,
+            log: None,
+            on_progress: None,
+        }
     }
 
     /// Sets the model. Without one, the engine ranks by keywords only.

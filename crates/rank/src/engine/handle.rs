@@ -263,14 +263,17 @@ impl Engine {
     /// the next selection on. An engine with a log ([`EngineBuilder::feedback`]) does this by
     /// itself.
     ///
-    /// ```no_run
-    /// use toolroute_catalog::Catalog;
-    /// use toolroute_rank::engine::{Engine, Observations};
-    /// use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
+    /// ```
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// use toolroute_rank::engine::{Observations, RunCounts};
     ///
-    /// let engine = Engine::builder(Catalog::default()).build()?;
-    /// let log = ExecutionStore::open("log.db", StoreOptions::default())?;
-    /// engine.observe(Observations::load(&log)?);
+    /// # let engine = Engine::builder(Catalog::default()).build()?;
+    /// let counts: RunCounts = serde_json::from_str(
+    ///     r#"{"tools": {"git__log": {"runs": 50, "successes": 45, "latency_ms": 120}}}"#,
+    /// )?;
+    /// engine.observe(Observations::from(counts));
+    /// assert_eq!(engine.observed().tool("git__log").unwrap().runs, 50);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn observe(&self, observations: Observations) {

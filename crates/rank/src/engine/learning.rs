@@ -28,6 +28,7 @@ const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
 /// A past prompt, and the ids of the tools that served it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPrompt {
+    /// The prompt as the user wrote it.
     pub prompt: String,
     /// The ids of the tools that served it.
     pub tools: Vec<String>,
@@ -118,16 +119,6 @@ pub(super) fn apply(
     Ok(CatalogIndex { vectors: own, search, learned: Some(learned) })
 }
 
-/// Past prompts to learn from.
-#[derive(Clone, Copy)]
-pub enum History<'a> {
-    Prompts(&'a [PastPrompt]),
-    /// A log of executions: its prompts that a tool served more often than it failed
-    /// ([`ExecutionStore::logged_prompts`]). Prompts whose vectors are in the log are not embedded
-    /// again. The whole log is read each time, so the usage must not have learned from it before.
-    Log(&'a ExecutionStore),
-}
-
 /// A past prompt, with the ids of the tools that served it.
 struct PromptUse<'a> {
     hash: PromptHash,
@@ -206,48 +197,57 @@ impl Engine {
     /// # #[cfg(feature = "built-in-model")] {
     /// # use std::sync::Arc;
     /// # use toolroute_catalog::{Catalog, Tool};
-    /// # use toolroute_rank::engine::{Engine, History, PastPrompt};
+    /// # use toolroute_rank::engine::{Engine, PastPrompt};
     /// # use toolroute_vectors::embedding::StaticEmbedder;
     /// # let tools = vec![Tool::new(None, "send", "Sends a mail"), Tool::new(None, "read", "Reads a file")];
     /// # let model = Arc::new(StaticEmbedder::built_in()?);
     /// # let engine = Engine::builder(Catalog::from_tools(tools).catalog).embedder(model).build()?;
     /// let past = [PastPrompt { prompt: "write to Dana".into(), tools: vec!["send".into()] }];
     /// let mut usage = engine.empty_usage()?;
-    /// let report = engine.learn(&mut usage, History::Prompts(&past), &|_, _| {})?;
+    /// let report = engine.learn(&mut usage, &past, &|_, _| {})?;
     /// assert_eq!((report.prompts_used, report.tools_learned), (1, 1));
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoModel`]; an error if `usage` belongs to another model or if the log is
-    /// unreadable; errors of the embedder. An id that is not in the catalog is not an error: the
-    /// report contains it.
+    /// [`Error::NoModel`]; an error if `usage` belongs to another model; errors of the embedder. An
+    /// id that is not in the catalog is not an error: the report contains it.
     pub fn learn(
         &self,
         usage: &mut UsageVectors,
-        history: History<'_>,
+        past: &[PastPrompt],
         progress: &dyn Fn(usize, usize),
     ) -> Result<LearnReport, Error> {
-        match history {
-            History::Prompts(past) => {
-                let past = past.iter().map(|past| PromptUse {
-                    hash: PromptHash::of(&past.prompt),
-                    text: &past.prompt,
-                    vector: None,
-                    tools: past.tools.iter().map(String::as_str).collect(),
-                });
-                self.learn_uses(usage, &past.collect::<Vec<_>>(), progress)
-            }
-            History::Log(log) => {
-                let past = log.logged_prompts(&usage.model().fingerprint)?;
-                let uses: Vec<PromptUse<'_>> =
-                    past.queries.iter().filter_map(PromptUse::from_log).collect();
-                let mut report = self.learn_uses(usage, &uses, progress)?;
-                report.prompts_unused += past.unusable;
-                Ok(report)
-            }
-        }
+        let past = past.iter().map(|past| PromptUse {
+            hash: PromptHash::of(&past.prompt),
+            text: &past.prompt,
+            vector: None,
+            tools: past.tools.iter().map(String::as_str).collect(),
+        });
+        self.learn_uses(usage, &past.collect::<Vec<_>>(), progress)
+    }
+
+    /// Like [`Engine::learn`], of the prompts in a log of executions that a tool served more often
+    /// than it failed ([`ExecutionStore::logged_prompts`]). Prompts whose vectors are in the log are
+    /// not embedded again. The whole log is read each time, so the usage must not have learned from
+    /// it before.
+    ///
+    /// # Errors
+    /// Those of [`Engine::learn`], and an unreadable log.
+    #[doc(hidden)] // For our own crates: `toolroute learn`, and servers that learn while they run.
+    pub fn learn_log(
+        &self,
+        usage: &mut UsageVectors,
+        log: &ExecutionStore,
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<LearnReport, Error> {
+        let past = log.logged_prompts(&usage.model().fingerprint)?;
+        let uses: Vec<PromptUse<'_>> =
+            past.queries.iter().filter_map(PromptUse::from_log).collect();
+        let mut report = self.learn_uses(usage, &uses, progress)?;
+        report.prompts_unused += past.unusable;
+        Ok(report)
     }
 
     fn learn_uses(

@@ -60,7 +60,7 @@ pub use handle::Engine;
 pub use health::{CheckResult, HealthReport};
 pub use held_tools::{HeldMatch, HeldTool};
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
-pub use learning::{History, LearnReport, PastPrompt, UsageReport};
+pub use learning::{LearnReport, PastPrompt, UsageReport};
 pub use map::{Map, MapPoint};
 pub use metrics::Metrics;
 pub use offer::{Offer, OfferedTool};

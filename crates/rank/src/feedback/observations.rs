@@ -59,6 +59,7 @@ impl From<RunCounts> for Observations {
 
 impl Observations {
     /// Reads a log. 50,000 executions with vectors take 0.6 s of CPU time.
+    #[doc(hidden)] // For our own crates.
     pub fn load(store: &ExecutionStore) -> Result<Self, StoreError> {
         let log = store.facts()?;
         let mut nearby = PastContexts::default();
@@ -79,6 +80,7 @@ impl Observations {
     }
 
     #[must_use]
+    #[doc(hidden)] // For our own crates.
     pub fn numbered(mut self, version: u64) -> Self {
         self.version = version;
         self
@@ -124,6 +126,7 @@ impl Observations {
 
     /// Returns the history of a tool, 0 to 1: its success in similar contexts, or its overall
     /// success if there are none. 0.5 is neutral, and the value of an unknown tool.
+    #[doc(hidden)] // For our own crates.
     pub fn history(&self, id: &ToolId, now: &CurrentContext<'_>) -> f32 {
         let Some(seen) = self.tools.get(id) else { return 0.5 };
         let similar = self.nearby.rate(id, now, seen);
@@ -131,6 +134,7 @@ impl Observations {
     }
 
     /// Returns the learned weights, or `None` if those of the configuration apply.
+    #[doc(hidden)] // For our own crates.
     pub fn weights(&self) -> Option<&ScoreWeights> {
         self.weights.as_ref()
     }

@@ -86,11 +86,13 @@ pub struct UsageVectors {
 }
 
 impl UsageVectors {
+    #[doc(hidden)] // For our own crates.
     pub fn new(model: ModelKey) -> Self {
         let (tools, sample) = (BTreeMap::new(), BTreeMap::new());
         Self { model, tools, sample, strength: 1.0, handicap: 0.0, served: None }
     }
 
+    #[doc(hidden)] // For our own crates.
     pub fn model(&self) -> &ModelKey {
         &self.model
     }
@@ -151,6 +153,7 @@ impl UsageVectors {
     ///
     /// # Errors
     /// [`Error::NotUnit`] if the vector is not a unit vector of the model's length.
+    #[doc(hidden)] // For our own crates.
     pub fn learn(
         &mut self,
         prompt: PromptHash,

@@ -262,11 +262,11 @@ mod tests {
         let context = Context::default().file("a.py", "x = 1");
         let of = |context: &Context| of("and now?", context);
         assert_eq!(of(&context).features.testing, Some(TestingStatus::NoTests));
-        let told = context.clone().said(Speaker::Tool, "test result: FAILED. 0 passed; 1 failed");
+        let told = context.clone().turn(Speaker::Tool, "test result: FAILED. 0 passed; 1 failed");
         let analysis = of(&told);
         assert_eq!(analysis.features.testing, Some(TestingStatus::FailingTests));
         assert_eq!(analysis.found.testing, Evidence::Conversation);
-        let cured = told.said(Speaker::Tool, "test result: ok. 1 passed; 0 failed");
+        let cured = told.turn(Speaker::Tool, "test result: ok. 1 passed; 0 failed");
         assert_eq!(of(&cured).features.testing, Some(TestingStatus::NoTests));
     }
 

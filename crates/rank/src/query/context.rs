@@ -193,8 +193,7 @@ impl Context {
 
     /// Adds a turn to the conversation.
     #[must_use]
-    #[doc(hidden)] // For our own crates.
-    pub fn said(mut self, role: Speaker, text: impl Into<String>) -> Self {
+    pub fn turn(mut self, role: Speaker, text: impl Into<String>) -> Self {
         self.conversation.push(Turn { role, text: text.into() });
         self
     }
@@ -325,7 +324,7 @@ mod tests {
         let context = Context {
             stage: Some(Stage::Analysis),
             phase: Some(Phase::Refinement),
-            ..Context::default().file("a.py", "x = 1").said(Speaker::User, "look at a.py")
+            ..Context::default().file("a.py", "x = 1").turn(Speaker::User, "look at a.py")
         };
         let json = serde_json::to_string(&context).unwrap();
         assert_eq!(Context::from_json(&json).unwrap(), context);

@@ -35,12 +35,17 @@ pub struct Blocking {
 pub struct Order {
     /// In the order in which they are tried.
     pub candidates: Vec<Candidate>,
+    /// The arguments of the requested tool. A fallback gets those that it has parameters for.
     pub arguments: Arguments,
     /// An idempotency key: the same for each repetition of this order, and different for every
     /// other order.
     pub key: Option<String>,
     /// Whether a person agreed to destructive calls.
     pub confirmed: bool,
+    /// The user's question, for summaries.
+    pub question: String,
+    /// The limit of the answer in tokens, for a context window that is nearly full.
+    pub budget_tokens: Option<usize>,
 }
 
 impl Blocking {
@@ -68,19 +73,21 @@ impl Blocking {
         })
     }
 
+    /// Sets a callback for the events of all calls. It must not block.
     #[must_use]
-    pub fn telling(mut self, on_event: OnEvent) -> Self {
+    pub fn on_event(mut self, on_event: OnEvent) -> Self {
         self.on_event = Some(on_event);
         self
     }
 
     /// Limits the calls of all orders together.
     #[must_use]
-    pub fn limited(mut self, limits: CallLimits) -> Self {
+    pub fn with_limits(mut self, limits: CallLimits) -> Self {
         self.guard = Arc::new(LoopGuard::new(limits));
         self
     }
 
+    /// Returns the executor that makes the calls.
     pub fn executor(&self) -> &Arc<Executor> {
         &self.executor
     }
@@ -106,13 +113,11 @@ impl Blocking {
                 }
             };
             let request = Request {
-                candidates: &order.candidates,
-                arguments: &order.arguments,
-                guard: &guard,
                 confirmed: order.confirmed,
-                question: "",
-                budget_tokens: None,
+                question: &order.question,
+                budget_tokens: order.budget_tokens,
                 on_event: &tell,
+                ..Request::new(&order.candidates, &order.arguments, &guard)
             };
             executor.call_with_key(&request, order.key.as_deref()).await
         })

@@ -54,13 +54,19 @@ pub struct Failure {
 /// How an executor works.
 #[derive(Clone)]
 pub struct ExecutorOptions {
+    /// Which tools may run, and which need a person's agreement.
     pub permissions: Permissions,
+    /// Timeouts, retries and pauses.
     pub timing: Timing,
+    /// When a tool or server that fails is left alone for a while.
     pub breakers: BreakerOptions,
+    /// After which endings of one candidate the next one is tried.
     pub conditions: Conditions,
     /// The limit of an answer in characters.
     pub max_chars: usize,
+    /// Keeps the answers that were truncated, so that the rest can be read.
     pub kept: Arc<AnswerStore>,
+    /// Removes secrets from texts of tools and servers.
     pub redactor: Redactor,
     /// Receives failures in addition to the log of this process.
     pub on_failure: Option<OnFailure>,
@@ -105,6 +111,7 @@ pub enum Event {
 pub struct Request<'a> {
     /// In the order in which they are tried. The first is the requested tool.
     pub candidates: &'a [Candidate],
+    /// The arguments of the requested tool. A fallback gets those that it has parameters for.
     pub arguments: &'a Arguments,
     /// Counts the calls of the session and limits them.
     pub guard: &'a LoopGuard,
@@ -114,7 +121,27 @@ pub struct Request<'a> {
     pub question: &'a str,
     /// The limit of the answer in tokens, for a context window that is nearly full.
     pub budget_tokens: Option<usize>,
+    /// Receives the events while the tools run. It must not block.
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
+}
+
+impl<'a> Request<'a> {
+    /// A request that nobody confirmed, for any length of answer, whose events are not observed.
+    pub fn new(
+        candidates: &'a [Candidate],
+        arguments: &'a Arguments,
+        guard: &'a LoopGuard,
+    ) -> Self {
+        Self {
+            candidates,
+            arguments,
+            guard,
+            confirmed: false,
+            question: "",
+            budget_tokens: None,
+            on_event: &|_| {},
+        }
+    }
 }
 
 /// Calls tools. Share it by `Arc`: it holds the connections, and the measured latencies and answer
@@ -129,6 +156,7 @@ pub struct Executor {
 }
 
 impl Executor {
+    /// Creates an executor. No server is started before the first call of one of its tools.
     pub fn new(servers: Servers, options: ExecutorOptions) -> Self {
         let breakers = Breakers::new(options.breakers.clone());
         let (parameters, statistics) = (Arc::default(), AnswerStatistics::default());
@@ -160,6 +188,7 @@ impl Executor {
         Report { outcome, attempts, took_ms: millis(began), nearest: Vec::new() }
     }
 
+    /// Returns the servers that the executor was created with.
     pub fn servers(&self) -> &Servers {
         &self.servers
     }
@@ -191,6 +220,7 @@ impl Executor {
 
     /// Updates the estimate from a past call, for example one from a log. `latency_ms` is in
     /// milliseconds; `chars` is the length of the answer in characters.
+    #[doc(hidden)] // For our own crates.
     pub fn learn(&self, tool: &Tool, latency_ms: f64, chars: usize) {
         self.statistics.learn(tool, latency_ms, chars);
     }

@@ -82,6 +82,7 @@ impl Candidate {
 
     /// Whether the candidate is tried after another tool answered with an error or an empty answer.
     /// A fallback by meaning is not, because it could return a record of something else.
+    #[doc(hidden)] // For our own crates.
     pub fn follows_an_answer(&self) -> bool {
         self.origin != Origin::ByMeaning
     }

@@ -154,21 +154,25 @@ const LONGEST_CYCLE: usize = 8;
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1_000).expect("not zero. This is a bug.");
 
 impl LoopGuard {
+    /// Creates a guard that has counted no calls.
     pub fn new(limits: CallLimits) -> Self {
         Self::restore(limits, CallHistory::default())
     }
 
     /// Creates a guard that continues from a stored history.
+    #[doc(hidden)] // For our own crates.
     pub fn restore(limits: CallLimits, history: CallHistory) -> Self {
         Self { limits, made: Mutex::new(CallCounts::new(history)), store: None }
     }
 
     /// Creates a guard whose calls are counted in a store, together with those of other programs.
+    #[doc(hidden)] // For our own crates.
     pub fn stored(limits: CallLimits, store: Box<dyn CallStore>) -> Self {
         Self { store: Some(store), ..Self::new(limits) }
     }
 
     /// Returns the history, which [`LoopGuard::restore`] takes.
+    #[doc(hidden)] // For our own crates.
     pub fn history(&self) -> CallHistory {
         self.made().history()
     }
@@ -193,12 +197,14 @@ impl LoopGuard {
     }
 
     /// Counts a requested call, unless a limit refuses it.
+    #[doc(hidden)] // For our own crates.
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let key = key(tool, arguments);
         self.update(|made| made.ask(key, &self.limits))
     }
 
     /// Removes a call that was not sent, because it needs a confirmation or no server has the tool.
+    #[doc(hidden)] // For our own crates.
     pub fn unmade(&self, key: CallKey) {
         self.update(|made| {
             if made.latest.last() == Some(&key) {
@@ -212,6 +218,7 @@ impl LoopGuard {
 
     /// Records that a call may have changed something, which is a reason to repeat other calls:
     /// tests are run again after each edit.
+    #[doc(hidden)] // For our own crates.
     pub fn changed(&self, key: CallKey) {
         self.update(|made| {
             let own = made.repeated.pop(&key);
@@ -221,6 +228,7 @@ impl LoopGuard {
     }
 
     /// Records that a call was answered.
+    #[doc(hidden)] // For our own crates.
     pub fn answered(&self, key: CallKey) {
         self.update(|made| {
             if let Some(repeated) = made.repeated.get_mut(&key) {
@@ -230,6 +238,7 @@ impl LoopGuard {
     }
 
     /// Refunds an attempt that was not sent.
+    #[doc(hidden)] // For our own crates.
     pub fn refund(&self, tool: &Tool) {
         self.update(|made| {
             made.calls = made.calls.saturating_sub(1);
@@ -244,6 +253,7 @@ impl LoopGuard {
     }
 
     /// Counts one attempt of any tool, unless a limit is reached.
+    #[doc(hidden)] // For our own crates.
     pub fn spend(&self, tool: &Tool) -> Result<(), Exceeded> {
         self.update(|made| {
             let cost = made.cost.saturating_add(cost_units(tool.cost));

@@ -27,17 +27,9 @@
 //! });
 //! let executor = Executor::new(Servers::new().with("sums", sums), ExecutorOptions::default());
 //!
-//! let report = executor
-//!     .call(&Request {
-//!         candidates: &[Candidate::asked(Arc::new(add))],
-//!         arguments: json!({"a": 1, "b": 2}).as_object().unwrap(),
-//!         guard: &LoopGuard::default(),
-//!         confirmed: false,
-//!         question: "",
-//!         budget_tokens: None,
-//!         on_event: &|_| {},
-//!     })
-//!     .await;
+//! let (asked, guard) = ([Candidate::asked(Arc::new(add))], LoopGuard::default());
+//! let arguments = [("a".to_owned(), json!(1)), ("b".to_owned(), json!(2))].into_iter().collect();
+//! let report = executor.call(&Request::new(&asked, &arguments, &guard)).await;
 //! let Outcome::Answered(answer) = report.outcome else { panic!("{report:?}") };
 //! assert_eq!(answer.output.text, "3.0");
 //! # });

@@ -24,6 +24,7 @@ pub struct Servers {
 }
 
 impl Servers {
+    /// Creates a collection without servers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,6 +57,20 @@ impl Servers {
         self
     }
 
+    /// Adds all servers of another collection.
+    #[doc(hidden)] // For our own crates.
+    pub fn insert_all(&mut self, others: &Self) {
+        self.by_name.extend(others.clone().by_name);
+    }
+
+    /// Whether both have the same names with the same invokers.
+    #[doc(hidden)] // For our own crates.
+    pub fn are_same(&self, others: &Self) -> bool {
+        self.names().eq(others.names())
+            && self.by_name.values().zip(others.by_name.values()).all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
+    /// Returns the names of all servers, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }

@@ -92,7 +92,7 @@ impl Conduct {
         };
         let calls = Blocking::new(Arc::clone(executor));
         let calls = calls.map_err(|error| ApiError::internal(&error))?;
-        let calls = calls.limited(service.sessions().limits().clone());
+        let calls = calls.with_limits(service.sessions().limits().clone());
         let session = Session::default();
         let note = |report: &Report| session.record_report(engine, report, "");
         let runner =

@@ -40,6 +40,7 @@ const HINT_CHARS: usize = 80;
 impl Service {
     /// The effects, cost and requirements of a tool's calls, with the `ids` that it requires. It reads the tool's schema, which may
     /// be large, so it must not run on a thread that serves connections.
+    #[doc(hidden)] // For our own crates.
     pub fn about(&self, tool: &Tool, ids: Vec<Need>) -> About {
         let estimate = self.executor().map(|executor| executor.estimate(tool));
         let measured = estimate.filter(|estimate| estimate.learned);

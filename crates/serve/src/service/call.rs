@@ -42,11 +42,12 @@ impl Service {
     /// # Errors
     /// [`Error::UnknownTool`], [`Error::UnknownProfile`], and [`Error::NoExecutor`] without
     /// servers. Failures of the call itself are part of the report.
+    #[doc(hidden)] // For our own crates.
     pub async fn call(self: &Arc<Self>, call: CallRequest<'_>) -> Result<Report, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let tool = self.describe(call.id, call.profile)?;
         let candidates = self.candidates(&tool, &call).await?;
-        let offer = call.question.trim().is_empty().then(|| call.session.offer_of(&tool.id));
+        let offer = call.question.trim().is_empty().then(|| call.session.offer_with_tool(&tool.id));
         let asked = offer.flatten().map(|offer| offer.prompt);
         let request = Request {
             candidates: &candidates,

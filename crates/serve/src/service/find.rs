@@ -79,6 +79,7 @@ impl Service {
     /// # Errors
     /// [`Error::UnknownProfile`], [`Error::UnknownServer`], and the errors of
     /// [`Engine::select`](toolroute_rank::engine::Engine::select).
+    #[doc(hidden)] // For our own crates.
     pub async fn find(self: &Arc<Self>, find: FindRequest) -> Result<FindResult, Error> {
         self.expect_catalog()?;
         let began = Instant::now();
@@ -91,6 +92,7 @@ impl Service {
     }
 
     /// Like [`Service::find`], on the calling thread and without an entry in [`Service::recent`].
+    #[doc(hidden)] // For our own crates.
     pub fn select(&self, find: &FindRequest) -> Result<Selection, Error> {
         let mut selection = self.engine.select(&self.narrowed(find)?)?;
         leave_out(&mut selection, find.min_score);

@@ -22,6 +22,7 @@ impl Service {
     /// # Errors
     /// [`Error::UnknownServer`]; [`Error::Refused`] with the server's own error;
     /// [`Error::Unavailable`].
+    #[doc(hidden)] // For our own crates.
     pub async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let Some(invoker) = executor.servers().get(server) else {
@@ -34,6 +35,7 @@ impl Service {
 
     /// Sends a request to all servers of a profile at the same time. The results are sorted by
     /// name. Servers that do not support the method or do not answer in time are left out.
+    #[doc(hidden)] // For our own crates.
     pub async fn ask_all(
         self: &Arc<Self>,
         method: &str,
@@ -60,6 +62,7 @@ impl Service {
 
     /// Reads all pages of a list from all servers of a profile. Each result has the server's name
     /// and the elements of `member`.
+    #[doc(hidden)] // For our own crates.
     pub async fn list_all(
         self: &Arc<Self>,
         method: &str,

@@ -29,6 +29,7 @@ impl Service {
     ///
     /// # Errors
     /// Those of [`Service::find`] and [`Service::call`]. Failures of a call are part of the report.
+    #[doc(hidden)] // For our own crates.
     pub async fn run(self: &Arc<Self>, run: RunRequest<'_>) -> Result<PlanReport, Error> {
         if !run.draft {
             self.executor().ok_or(Error::NoExecutor)?;
@@ -41,7 +42,7 @@ impl Service {
             return Err(Error::PlanTooLong { found: needs.len(), left });
         }
         // A draft must not change the session.
-        let copy = Arc::new(Session::restore("", run.session.record()));
+        let copy = Arc::new(Session::restore("", run.session.to_record()));
         // A single step has none behind it to look at first.
         let is_single = needs.len() < 2;
         let mut plan = Plan::new(needs.clone(), run.session, run.now);

@@ -148,6 +148,7 @@ impl BertEmbedder {
     }
 
     /// The CPU instruction set that the encoder uses; `None` if candle runs the model.
+    #[doc(hidden)] // For our own crates.
     pub fn instructions(&self) -> Option<String> {
         match &self.model {
             Model::Encoder(encoder) => Some(encoder.isa().to_string()),
@@ -158,6 +159,7 @@ impl BertEmbedder {
 
     /// Returns the token ids of one text, including special tokens, truncated to the model's
     /// maximum input length.
+    #[doc(hidden)] // For our own crates.
     pub fn tokenize(&self, text: &str, role: Role) -> Result<Vec<u32>, Error> {
         let prompt = match role {
             Role::Query => &self.config.query_prompt,
@@ -172,6 +174,7 @@ impl BertEmbedder {
 
     /// Returns unit vectors `[ids.len(), dimension]` for token ids; [`Embedder::embed`] does this
     /// after tokenising. Intended for benchmarks and for callers that tokenise themselves.
+    #[doc(hidden)] // For our own crates.
     pub fn embed_ids(&self, ids: &[Vec<u32>]) -> Result<Array2<f32>, Error> {
         if let Some(row) = ids.iter().position(Vec::is_empty) {
             return Err(Error::NoTokens { row });

@@ -82,12 +82,14 @@ pub trait Embedder: Send + Sync {
 
     /// Whether the vocabulary only has words in Latin script and reads other scripts letter by
     /// letter. Scores of such a model for, say, a Chinese prompt mean little.
+    #[doc(hidden)] // For our own crates.
     fn reads_latin_only(&self) -> bool {
         false
     }
 
     /// Whether `word`, in lower case, is a single token of the vocabulary, and therefore not a
     /// typing error. Models without an English vocabulary return `true` for every word.
+    #[doc(hidden)] // For our own crates.
     fn knows_word(&self, word: &str) -> bool {
         let _ = word;
         true

@@ -143,6 +143,7 @@ impl ModelFiles {
     ///
     /// # Errors
     /// [`Error::Tampered`] for the first file that is missing or differs.
+    #[doc(hidden)] // For our own crates.
     pub fn verified(manifest: &Manifest, dir: impl Into<PathBuf>) -> Result<Self, Error> {
         let dir = dir.into();
         manifest.verify(&dir)?;

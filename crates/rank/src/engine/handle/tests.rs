@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::catalog::Tool;
 use crate::embedding::{self, Embedded, Embedder, ModelIdentity, Role};
-use crate::engine::{History, PastPrompt, SnapshotState};
+use crate::engine::{PastPrompt, SnapshotState};
 use crate::index::IndexKind;
 use crate::selection;
 
@@ -87,7 +87,7 @@ fn what_was_learned_stays_with_a_tool_that_goes_and_comes_back() {
     let before = engine_of(tools(), Some(Letters::new()), IndexKind::Auto);
     let mut usage = before.empty_usage().unwrap();
     let past = PastPrompt { prompt: "quick hazy jazz".into(), tools: vec!["s__beta".into()] };
-    before.learn(&mut usage, History::Prompts(&[past]), &|_, _| {}).unwrap();
+    before.learn(&mut usage, &[past], &|_, _| {}).unwrap();
     let builder = Engine::builder(Catalog::from_tools(tools()).catalog);
     let engine = builder.embedder(Letters::new()).usage(usage).build().unwrap();
     let state = || {

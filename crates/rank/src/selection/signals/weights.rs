@@ -115,6 +115,7 @@ impl Default for SignalWeights {
 
 impl SignalWeights {
     /// Returns the weights at which the signals were measured, including those that did not help.
+    #[doc(hidden)] // For our own crates.
     pub fn measured() -> Self {
         Self(Signal::ALL.map(Signal::tried_weight))
     }
