@@ -7,7 +7,7 @@ use super::args::{Global, ProxyArgs};
 use super::exit::{self, Failure};
 use super::{models, serve, servers};
 use toolroute_serve::proxy::{Proxy, ProxyOptions};
-use toolroute_serve::{Assembly, Shutdown};
+use toolroute_serve::{Assembly, Error, Shutdown};
 
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(args.listen.token_file.as_deref(), args.addr)?;
@@ -24,9 +24,9 @@ pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
         queue: args.listen.queue.unwrap_or(args.listen.connections),
         hosts: listening.hosts,
         connections: listening.connections,
-        ..ProxyOptions::to(&args.upstream)
+        ..ProxyOptions::new(&args.upstream)
     };
-    let refused = |said| Failure { code: exit::BAD_ARGUMENTS, said };
+    let refused = |error: Error| Failure { code: exit::BAD_ARGUMENTS, said: error.to_string() };
     let proxy = Proxy::new(Arc::new(engine), options).map_err(refused)?;
     servers::run(async {
         let listener = serve::bind(args.addr, global).await?;

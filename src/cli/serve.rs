@@ -122,7 +122,7 @@ pub fn token(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Tok
     };
     let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
     match text {
-        Some(text) => Ok(Some(Token::new(&text).map_err(refused)?)),
+        Some(text) => Ok(Some(Token::new(&text).map_err(|error| refused(error.to_string()))?)),
         None if addr.ip().is_loopback() => Ok(None),
         None => Err(refused(format!(
             "others can reach {addr}: expected a token, by --token-file FILE or the variable \

@@ -92,10 +92,13 @@ pub struct Assembly {
     /// is ready, and requests that need a catalog get [`Error::NoCatalog`].
     pub without_sources: bool,
     /// The changes that clients made to the catalog over HTTP in an earlier run.
+    #[doc(hidden)] // For our own crates: `toolroute serve` keeps them in a file.
     pub changes: Changes,
+    /// The settings of the engine.
     pub config: EngineConfig,
     /// The embedding model. Without one the engine ranks by words alone.
     pub model: Option<Arc<dyn Embedder>>,
+    /// Where the catalog's vectors are kept between two starts.
     pub vectors: VectorFile,
     /// The file of usage vectors ([`UsageVectors`]), which are learned from past prompts.
     pub usage: Option<PathBuf>,
@@ -103,18 +106,27 @@ pub struct Assembly {
     pub usage_may_be_missing: bool,
     /// The log of executions.
     pub log: Option<(PathBuf, StoreOptions)>,
-    /// The MCP servers and APIs that run the tools. Without them, tools are found but not called.
+    /// The MCP servers and APIs that run the tools. Without them and `own_servers`, tools are found
+    /// but not called.
     pub servers: Option<Upstreams>,
+    /// Servers that this program makes itself: closures
+    /// ([`Closures`](toolroute_run::execution::Closures)) and invokers of its own, by name. Their
+    /// tools are in `catalog`. They go before servers of the file with the same names. Pins do not
+    /// apply to them, because their tools are this program's own.
+    pub own_servers: Servers,
     /// How tools are called. The permissions apply without `servers` too.
     pub executor: ExecutorOptions,
     /// Holds back tools whose definitions changed. Applies to the tools of `servers`.
     pub pins: Option<Pins>,
+    /// What the clients of each profile may find and call; the empty name is the default profile.
     pub profiles: Profiles,
+    /// The limits of the calls of one session.
     pub session_limits: CallLimits,
     /// Whether a failed call is never answered by another tool, not even by a declared fallback.
     pub no_fallback: bool,
     /// Whether a tool with a similar meaning may answer for one that failed, if both only read.
     pub fallback_by_meaning: bool,
+    /// Receives lines for the user, such as warnings about pins.
     pub notes: Notes,
 }
 
@@ -142,7 +154,9 @@ impl VectorFile {
 /// The servers of a servers file, and what is known about them before they are asked.
 #[derive(Clone)]
 pub struct Upstreams {
+    /// The servers, as the file declares them.
     pub file: ServersFile,
+    /// How the servers are started and connected.
     pub options: McpOptions,
     /// Names of the servers that [`Service::start`] asks for their tools. The tools of the others
     /// are in the assembly's catalog.
@@ -190,7 +204,15 @@ pub(crate) struct Parts {
     model: Option<Arc<dyn Embedder>>,
     usage: Option<(PathBuf, u64, Option<SystemTime>)>,
     servers: Option<(BTreeMap<String, String>, String)>,
+    own_servers: Servers,
     without_sources: bool,
+}
+
+impl Parts {
+    /// Whether the same servers run the tools, with the same options.
+    fn have_same_servers(&self, other: &Self) -> bool {
+        self.servers == other.servers && self.own_servers.are_same(&other.own_servers)
+    }
 }
 
 impl PartialEq for Parts {
@@ -200,7 +222,7 @@ impl PartialEq for Parts {
             (own, other) => own.is_none() && other.is_none(),
         };
         let is_same_kind = self.without_sources == other.without_sources;
-        is_same_model && is_same_kind && self.usage == other.usage && self.servers == other.servers
+        is_same_model && is_same_kind && self.usage == other.usage && self.have_same_servers(other)
     }
 }
 
@@ -252,11 +274,11 @@ impl Assembly {
             first_lists: self.first_lists(),
             ..self.screening_options()
         };
-        if let Some(servers) = &self.servers {
-            let executor = executor.unwrap_or_else(|| Arc::new(self.open(servers)));
+        if self.servers.is_some() || self.own_servers.names().next().is_some() {
+            let executor = executor.unwrap_or_else(|| Arc::new(self.open()));
             join(&engine, &executor);
             options.executor = Some(executor);
-            options.keep = servers.keep.clone();
+            options.keep = self.servers.as_ref().and_then(|servers| servers.keep.clone());
         }
         Service::new(engine, options)
     }
@@ -288,17 +310,20 @@ impl Assembly {
         }
     }
 
-    fn open(&self, servers: &Upstreams) -> Executor {
-        let (opened, problems) = Servers::open(&servers.file, &servers.options);
+    fn open(&self) -> Executor {
+        let open = |servers: &Upstreams| Servers::open(&servers.file, &servers.options);
+        let (mut opened, problems) = self.servers.as_ref().map(open).unwrap_or_default();
         problems.iter().for_each(|problem| self.notes.tell(problem));
+        opened.insert_all(&self.own_servers);
         Executor::new(opened, self.executor.clone())
     }
 
     /// The options for screening the lists of servers.
     fn screening_options(&self) -> ServiceOptions {
         let permissions = self.executor.permissions.clone();
+        let own_servers = self.own_servers.names().map(str::to_owned).collect();
         let Some(Upstreams { file, withheld, .. }) = &self.servers else {
-            return ServiceOptions { permissions, ..ServiceOptions::default() };
+            return ServiceOptions { permissions, own_servers, ..ServiceOptions::default() };
         };
         let screening = self.pins.clone().map(|pins| Screening {
             pins,
@@ -310,6 +335,7 @@ impl Assembly {
             left_out: file.shown_left_out(),
             withheld: withheld.clone(),
             screening,
+            own_servers,
             ..ServiceOptions::default()
         }
     }
@@ -318,9 +344,13 @@ impl Assembly {
     /// each server.
     fn screened(&self) -> Result<(Catalog, BTreeMap<String, HiddenTools>), Error> {
         let (mut catalog, mut hidden) = (self.catalog.clone(), BTreeMap::new());
-        if let Some(servers) = &self.servers {
-            let options = self.screening_options();
-            let is_screened = |server: &str| servers.file.entries.contains_key(server);
+        let options = self.screening_options();
+        let servers = self.servers.as_ref();
+        let is_screened = |server: &str| {
+            options.own_servers.contains(server)
+                || servers.is_some_and(|servers| servers.file.entries.contains_key(server))
+        };
+        if servers.is_some() || !options.own_servers.is_empty() {
             catalog = screen_catalog(catalog, is_screened, |server, tools| {
                 let admitted = Service::admit_tools(&options, server, tools);
                 hidden.insert(server.to_owned(), admitted.hidden);
@@ -340,8 +370,13 @@ impl Assembly {
         let servers = self.servers.as_ref();
         let servers =
             servers.map(|servers| (servers.file.fingerprints.clone(), servers.revision.clone()));
-        let without_sources = self.without_sources;
-        Parts { model: self.model.clone(), usage, servers, without_sources }
+        Parts {
+            model: self.model.clone(),
+            usage,
+            servers,
+            own_servers: self.own_servers.clone(),
+            without_sources: self.without_sources,
+        }
     }
 
     fn first_lists(&self) -> FirstLists {

@@ -79,6 +79,14 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// The text is no token that clients could send.
+    #[error("{because}")]
+    BadToken { because: String },
+
+    /// The proxy cannot be created.
+    #[error("{because}")]
+    Proxy { because: String },
+
     /// The work panicked; the panic is on stderr.
     #[error("the request was not finished: toolroute has a fault; its standard error says which")]
     Unfinished,

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::Error;
 use super::error::cut;
 use super::http::{ApiError, Client, LogLimit};
 
@@ -32,18 +33,21 @@ impl Token {
     /// Creates a token from its text. White space around the text is ignored.
     ///
     /// # Errors
-    /// A message if the token is too short or not valid in a header.
-    pub fn new(text: &str) -> Result<Self, String> {
+    /// [`Error::BadToken`] if the token is too short or not valid in a header.
+    pub fn new(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         let found = text.chars().count();
         if found < LEAST_TOKEN {
-            return Err(format!(
-                "expected a token of at least {LEAST_TOKEN} characters, found {found}; \
-                 `openssl rand -hex 32` makes a good one"
-            ));
+            return Err(Error::BadToken {
+                because: format!(
+                    "expected a token of at least {LEAST_TOKEN} characters, found {found}; \
+                     `openssl rand -hex 32` makes a good one"
+                ),
+            });
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("expected a token of visible ASCII characters without spaces".to_owned());
+            let because = "expected a token of visible ASCII characters without spaces".to_owned();
+            return Err(Error::BadToken { because });
         }
         Ok(Self { digest: Sha256::digest(text.as_bytes()).into() })
     }

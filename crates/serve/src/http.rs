@@ -49,6 +49,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::{
@@ -67,26 +68,48 @@ pub(super) use log_limit::LogLimit;
 /// Answers requests until the shutdown begins, then finishes those that are in progress.
 ///
 /// # Errors
-/// The listener has no address, or [`router`] fails.
+/// The listener has no address, or the gateway cannot be created.
 pub async fn serve(
     listener: TcpListener,
     app: Arc<App>,
     shutdown: &Shutdown,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;
-    let watching = tokio::spawn(watch::send_changes(Arc::clone(&app), shutdown.clone()));
-    let reloading = tokio::spawn(reload::reload_on_change(Arc::clone(&app), shutdown.clone()));
     let limits = app.options.connections;
-    let router = router(Arc::clone(&app), Some(address.ip()), shutdown);
-    let router = router.map_err(std::io::Error::other)?;
-    accept(listener, router, limits, shutdown).await;
+    let routes = routes(Arc::clone(&app), Some(address.ip()), shutdown);
+    let routes = routes.map_err(std::io::Error::other)?;
+    let [watching, reloading] = spawn_tasks(&app, shutdown);
+    accept(listener, routes, limits, shutdown).await;
     watching.abort();
     reloading.abort();
     Ok(())
 }
 
+/// The API as routes, for a server of your own: `/v1/…`, `/mcp`, the page at `/`, and others. Every
+/// request passes the checks of [`serve`] for hosts, origins, the token and sizes, for loopback
+/// hosts and [`HttpOptions::hosts`]; the limits of connections are up to your server.
+///
+/// Must be called within a runtime, because events and reloads are tasks there. They end when the
+/// shutdown begins.
+///
+/// # Errors
+/// Those of [`Gateway::new`](crate::Gateway::new).
+pub fn router(app: &Arc<App>, shutdown: &Shutdown) -> Result<Router, Error> {
+    let routes = routes(Arc::clone(app), None, shutdown)?;
+    spawn_tasks(app, shutdown);
+    Ok(routes)
+}
+
+/// Sends events and reloads on changes, each in a task, until the shutdown begins.
+fn spawn_tasks(app: &Arc<App>, shutdown: &Shutdown) -> [JoinHandle<()>; 2] {
+    [
+        tokio::spawn(watch::send_changes(Arc::clone(app), shutdown.clone())),
+        tokio::spawn(reload::reload_on_change(Arc::clone(app), shutdown.clone())),
+    ]
+}
+
 /// All routes, including those of the MCP gateway, inside the layers that each request passes.
-pub fn router(
+fn routes(
     app: Arc<App>,
     address: Option<std::net::IpAddr>,
     shutdown: &Shutdown,

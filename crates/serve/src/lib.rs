@@ -51,9 +51,10 @@ pub use assembly::{Assembly, Keep, Notes, Screening, Sources, Upstreams, VectorF
 pub use error::Error;
 pub use guard::Token;
 pub use learning::{LearnEvery, learn_every};
+pub(crate) use mcp::mcp_router;
 pub use mcp::{
     CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, SELECTED, catalog_hint,
-    mcp_router, serve_mcp,
+    gateway_router, serve_mcp,
 };
 pub use profile::{Profile, Profiles};
 pub use service::{

@@ -44,7 +44,8 @@ use toolroute_session::Session;
 use super::{Error, Service};
 
 pub use hint::catalog_hint;
-pub use http::{CurrentService, McpHttpOptions, mcp_router, serve_mcp};
+pub(crate) use http::mcp_router;
+pub use http::{CurrentService, McpHttpOptions, gateway_router, serve_mcp};
 pub use listing::SELECTED;
 
 /// How long a shutdown waits for the client to read the last answers.

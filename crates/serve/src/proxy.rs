@@ -26,12 +26,12 @@ use reqwest::Url;
 use tokio::net::TcpListener;
 use toolroute_rank::engine::Engine;
 
-use super::Shutdown;
 use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::guard::{Guard, Token, WorkQueue, admit, without_brackets};
 use super::health::openmetrics;
 use super::http::{ApiError, Limits, accept};
+use super::{Error, Shutdown};
 
 /// The header of the proxy's own token, because `Authorization` is for the upstream.
 const TOKEN_HEADER: &str = "x-toolroute-token";
@@ -73,12 +73,16 @@ pub struct ProxyOptions {
     pub queue: usize,
     /// Host names of the proxy, in addition to the loopback ones.
     pub hosts: Vec<String>,
+    /// The token that clients must send as `x-toolroute-token`. It is necessary if other machines
+    /// can reach the proxy.
     pub token: Option<Token>,
+    /// Limits of connections.
     pub connections: Limits,
 }
 
 impl ProxyOptions {
-    pub fn to(upstream: impl Into<String>) -> Self {
+    /// The default options of a proxy for the API at this base URL.
+    pub fn new(upstream: impl Into<String>) -> Self {
         let http = super::http::HttpOptions::default();
         Self {
             upstream: upstream.into(),
@@ -110,9 +114,10 @@ impl Proxy {
     /// Creates a proxy.
     ///
     /// # Errors
-    /// A message if the upstream's URL is invalid or the system has no certificates.
-    pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, String> {
-        let upstream = upstream(&options.upstream)?;
+    /// [`Error::Proxy`] if the upstream's URL is invalid or the system has no certificates.
+    pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, Error> {
+        let because = |because| Error::Proxy { because };
+        let upstream = upstream(&options.upstream).map_err(because)?;
         toolroute_run::execution::prepare_tls();
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
@@ -120,7 +125,8 @@ impl Proxy {
             // The client's key is for this upstream alone.
             .redirect(reqwest::redirect::Policy::none());
         let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
-        let client = client.build().map_err(|error| format!("no HTTP client: {error}"))?;
+        let client = client.build();
+        let client = client.map_err(|error| because(format!("no HTTP client: {error}")))?;
         let queue = WorkQueue::new(options.workers, options.queue);
         let bodies = BodyBudget::new(BODY_BUDGET.max(options.max_body));
         Ok(Arc::new(Self { engine, upstream, client, queue, bodies, options }))
@@ -141,6 +147,8 @@ impl Proxy {
         Ok(())
     }
 
+    /// The routes of the proxy, for a server of your own. `address` is the one that it listens on;
+    /// requests that name it as their host are answered, beside those for loopback hosts.
     pub fn router(self: Arc<Self>, address: Option<IpAddr>) -> Router {
         let guard = Arc::new(Guard {
             hosts: self.options.hosts.clone(),
@@ -425,7 +433,7 @@ mod tests {
 
     fn url(base: &str, path: &str) -> String {
         let engine = Arc::new(Engine::builder(Catalog::default()).build().unwrap());
-        let proxy = Proxy::new(engine, ProxyOptions::to(base)).unwrap();
+        let proxy = Proxy::new(engine, ProxyOptions::new(base)).unwrap();
         proxy.url(&path.parse().unwrap()).map_or_else(|_| "refused".to_owned(), String::from)
     }
 

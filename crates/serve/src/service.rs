@@ -16,7 +16,7 @@ mod upstream;
 mod visibility;
 mod watch;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -46,6 +46,9 @@ pub(crate) use visibility::HiddenTools;
 pub(crate) struct ServiceOptions {
     /// Calls tools. Without an executor, tools are only found.
     pub executor: Option<Arc<Executor>>,
+    /// The names of the servers that the program makes itself. They are not asked for their tools
+    /// at the start, and pins do not apply to them.
+    pub own_servers: BTreeSet<String>,
     /// The executor's permissions. A tool that may never run is not found either.
     pub permissions: Permissions,
     pub profiles: Profiles,
@@ -142,10 +145,12 @@ impl Service {
         Ok(service)
     }
 
+    /// The engine that finds the tools.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
     }
 
+    /// The executor that calls the tools; `None` if there are no servers that run them.
     pub fn executor(&self) -> Option<&Arc<Executor>> {
         self.options.executor.as_ref()
     }
@@ -184,6 +189,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
+    #[doc(hidden)] // For our own crates.
     pub fn profile(&self, name: Option<&str>) -> Result<&Profile, Error> {
         Ok(&self.view(name)?.profile)
     }
@@ -209,6 +215,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Error::UnknownProfile`].
+    #[doc(hidden)] // For our own crates.
     pub fn sees(&self, tool: &Tool, profile: Option<&str>) -> Result<bool, Error> {
         Ok(self.view(profile)?.admits(tool))
     }
@@ -224,6 +231,7 @@ impl Service {
     }
 
     /// A receiver of all changes from now on.
+    #[doc(hidden)] // For our own crates.
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.subscribe()
     }
@@ -234,6 +242,7 @@ impl Service {
     }
 
     /// The latest selections, newest first.
+    #[doc(hidden)] // For our own crates.
     pub fn recent(&self) -> Vec<RecentSelection> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).newest_first()
     }
@@ -248,6 +257,7 @@ impl Service {
     }
 
     /// The sessions of clients that name one.
+    #[doc(hidden)] // For our own crates.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.options.sessions
     }

@@ -66,8 +66,8 @@ impl SourceFiles {
 }
 
 impl Sources for SourceFiles {
-    fn read(&self) -> Result<Assembly, String> {
-        self.read_again().map_err(|error| format!("{error:#}"))
+    fn read(&self) -> Result<Assembly, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.read_again()?)
     }
 
     fn stamp(&self) -> Option<u64> {

@@ -16,8 +16,8 @@ pub trait Sources: Send + Sync {
     /// `Arc`; with another one, the engine is rebuilt.
     ///
     /// # Errors
-    /// What is wrong with the sources, as one sentence. The current service then stays as it is.
-    fn read(&self) -> Result<Assembly, String>;
+    /// What is wrong with the sources. The current service then stays as it is.
+    fn read(&self) -> Result<Assembly, Box<dyn std::error::Error + Send + Sync>>;
 
     /// A number that changes when the sources change; `None` if they are not watched. Called often.
     fn stamp(&self) -> Option<u64> {
@@ -47,7 +47,7 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
         return Ok(RebuildResult::InPlace { changed });
     }
     // Running servers are kept if their entries and the options of their calls are unchanged.
-    let executor = present.executor().filter(|_| parts.servers == present.options.parts.servers);
+    let executor = present.executor().filter(|_| parts.have_same_servers(&present.options.parts));
     let inheritance = Inheritance {
         executor: executor.cloned(),
         sessions: Some(Arc::clone(present.sessions())),

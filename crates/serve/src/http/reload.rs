@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use super::watch::StreamEvent;
 use super::{ApiError, App, ErrorBody};
 use crate::assembly::{RebuildResult, rebuild};
+use crate::error::with_causes;
 use crate::shutdown::HangUps;
 use crate::{Shutdown, Sources};
 
@@ -45,6 +46,7 @@ impl App {
     ///
     /// # Errors
     /// 409 without sources, 422 if they are invalid. The current service then stays as it is.
+    #[doc(hidden)] // For our own crates.
     pub async fn reload(self: &Arc<Self>) -> Result<ReloadSummary, ApiError> {
         let Some(sources) = self.options.sources.clone() else {
             let said = "this server was not made from files that could be read again";
@@ -81,7 +83,7 @@ impl App {
     }
 
     fn take_in(&self, sources: &dyn Sources) -> Result<ReloadSummary, String> {
-        let mut assembly = sources.read()?;
+        let mut assembly = sources.read().map_err(|error| with_causes(&*error))?;
         let present = self.service();
         assembly.changes = present.changes().clone();
         let (service, changed) = match rebuild(assembly, &present)? {

@@ -1,5 +1,6 @@
 //! The gateway over Streamable HTTP: `/mcp`, and `/mcp/{profile}` for each profile.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,12 +33,14 @@ const LONGEST_HANDSHAKE: usize = 64 << 10;
 /// Options of a gateway over HTTP.
 #[derive(Clone, Default)]
 pub struct McpHttpOptions {
+    /// What the gateway offers to its clients.
     pub gateway: GatewayOptions,
     /// Host names of the server, in addition to the loopback ones.
     pub hosts: Vec<String>,
     /// The token that clients must send. It is necessary if other machines can reach the server.
     pub token: Option<Token>,
     /// Whether a guard around the routes already checks hosts and origins.
+    #[doc(hidden)] // For our own crates.
     pub guarded: bool,
     /// Ends all sessions.
     pub shutdown: Shutdown,
@@ -148,6 +151,16 @@ impl GatewayFactory {
     }
 }
 
+/// The gateway as routes, for a server of your own: `/mcp`, and `/mcp/{profile}` for each profile.
+/// Every request passes the checks of [`serve_mcp`] for hosts, origins, the token and sizes, for
+/// loopback hosts and [`McpHttpOptions::hosts`]; the limits of connections are up to your server.
+///
+/// # Errors
+/// Those of [`Gateway::new`].
+pub fn gateway_router(service: &Arc<Service>, options: &McpHttpOptions) -> Result<Router, Error> {
+    guarded(service, options, None)
+}
+
 /// Serves only the gateway until the shutdown begins.
 ///
 /// # Errors
@@ -158,18 +171,27 @@ pub async fn serve_mcp(
     options: McpHttpOptions,
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(|source| Error::Listen { source })?;
+    let router = guarded(service, &options, Some(address.ip()))?;
+    accept(listener, router, Limits::default(), &options.shutdown).await;
+    Ok(())
+}
+
+/// The routes inside a guard, which also answers to the address that the server listens on.
+fn guarded(
+    service: &Arc<Service>,
+    options: &McpHttpOptions,
+    address: Option<IpAddr>,
+) -> Result<Router, Error> {
     let guard = Arc::new(guard::Guard {
         hosts: options.hosts.clone(),
-        address: Some(address.ip()),
+        address,
         token: options.token.clone(),
         ..guard::Guard::default()
     });
-    let options = McpHttpOptions { guarded: true, ..options };
+    let options = McpHttpOptions { guarded: true, ..options.clone() };
     let service = Arc::clone(service);
     let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as CurrentService), &options)?;
-    let router = router
+    Ok(router
         .layer(middleware::from_fn_with_state(BodyBudget::new(BODY_BUDGET), bodies::bounded))
-        .layer(middleware::from_fn_with_state(guard, guard::admit));
-    accept(listener, router, Limits::default(), &options.shutdown).await;
-    Ok(())
+        .layer(middleware::from_fn_with_state(guard, guard::admit)))
 }

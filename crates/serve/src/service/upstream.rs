@@ -136,7 +136,9 @@ pub(super) fn at_first(
     for name in known {
         let tools = catalog.iter().filter(|tool| tool.server.as_deref() == Some(name)).count();
         let withheld = options.withheld.get(name).copied().unwrap_or_default();
-        let state = ServerState { withheld, ..ServerState::new(name, Status::Idle, tools) };
+        let is_own = options.own_servers.contains(name);
+        let status = if is_own { Status::Ready } else { Status::Idle };
+        let state = ServerState { withheld, ..ServerState::new(name, status, tools) };
         states.insert(name.to_owned(), state);
     }
     for (name, because) in &options.left_out {
@@ -170,6 +172,7 @@ impl Service {
 
     /// Whether requests do not have to wait: the first seconds are over, or no first list is
     /// awaited.
+    #[doc(hidden)] // For our own crates.
     pub fn is_listed(&self) -> bool {
         let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
         self.began.elapsed() >= FIRST_LISTS || !states.values().any(ServerState::is_awaited)

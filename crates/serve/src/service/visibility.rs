@@ -58,7 +58,8 @@ impl Service {
         let forbidden = tools.iter().filter(|tool| !may_run(tool));
         let forbidden = forbidden.map(|tool| (tool.id.to_string(), reason(tool))).collect();
         let mut hidden = HiddenTools { forbidden, ..HiddenTools::default() };
-        let mut tools = match &options.screening {
+        let is_own = options.own_servers.contains(server);
+        let mut tools = match options.screening.as_ref().filter(|_| !is_own) {
             Some(screening) => {
                 let runs = tools.iter().filter(|tool| may_run(tool));
                 let runs: Vec<ToolId> = runs.map(|tool| tool.id.clone()).collect();
