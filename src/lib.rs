@@ -101,27 +101,89 @@ pub mod catalog {
     pub use toolroute_catalog::{
         Change, Cost, Error, Hints, LatencyTier, LoadOptions, Reliability, Schema,
     };
+
+    /// The types of members, and what is read from a catalog.
+    pub mod parts {
+        pub use toolroute_catalog::{
+            CallHints, ChangedCatalog, ComplexityRange, EffectKind, EffectSource, Effects, Facet,
+            FacetIndex, Facets, Fallback, IntentSignal, LoadedCatalog, Need, Operation,
+            OperationArgument, OperationBody, ParameterHints, Place, Problem, Retry, RetryOn,
+            Routing, Severity, Sparse, Suspicion, SuspicionKind,
+        };
+    }
 }
 
-/// Ranks tools for a prompt: outcomes, learning and the weights of signals.
+/// Ranks tools for a prompt: conversations, outcomes, observations and the weights of signals.
+///
+/// Each reason is a value to match:
+///
+/// ```
+/// use toolroute::engine::{Exclusion, Speaker, Turn};
+/// use toolroute::{Catalog, Context, Engine, Policy, SelectRequest, Tool};
+/// use toolroute::catalog::Cost;
+///
+/// let mut search = Tool::new(Some("web"), "search", "Searches the web for pages");
+/// search.cost = Some(Cost::High);
+/// let engine = Engine::builder(Catalog::from_tools(vec![search]).catalog).build()?;
+///
+/// let asked = Turn { role: Speaker::User, text: "Where do storks nest?".to_owned() };
+/// let context = Context { conversation: vec![asked], ..Context::default() };
+/// let cheap = Policy { max_cost: Some(Cost::Low), ..Policy::default() };
+/// let request = SelectRequest::new("search the web for storks").context(context).policy(cheap);
+/// let selection = engine.select(&request)?;
+///
+/// assert!(matches!(selection.excluded[0].because, Exclusion::Cost { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub mod engine {
     pub use toolroute_rank::engine::{
-        Error, Fit, PastPrompt, SelectedTool, SignalWeights, Undeclared,
+        Error, NoTools, Observations, PastPrompt, RunCounts, SelectedTool, SignalWeights, Speaker,
+        Turn,
     };
     pub use toolroute_rank::feedback::{Execution, StoreOptions, UsageVectors};
+    pub use toolroute_rank::selection::Exclusion;
+
+    /// The types of members of requests, answers, options and errors: why, how much and where.
+    pub mod parts {
+        pub use toolroute_rank::engine::{
+            Analysis, CacheSettings, Candidacies, Candidacy, CategoryWords, ChangeReport,
+            ContextFeatures, Degradation, ExcludedTool, Explanation, Fit, FitReason, Fusion,
+            HeldMatch, IndexKind, IndexReport, LearnReport, Level, MinShares, NoiseKind, Offer,
+            OfferedTool, Omission, Part, RunStats, Signal, SmallModels, SnapshotState, SourceFile,
+            Stage, StrategyReason, TextScore, Tiers, Timings, Undeclared, UsageReport,
+        };
+        pub use toolroute_rank::feedback::{
+            CallAttempt, Choice, Error as UsageError, LoggedContext, NextTool, PromptHash,
+            PromptVector, RecordOutcome, Retention, RowUsage, StoreError,
+        };
+        pub use toolroute_rank::query::{
+            CodeStructure, Depth, Error as ContextError, Evidence, FeatureEvidence, Grade, Phase,
+            Structure, TaskType, TestingStatus,
+        };
+        pub use toolroute_rank::selection::{
+            Criterion, Error as RetrievalError, PreferenceReason, Supply,
+        };
+        pub use toolroute_vectors::index::{Error as IndexError, GraphError, Place, SnapshotError};
+    }
 }
 
 /// The vectors of texts, and the models that compute them.
 pub mod embedding {
     pub use toolroute_vectors::embedding::{
-        Backend, DEFAULT_MODEL, Device, Embedded, EncoderOptions, Error, ModelFiles, ModelIdentity,
-        Precision, Role, load,
+        DEFAULT_MODEL, Embedded, EncoderOptions, Error, ModelFiles, ModelIdentity, Role, load,
     };
+
+    /// The types of members of options and answers.
+    pub mod parts {
+        pub use toolroute_vectors::embedding::{
+            Backend, Calibration, Device, Installed, Precision,
+        };
+    }
 
     /// Downloads models.
     #[cfg(feature = "hub")]
     pub mod hub {
-        pub use toolroute_vectors::embedding::hub::{HubOptions, pull};
+        pub use toolroute_vectors::embedding::hub::{HubOptions, OnProgress, pull};
     }
 }
 
@@ -130,6 +192,13 @@ pub mod session {
     pub use toolroute_session::Session;
     #[cfg(feature = "execution")]
     pub use toolroute_session::{Plan, join};
+
+    /// The types that a session is stored in and a plan reports.
+    pub mod parts {
+        pub use toolroute_session::SessionRecord;
+        #[cfg(feature = "execution")]
+        pub use toolroute_session::{PlanReport, PlannedCall, Step, StepState};
+    }
 }
 
 /// Calls of tools: arguments, retries, breakers, fallbacks.
@@ -161,12 +230,84 @@ pub mod session {
 #[cfg(feature = "execution")]
 pub mod execution {
     pub use toolroute_run::execution::{
-        ArgumentSources, Blocking, CallLimits, Candidate, Closures, Confirm, Error, Executor,
-        ExecutorOptions, LocalTime, Order, Outcome, Output, Report, Request, Servers, ServersFile,
-        prepare_arguments,
+        Blocking, CallLimits, Candidate, Closures, Error, Executor, ExecutorOptions, Fallbacks,
+        Order, Outcome, Output, Report, Request, Servers, ServersFile, candidates,
     };
+
+    /// Arguments, read from a prompt.
+    pub mod arguments {
+        pub use toolroute_run::execution::{
+            ArgumentSources, LocalTime, LocalTimeError, PreparedArguments, Question, Source,
+            TakenValue, UnusedMention, prepare_arguments,
+        };
+    }
+
+    /// Ways of your own to run tools, beside closures.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use toolroute::Tool;
+    /// use toolroute::execution::invoker::{Call, Fault, FaultKind, Invoker, Pending};
+    /// use toolroute::execution::{Candidate, Executor, ExecutorOptions, Outcome, Output, Request, Servers};
+    /// use toolroute::execution::parts::{Ending, LoopGuard};
+    ///
+    /// /// Answers only once.
+    /// #[derive(Default)]
+    /// struct Once(std::sync::atomic::AtomicBool);
+    ///
+    /// impl Invoker for Once {
+    ///     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
+    ///         let was_asked = self.0.swap(true, std::sync::atomic::Ordering::Relaxed);
+    ///         Box::pin(async move {
+    ///             match was_asked {
+    ///                 false => Ok(Output::text(format!("{} of {:?}", call.tool.name, call.arguments["n"]))),
+    ///                 true => Err(Fault::before(FaultKind::Refused, "it answered before")),
+    ///             }
+    ///         })
+    ///     }
+    /// }
+    ///
+    /// let executor = Executor::new(Servers::new().with("own", Once::default()), ExecutorOptions::default());
+    /// let asked = [Candidate::asked(Tool::new(Some("own"), "double", "Doubles a number").into())];
+    /// let arguments = [("n".to_owned(), json!(2))].into_iter().collect();
+    /// let guard = LoopGuard::default();
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let report = executor.call(&Request::new(&asked, &arguments, &guard)).await;
+    /// assert!(matches!(report.outcome, Outcome::Answered(_)));
+    /// let report = executor.call(&Request::new(&asked, &arguments, &guard)).await;
+    /// assert_eq!(report.attempts[0].ending, Ending::Failed { fault: FaultKind::Refused });
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub mod invoker {
+        pub use toolroute_run::execution::{
+            Arguments, Attachment, Call, Changed, Fault, FaultKind, Invoker, OnChange, OnProgress,
+            Pending, Progress,
+        };
+    }
+
+    /// Agreed definitions of tools. Needs the feature `mcp`.
     #[cfg(feature = "mcp")]
-    pub use toolroute_run::pins::{Mode, Pins};
+    pub mod pins {
+        pub use toolroute_run::pins::{
+            Approve, Error, FieldChange, Mode, PinCheck, PinDiff, PinEntry, PinState, Pins,
+            QuarantinedTool, Reason, Rewording,
+        };
+    }
+
+    /// The types of members of options, requests and reports: why, how long and how often.
+    pub mod parts {
+        #[cfg(feature = "mcp")]
+        pub use toolroute_run::execution::McpOptions;
+        pub use toolroute_run::execution::{
+            Answer, AnswerStore, Attempt, BreakerOptions, BreakerState, Change, Clarification,
+            Conditions, Confirm, Ending, Entry, Estimate, Event, Exceeded, Failure, Hint, LeftOut,
+            Listed, LoopGuard, Missing, Neighbor, Offers, OnEvent, OnFailure, Origin, Page,
+            Patterns, Permissions, Phase, ProcessOptions, Program, Redactor, Remote, Retries,
+            Shape, Skip, Timing, Truncation, Variables, Verdict,
+        };
+    }
 }
 
 /// Obligations, which tools discharge and the conductor verifies.
@@ -174,24 +315,48 @@ pub mod execution {
 pub mod conductor {
     #[cfg(feature = "execution")]
     pub use toolroute_conduct::ExecutionRunner;
-    pub use toolroute_conduct::{Begin, Builtins, Call, Conductor, Error, Ledger, Outcome, Runner};
+    pub use toolroute_conduct::{
+        Answer, Begin, Builtins, Call, Conductor, Effect, Error, Ledger, Outcome, Runner,
+    };
+
+    /// The types of members of answers and of the ledger's rows.
+    pub mod parts {
+        pub use toolroute_conduct::{
+            Duty, Entry, EventRow, Exchange, ObligationRow, ObligationType, Purpose, RunRow,
+            RunStatus, Standing, Status,
+        };
+    }
 }
 
 /// The servers for agents and programs: the MCP gateway, the HTTP API and the proxy.
 #[cfg(feature = "server")]
 pub mod server {
-    pub use toolroute_serve::{
-        Assembly, Error, Gateway, GatewayOptions, McpHttpOptions, Service, Shutdown, Sources,
-        Token, Upstreams, serve_mcp,
-    };
+    pub use toolroute_serve::{Assembly, Error, Service, Shutdown, Sources, Token, Upstreams};
+
+    /// The MCP gateway.
+    pub mod mcp {
+        pub use toolroute_serve::{
+            Expose, Gateway, GatewayOptions, McpHttpOptions, gateway_router as router,
+            serve_mcp as serve,
+        };
+    }
 
     /// The HTTP API.
     pub mod http {
-        pub use toolroute_serve::http::{App, HttpOptions, serve};
+        pub use toolroute_serve::http::{
+            App, Conduct, HttpOptions, Limits, Persist, router, serve,
+        };
     }
 
     /// The proxy, which removes tools from requests to a language model.
     pub mod proxy {
         pub use toolroute_serve::proxy::{Proxy, ProxyOptions};
+    }
+
+    /// The types of members of an assembly and of a service's state.
+    pub mod parts {
+        pub use toolroute_serve::{
+            Keep, Notes, Profile, Profiles, ServerState, Status, VectorFile,
+        };
     }
 }

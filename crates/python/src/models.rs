@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use toolroute::embedding::{self, DEFAULT_MODEL, EncoderOptions, ModelFiles, Precision};
+use toolroute::embedding::parts::Precision;
+use toolroute::embedding::{self, DEFAULT_MODEL, EncoderOptions, ModelFiles};
 use toolroute::{Embedder, ModelStore};
 
 use crate::error::{ModelError, RequestError};
