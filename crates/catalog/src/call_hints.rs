@@ -37,6 +37,7 @@ pub struct CallHints {
 }
 
 impl CallHints {
+    /// The longest timeout that a hint can ask for, in milliseconds.
     pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
 
     /// Replaces the hints that `other` has.
@@ -60,6 +61,7 @@ impl CallHints {
         Some(("retry", format!("`most` of 0 to {}", Retry::MOST), found.to_string()))
     }
 
+    /// Whether there is no hint.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -93,12 +95,14 @@ pub(super) fn read(routing: &mut Row<'_>) -> CallHints {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
+    /// The failures after which a call is repeated.
     pub on: Vec<RetryOn>,
     /// The maximum number of attempts after the first, from 0 (never) to 10.
     pub most: u32,
 }
 
 impl Retry {
+    /// The most repetitions of one call.
     pub const MOST: u32 = 10;
 }
 

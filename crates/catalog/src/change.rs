@@ -16,9 +16,11 @@ pub enum Change {
     Remove(String),
 }
 
+/// The next catalog, and what a change altered.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChangedCatalog {
+    /// The catalog after the change.
     pub catalog: Catalog,
     /// For each row, the row of the same id in the previous catalog; `None` for a new tool.
     pub origins: Vec<Option<u32>>,

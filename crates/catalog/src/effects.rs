@@ -15,8 +15,7 @@ use crate::tool::Tool;
 /// value, so that "only reads" means the same everywhere.
 ///
 /// ```
-/// use toolroute_catalog::{EffectKind, EffectSource, Tool};
-///
+/// # use toolroute_catalog::{EffectKind, EffectSource, Tool};
 /// let mut tool = Tool::new(Some("git"), "get_status", "");
 /// assert_eq!(tool.effects().kind, EffectKind::ReadsOnly);
 /// assert_eq!(tool.effects().from, EffectSource::Text);
@@ -25,11 +24,13 @@ use crate::tool::Tool;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effects {
+    /// What a call may do.
     pub kind: EffectKind,
     /// Whether a second call with the same arguments changes nothing more. Such a call may be sent
     /// again if it is unknown whether it arrived. Only a declaration sets this, never a name:
     /// `get_next_ticket` takes a ticket each time.
     pub idempotent: bool,
+    /// Where that is known from.
     pub from: EffectSource,
 }
 

@@ -8,6 +8,7 @@ use crate::{Problem, ToolId};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The file cannot be read.
     #[error("expected a readable file or directory of tools at {}; check the path and its permissions", path.display())]
     Unreadable {
         path: PathBuf,
@@ -15,6 +16,7 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// The file is too large.
     #[error("expected a file of at most {} MiB at {}, found a larger one; check that it is a catalog, or split it", limit >> 20, path.display())]
     TooLarge { path: PathBuf, limit: u64 },
 
@@ -27,6 +29,7 @@ pub enum Error {
     #[error("{problem:#}")]
     Refused { problem: Box<Problem> },
 
+    /// The sources contain no tool.
     #[error("expected a tool or a list of tools, found none")]
     NoTools,
 
@@ -42,11 +45,13 @@ pub enum Error {
     #[error("the tool `{id}` cannot be used:{}", lines(problems))]
     Unusable { id: ToolId, problems: Vec<Problem> },
 
+    /// Another tool has the id.
     #[error(
         "expected an id that is not taken, found `{id}`; update that tool, or register this one under another id"
     )]
     Taken { id: ToolId },
 
+    /// No tool has the id.
     #[error("expected the id of a tool in the catalog, found `{id}`{}", suggestion(near))]
     UnknownTool { id: String, near: Vec<ToolId> },
 }

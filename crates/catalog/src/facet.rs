@@ -35,6 +35,7 @@ pub enum Facet {
 }
 
 impl Facet {
+    /// All facets.
     pub const ALL: [Self; 6] = [
         Self::Phase,
         Self::Language,

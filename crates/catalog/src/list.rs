@@ -24,7 +24,9 @@ pub struct Catalog {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LoadedCatalog {
+    /// The catalog, without the tools that have an error.
     pub catalog: Catalog,
+    /// What is wrong in the sources, in their order.
     pub problems: Vec<Problem>,
 }
 
@@ -80,14 +82,17 @@ impl Catalog {
         self.needs.get_or_init(|| NeedGraph::new(&self.tools))
     }
 
+    /// Returns an iterator over all tools, in the order of their sources.
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter().map(AsRef::as_ref)
     }
 
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }

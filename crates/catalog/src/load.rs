@@ -109,8 +109,7 @@ impl Catalog {
     /// returned. The problems are warnings about likely mistakes.
     ///
     /// ```
-    /// use toolroute_catalog::Catalog;
-    ///
+    /// # use toolroute_catalog::Catalog;
     /// let tools = r#"[{"name": "send", "description": "Sends a mail"}]"#;
     /// assert_eq!(Catalog::read_tools(tools)?.0[0].name, "send");
     /// assert!(Catalog::read_tools("[]").is_err());

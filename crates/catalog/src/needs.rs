@@ -20,6 +20,7 @@ use supply::{stated_suppliers, suppliers};
 /// A required parameter that is an id, and the tools that return such ids.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Need {
+    /// The parameter that takes the id.
     pub parameter: String,
     /// Tools of the same server, the most likely first, at most three.
     pub from: Vec<ToolId>,
@@ -143,8 +144,7 @@ impl Catalog {
     /// that a text of the tool names or, if it names none, those that name the id's entity.
     ///
     /// ```
-    /// use toolroute_catalog::{Catalog, Schema, Tool};
-    ///
+    /// # use toolroute_catalog::{Catalog, Schema, Tool};
     /// let mut credits = Tool::new(Some("tmdb"), "tv_credits", "The cast of a show");
     /// let schema = r#"{"type": "object", "required": ["tv_id"]}"#.to_owned();
     /// credits.input_schema = Some(Schema::new(serde_json::value::RawValue::from_string(schema)?));

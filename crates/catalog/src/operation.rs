@@ -19,7 +19,9 @@ pub enum Place {
 /// value is then sent in both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationArgument {
+    /// The name of the argument.
     pub name: String,
+    /// Where it goes.
     #[serde(rename = "in")]
     pub place: Place,
     /// Whether a list in a query is sent as `a=1,2` instead of `a=1&a=2`.
@@ -52,7 +54,9 @@ impl OperationArgument {
 /// A body that is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationBody {
+    /// The media type, such as `application/json`.
     pub media_type: String,
+    /// Whether a request without a body is invalid.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
 }
@@ -94,6 +98,7 @@ pub struct Operation {
     /// The server's address as the description states it; may be relative or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// Where each argument goes in the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<OperationArgument>,
     /// The body, if it is not JSON.

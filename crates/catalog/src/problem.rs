@@ -23,6 +23,7 @@ display_as!(Severity { Warning => "warning", Error => "error" });
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Problem {
+    /// Whether the tool is left out because of it.
     pub severity: Severity,
     /// Absent for tools that did not come from a file.
     pub file: Option<PathBuf>,
@@ -32,10 +33,15 @@ pub struct Problem {
     /// The column, counted from 1 in characters, at which the file cannot be parsed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
+    /// The id of the tool.
     pub tool: Option<String>,
+    /// The member that is wrong.
     pub field: Option<String>,
+    /// What was expected.
     pub expected: String,
+    /// What was found instead.
     pub found: String,
+    /// What to do.
     pub cure: String,
 }
 
@@ -59,6 +65,7 @@ impl Problem {
         }
     }
 
+    /// Whether the tool is left out because of it.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

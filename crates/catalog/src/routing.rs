@@ -73,12 +73,14 @@ pub struct ParameterHints {
 }
 
 impl ParameterHints {
+    /// Whether there is no hint.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl Routing {
+    /// The highest priority.
     pub const MAX_PRIORITY: u8 = 100;
 }
 

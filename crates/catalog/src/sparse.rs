@@ -35,6 +35,7 @@ impl<T> Sparse<T> {
 }
 
 impl<T: Default + PartialEq> Sparse<T> {
+    /// Whether it has the default value, which takes no memory.
     pub fn is_default(&self) -> bool {
         self.stored().is_none_or(|value| *value == T::default())
     }

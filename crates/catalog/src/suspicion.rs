@@ -59,6 +59,7 @@ display_as!(SuspicionKind {
 /// One finding in a tool's definition. Its `Display` is a single line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Suspicion {
+    /// What is suspicious.
     pub kind: SuspicionKind,
     /// `name`, `title`, `description`, `input_schema` or one of [`MCP_MEMBERS`].
     pub field: &'static str,

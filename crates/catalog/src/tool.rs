@@ -35,6 +35,7 @@ impl ToolId {
         }
     }
 
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -164,6 +165,7 @@ display_as!(LatencyTier { Fast => "fast", Medium => "medium", Slow => "slow", Ve
 pub struct Schema(Arc<RawValue>);
 
 impl Schema {
+    /// Creates a schema from JSON, which is kept as it is written.
     pub fn new(raw: Box<RawValue>) -> Self {
         Self(raw.into())
     }
@@ -200,10 +202,13 @@ impl PartialEq for Schema {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hints {
+    /// Whether the tool changes nothing; `None` if the source does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
+    /// Whether the tool may destroy something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
+    /// Whether a repetition of the same call changes nothing more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotent: Option<bool>,
     /// Whether the user's overlay set any of them.
@@ -214,7 +219,9 @@ pub struct Hints {
 /// Complexity of the work that a tool suits, from 0 (trivial) to 1 (the hardest).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComplexityRange {
+    /// The least complexity.
     pub min: f32,
+    /// The greatest complexity.
     pub max: f32,
 }
 
@@ -241,23 +248,31 @@ pub const MCP_MEMBERS: [&str; 5] = ["annotations", "outputSchema", "execution", 
 /// One tool of a catalog. Only `id` and `name` are required: a bare MCP tool is valid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tool {
+    /// The id, made from the names of server and tool: `server__tool`.
     pub id: ToolId,
     /// Its name on its server.
     pub name: String,
+    /// The name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What the tool does. It is searched, and shown to models.
     pub description: String,
+    /// The name of the server that runs the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// The JSON Schema of the arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Schema>,
+    /// Categories, such as `files`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
+    /// Tags of the source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Prompts for which this tool is the right one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
+    /// What the tool can do, in short phrases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// Obligation types that a run of this tool discharges.
@@ -266,12 +281,16 @@ pub struct Tool {
     /// Kinds of data that must be available before the tool can run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumes: Vec<String>,
+    /// What must hold before a call, as CEL expressions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub preconditions: Vec<String>,
+    /// What must hold after a call, as CEL expressions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub postconditions: Vec<String>,
+    /// How reliable the tool is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reliability: Option<Reliability>,
+    /// What a call costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Typical latency of a call, in milliseconds.
@@ -280,12 +299,15 @@ pub struct Tool {
     /// The declared tier. [`Tool::latency_tier`] uses it only if `latency_ms` is absent.
     #[serde(skip_serializing_if = "Option::is_none", rename = "latency_tier")]
     pub declared_latency_tier: Option<LatencyTier>,
+    /// What the source says about the effects of a call.
     pub hints: Hints,
     /// The members of its MCP definition without a field here ([`MCP_MEMBERS`]), as one JSON
     /// object. Each is as its source wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mcp: Option<Schema>,
+    /// The kinds of work that the tool is for.
     pub facets: Sparse<Facets>,
+    /// Further declarations of a catalog that steer selection and calls.
     #[serde(skip_serializing_if = "Sparse::is_default")]
     pub routing: Sparse<Routing>,
     /// How to call the tool, if it is an operation of an HTTP API.

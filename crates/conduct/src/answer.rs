@@ -13,8 +13,11 @@ use super::obligation::{Duty, ObligationType, Status};
 /// same tools gives the same bytes, however often it was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
+    /// What the user said.
     pub utterance: String,
+    /// The answer in words.
     pub text: String,
+    /// The obligations, in their order.
     #[serde(rename = "obligations")]
     pub entries: Vec<Entry>,
 }
@@ -22,10 +25,14 @@ pub struct Answer {
 /// The outcome of one obligation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
+    /// The name of the obligation in the request.
     pub id: String,
+    /// What is to be done.
     #[serde(rename = "type")]
     pub what: ObligationType,
+    /// How far it is.
     pub status: Status,
+    /// The result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// The source of the output, such as the id of a tool.
@@ -36,6 +43,7 @@ pub struct Entry {
     /// Why the output is disputed; the output itself is then absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncertain: Option<String>,
+    /// Why it is as it is, for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The names under which an open question can be answered: those of its inputs, and its own.
@@ -53,7 +61,9 @@ pub struct Entry {
 /// A question and the reply to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
+    /// The name of the obligation that asks.
     pub id: String,
+    /// The question.
     pub question: String,
     /// An object keyed by the names of the inputs, or a single value.
     pub reply: Value,

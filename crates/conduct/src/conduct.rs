@@ -30,6 +30,8 @@ pub struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
+    /// Creates a conductor. The engine finds the tools, the runner runs them, and the ledger keeps
+    /// each step.
     pub fn new(engine: &'a Engine, runner: &'a dyn Runner, ledger: &'a mut Ledger) -> Self {
         Self { engine, runner, ledger, scope: Scope::default(), replies: Vec::new() }
     }

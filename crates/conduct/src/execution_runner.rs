@@ -22,6 +22,7 @@ pub struct ExecutionRunner<'a> {
 }
 
 impl<'a> ExecutionRunner<'a> {
+    /// Creates a runner: built-in tools first, all others by calls.
     pub fn new(first: Builtins, calls: Blocking) -> Self {
         Self { first, calls, confirmed: false, on_report: None }
     }

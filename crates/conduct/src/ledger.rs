@@ -81,6 +81,7 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// The file of the ledger.
     pub fn path(&self) -> &Path {
         &self.path
     }

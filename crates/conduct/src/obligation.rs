@@ -31,7 +31,9 @@ impl fmt::Display for Duty {
 /// A duty and its kind, written `REPORT(query.math)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObligationType {
+    /// What it obliges to.
     pub duty: Duty,
+    /// What it is about, such as `query.sum`.
     pub kind: Option<String>,
 }
 

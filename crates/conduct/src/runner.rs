@@ -7,6 +7,7 @@ use toolroute_catalog::Tool;
 /// One run of one tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
+    /// The tool to run.
     pub tool: &'a Tool,
     /// The arguments, a JSON object.
     pub arguments: &'a Value,
@@ -18,7 +19,9 @@ pub struct Call<'a> {
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
+    /// The tool answered.
     Done(Value),
+    /// The tool did not answer.
     Failed {
         /// A description for the user.
         said: String,
@@ -37,6 +40,7 @@ pub enum Effect {
 
 /// Runs tools. An implementation must not panic, and must apply timeouts so that each run ends.
 pub trait Runner: Send + Sync {
+    /// Runs a tool once, and says what became of it.
     fn run(&self, call: &Call<'_>) -> Outcome;
 }
 

@@ -35,10 +35,9 @@ pub use screening::{Notes, Screening};
 /// A program that serves a catalog of its own over HTTP, on a free port:
 ///
 /// ```
-/// use toolroute_catalog::{Catalog, Tool};
-/// use toolroute_serve::http::{App, HttpOptions, serve};
-/// use toolroute_serve::{Assembly, Shutdown};
-///
+/// # use toolroute_catalog::{Catalog, Tool};
+/// # use toolroute_serve::http::{App, HttpOptions, serve};
+/// # use toolroute_serve::{Assembly, Shutdown};
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// # runtime.block_on(async {
 /// let tools = vec![

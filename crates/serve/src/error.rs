@@ -7,12 +7,15 @@ use toolroute_rank::{engine, feedback};
 use toolroute_run::execution;
 use toolroute_run::pins::{pins_option, shell_word};
 
+/// Why a service cannot be built, or does not do what a client asks.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
+    /// No tool has the id.
     #[error("no tool `{}` here{}", cut(.id), suggestion(.near))]
     UnknownTool { id: String, near: Vec<String> },
 
+    /// Pins hold the tool back.
     #[error(
         "`{0}` is held back: nobody has agreed to its definition as it is now; the user can look at it \
          with `toolroute pins diff {0}{1}` and let it in with `toolroute pins approve {0}{1}`",
@@ -31,33 +34,40 @@ pub enum Error {
     #[error("no tool `{}` is known: the server `{server}` is not available: {because}", cut(.id))]
     NotListed { id: String, server: String, because: String },
 
+    /// No profile has the name.
     #[error("no profile `{}`; {}", cut(.name), expected(.known))]
     UnknownProfile { name: String, known: Vec<String> },
 
+    /// No server has the name.
     #[error("no server `{}`; {}", cut(.name), expected(.known))]
     UnknownServer { name: String, known: Vec<String> },
 
+    /// There is no catalog.
     #[error(
         "this server has no catalog; expected one at its start, as with --tools PATH or --servers FILE, or \
          tools by POST /v1/tools; POST /v1/select also takes `tools` in its body"
     )]
     NoCatalog,
 
+    /// The prompt has more requests than the session may make calls.
     #[error(
         "expected a prompt with at most {left} requests, the calls that the session's limit leaves, found \
          {found}; nothing was called: ask for less, or take another session"
     )]
     PlanTooLong { found: usize, left: u32 },
 
+    /// Nothing runs tools.
     #[error("tools cannot be called here; expected a servers file, as with --servers FILE")]
     NoExecutor,
 
+    /// The rest of the answer is no longer kept.
     #[error(
         "nothing is kept under the handle `{handle}`; expected one that a cut answer named, and not \
          long ago: call the tool again"
     )]
     UnknownHandle { handle: String },
 
+    /// The server does not answer.
     #[error("the server `{server}` is not available: {because}")]
     Unavailable { server: String, because: String },
 
@@ -65,14 +75,17 @@ pub enum Error {
     #[error("{message} ({code})")]
     Refused { code: i32, message: String },
 
+    /// The name is none of a session.
     #[error(
         "expected the name of a session with 1 to {most} printable characters, found one of {chars}"
     )]
     BadSession { chars: usize, most: usize },
 
+    /// A client of the gateway began no session.
     #[error("the client began no session: {because}")]
     NoSession { because: String },
 
+    /// The listener is unusable.
     #[error("cannot listen: {source}; choose another address")]
     Listen {
         #[source]
@@ -95,9 +108,11 @@ pub enum Error {
     #[error(transparent)]
     Usage(#[from] feedback::Error),
 
+    /// The engine has no answer.
     #[error(transparent)]
     Engine(#[from] engine::Error),
 
+    /// A call is impossible.
     #[error(transparent)]
     Execution(#[from] execution::Error),
 }

@@ -65,6 +65,7 @@ pub enum Expose {
 /// Options of a gateway.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayOptions {
+    /// Which tools clients list.
     pub expose: Expose,
     /// The profile of the clients; `None` is the default profile.
     pub profile: Option<String>,

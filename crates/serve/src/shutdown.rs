@@ -14,6 +14,7 @@ impl Shutdown {
         self.begun.cancel();
     }
 
+    /// Whether the shutdown has begun.
     pub fn has_begun(&self) -> bool {
         self.begun.is_cancelled()
     }

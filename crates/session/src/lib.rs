@@ -113,6 +113,7 @@ impl Session {
         Self::new(calls::request_id())
     }
 
+    /// Sets the limits of the session's calls.
     #[cfg(feature = "execution")]
     #[must_use]
     pub fn with_limits(mut self, limits: CallLimits) -> Self {
@@ -152,6 +153,7 @@ impl Session {
         is_news
     }
 
+    /// Returns the tool that answered last.
     pub fn last_tool(&self) -> Option<ToolId> {
         self.memory().last_tool.clone()
     }

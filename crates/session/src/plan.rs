@@ -61,6 +61,7 @@ pub struct PlanReport {
 pub struct Step {
     /// The words of the prompt that ask for it.
     pub need: String,
+    /// What became of the step.
     pub state: StepState,
     /// The tool that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,10 +102,13 @@ pub enum StepState {
     NotRun,
 }
 
+/// The next call of a plan.
 #[derive(Clone, Debug)]
 pub struct PlannedCall {
     pub need: String,
+    /// The tool to call.
     pub tool: Arc<Tool>,
+    /// The arguments, as far as the prompt and earlier results give them.
     pub arguments: Arguments,
 }
 

@@ -76,6 +76,7 @@ impl Ledger {
         self.one("SELECT * FROM runs WHERE id = ?1", &[&id])
     }
 
+    /// Returns all runs of tools, oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
         self.all("SELECT * FROM runs ORDER BY id", &[])
     }
@@ -149,6 +150,7 @@ impl Ledger {
         self.one(&ask, &[&request])
     }
 
+    /// Returns all events, oldest first.
     pub fn events(&self) -> Result<Vec<EventRow>, Error> {
         self.all("SELECT * FROM events ORDER BY id", &[])
     }

@@ -112,36 +112,58 @@ pub struct RequestRow {
     pub answer: Option<Value>,
 }
 
+/// An obligation, as the ledger keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ObligationRow {
+    /// The number of the obligation.
     pub id: i64,
+    /// The request that it belongs to.
     pub request: i64,
+    /// The obligation that brought it about.
     pub parent: Option<i64>,
+    /// Its name in the request.
     pub name: String,
+    /// What is to be done.
     #[serde(rename = "type")]
     pub what: ObligationType,
+    /// The inputs.
     pub payload: Map<String, Value>,
+    /// How the answer words the result.
     pub say: Option<String>,
+    /// How far it is.
     pub status: Status,
     /// The reason for the status.
     pub note: Option<String>,
 }
 
+/// A run of a tool, as the ledger keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {
+    /// The number of the run.
     pub id: i64,
+    /// The idempotency key of the call.
     pub key: String,
+    /// The obligation that it serves.
     pub obligation: i64,
+    /// What it is for.
     pub purpose: Purpose,
+    /// The id of the tool.
     pub tool: String,
+    /// The arguments.
     pub inputs: Value,
+    /// What the tool answered.
     pub outputs: Option<Value>,
+    /// How it ended.
     pub status: RunStatus,
     /// Whether the run may be repeated if its outcome is unknown.
     pub repeatable: bool,
+    /// How often it was tried.
     pub attempts: i64,
+    /// What the tool said about a failure.
     pub said: Option<String>,
+    /// When it began, in milliseconds since 1970.
     pub started_ms: i64,
+    /// How long it took, in microseconds.
     pub duration_us: Option<i64>,
 }
 
@@ -162,13 +184,21 @@ pub struct AssertionRow {
     pub run: Option<i64>,
 }
 
+/// An event, as the ledger keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventRow {
+    /// The number of the event.
     pub id: i64,
+    /// The request that it belongs to.
     pub request: i64,
+    /// The obligation that it belongs to.
     pub obligation: Option<i64>,
+    /// The run that it belongs to.
     pub run: Option<i64>,
+    /// What happened.
     pub kind: String,
+    /// More about it, as JSON.
     pub detail: Value,
+    /// When, in milliseconds since 1970.
     pub at_ms: i64,
 }

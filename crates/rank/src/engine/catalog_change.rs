@@ -27,6 +27,7 @@ pub struct ChangeReport {
     pub linked: usize,
     /// Probable mistakes in the new tools. They do not prevent the change.
     pub warnings: Vec<Problem>,
+    /// The time that the change took.
     #[serde(skip)]
     pub took: Duration,
 }

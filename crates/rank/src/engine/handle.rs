@@ -52,9 +52,8 @@ impl Engine {
     /// Starts to build an engine over a catalog.
     ///
     /// ```
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::{Engine, EngineConfig};
-    ///
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, EngineConfig};
     /// let catalog = Catalog::from_tools(vec![Tool::new(None, "read_file", "Reads a file")]).catalog;
     /// let config = EngineConfig { limit: 3, ..EngineConfig::default() };
     /// let engine = Engine::builder(catalog).config(config).build()?;
@@ -266,8 +265,7 @@ impl Engine {
     /// ```
     /// # use toolroute_catalog::Catalog;
     /// # use toolroute_rank::engine::Engine;
-    /// use toolroute_rank::engine::{Observations, RunCounts};
-    ///
+    /// # use toolroute_rank::engine::{Observations, RunCounts};
     /// # let engine = Engine::builder(Catalog::default()).build()?;
     /// let counts: RunCounts = serde_json::from_str(
     ///     r#"{"tools": {"git__log": {"runs": 50, "successes": 45, "latency_ms": 120}}}"#,

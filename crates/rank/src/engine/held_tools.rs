@@ -24,6 +24,7 @@ pub struct HeldTool {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HeldMatch {
+    /// The id of the tool.
     pub id: ToolId,
     /// The score that it would have.
     pub score: f32,

@@ -48,6 +48,7 @@ pub enum SnapshotState {
 /// How an index was built.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct IndexReport {
+    /// The number of tools.
     pub tools: usize,
     /// Number of texts that were embedded.
     pub embedded: usize,
@@ -58,6 +59,7 @@ pub struct IndexReport {
     /// Why all vectors are scanned although the configuration asks for a graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scanned: Option<String>,
+    /// What became of the snapshot.
     pub snapshot: SnapshotState,
     /// The snapshot's file, if it contains these vectors now.
     pub path: Option<PathBuf>,

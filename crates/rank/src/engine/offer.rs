@@ -31,7 +31,9 @@ pub struct Offer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfferedTool {
+    /// The id of the tool.
     pub id: ToolId,
+    /// Its score, 0 to 1.
     pub score: f32,
     /// The value of each signal for it, before its weight.
     #[serde(default)]
@@ -66,9 +68,8 @@ impl Selection {
     /// signals.
     ///
     /// ```
-    /// use toolroute_catalog::{Catalog, Tool};
-    /// use toolroute_rank::engine::{Engine, SelectRequest};
-    ///
+    /// # use toolroute_catalog::{Catalog, Tool};
+    /// # use toolroute_rank::engine::{Engine, SelectRequest};
     /// let tools = vec![Tool::new(Some("mail"), "send_email", "Sends an email to a person")];
     /// let engine = Engine::builder(Catalog::from_tools(tools).catalog).build()?;
     /// let prompt = "send an email to Dana";

@@ -84,10 +84,9 @@ impl Engine {
     /// written in the background, with the vector of its prompt.
     ///
     /// ```
-    /// use toolroute_catalog::Catalog;
-    /// use toolroute_rank::engine::Engine;
-    /// use toolroute_rank::feedback::{Execution, StoreOptions};
-    ///
+    /// # use toolroute_catalog::Catalog;
+    /// # use toolroute_rank::engine::Engine;
+    /// # use toolroute_rank::feedback::{Execution, StoreOptions};
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("log.db");
     /// let engine = Engine::builder(Catalog::default())

@@ -282,7 +282,9 @@ impl Serialize for SelectedTool {
 /// A tool that was left out of an answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExcludedTool {
+    /// The id of the tool.
     pub id: ToolId,
+    /// The score that it would have had, 0 to 1.
     pub score: f32,
     /// The rule that excluded it.
     pub because: Exclusion,

@@ -32,6 +32,7 @@ const MOST_ITEMS: usize = 64;
 pub struct PromptHash(pub(super) [u8; 32]);
 
 impl PromptHash {
+    /// The hash of a prompt.
     pub fn of(prompt: &str) -> Self {
         Self(Sha256::digest(prompt.as_bytes()).into())
     }
@@ -77,7 +78,9 @@ impl<'de> Deserialize<'de> for PromptHash {
 /// models are not comparable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PromptVector {
+    /// The fingerprint of the model.
     pub model: String,
+    /// The numbers.
     pub values: Vec<f32>,
 }
 
@@ -86,22 +89,28 @@ pub struct PromptVector {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LoggedContext {
+    /// The phase of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// The kind of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
+    /// The languages of the files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<String>,
     /// 0 (trivial) to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<f32>,
+    /// How the code is built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structure: Option<String>,
+    /// How the code is tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub testing: Option<String>,
 }
 
 impl LoggedContext {
+    /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -114,6 +123,7 @@ pub struct Choice {
     /// The rank, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
+    /// The score of the tool, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
     /// The normalised value of each part of the score, before its weight, by name. Signals are -1
@@ -126,6 +136,7 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -158,6 +169,7 @@ pub struct CallAttempt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Execution {
+    /// The tool that ran.
     pub tool: ToolId,
     /// Whether the run did what the prompt asked for.
     pub success: bool,
@@ -171,12 +183,16 @@ pub struct Execution {
     /// The hash of the prompt, if the text is unavailable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_hash: Option<PromptHash>,
+    /// The vector of the prompt, if the log keeps vectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector: Option<PromptVector>,
+    /// What was known around the prompt.
     #[serde(default, skip_serializing_if = "LoggedContext::is_empty")]
     pub context: LoggedContext,
+    /// How the tool was offered.
     #[serde(default, skip_serializing_if = "Choice::is_empty")]
     pub choice: Choice,
+    /// How long the run took, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The kind of error, such as `timeout`.
@@ -198,6 +214,8 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// Creates an execution of a tool for a prompt, at the time when it is recorded. Whether the log
+    /// keeps the prompt's text is set by [`StoreOptions::keep_prompts`](super::StoreOptions).
     pub fn new(tool: ToolId, prompt: impl Into<String>, success: bool) -> Self {
         Self {
             tool,

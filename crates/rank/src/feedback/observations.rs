@@ -100,6 +100,7 @@ impl Observations {
         durable::hex(&hash.finalize())
     }
 
+    /// Returns the number of executions in the log.
     pub fn executions(&self) -> u64 {
         self.executions
     }

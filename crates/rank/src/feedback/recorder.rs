@@ -56,6 +56,7 @@ pub struct RecorderHooks {
 /// Whether an execution was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordOutcome {
+    /// It is in the queue.
     Queued,
     /// The queue was full.
     Dropped,

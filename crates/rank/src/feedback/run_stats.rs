@@ -43,7 +43,9 @@ const LATENCY_JUMP: f64 = 10.0;
 /// The statistics of one tool's runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunStats {
+    /// The number of runs.
     pub runs: u64,
+    /// The number of runs that succeeded.
     pub successes: u64,
     /// The weight of the runs by credibility and age, from which `good` and `lower_bound` are
     /// computed.

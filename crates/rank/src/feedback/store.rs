@@ -26,7 +26,9 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many executions are kept, and for how long. The next write removes the rest, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
+    /// The most executions that are kept.
     pub rows: u64,
+    /// For how many days an execution is kept.
     pub days: u32,
 }
 
@@ -46,6 +48,7 @@ pub struct StoreOptions {
     /// Whether to store the vectors of prompts. They are not text, but they reveal what a text is
     /// about.
     pub keep_vectors: bool,
+    /// How much is kept, and for how long.
     pub retention: Retention,
 }
 

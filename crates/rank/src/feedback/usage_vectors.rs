@@ -103,10 +103,12 @@ impl UsageVectors {
         self.tools.iter().map(|(id, history)| (id, history.prompts))
     }
 
+    /// Returns the number of tools with usage.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
+    /// Whether no tool has usage.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }

@@ -27,6 +27,7 @@ const MOST_NEXT: usize = 10;
 /// A tool that tends to follow another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NextTool {
+    /// The tool that follows.
     pub tool: ToolId,
     /// The probability, 0 to 1, that this tool comes next.
     pub probability: f64,

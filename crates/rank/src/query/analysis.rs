@@ -60,6 +60,7 @@ pub struct FeatureEvidence {
 /// The features of a context, how each was found, and how much of the files was read.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
+    /// The features that were found.
     pub features: ContextFeatures,
     /// How each of them was found.
     pub found: FeatureEvidence,

@@ -12,8 +12,7 @@ use super::{ContextFeatures, Error, Phase, TaskType, words};
 /// members are optional, and are the same for library, command line, HTTP and MCP.
 ///
 /// ```
-/// use toolroute_rank::query::Context;
-///
+/// # use toolroute_rank::query::Context;
 /// let context = Context::from_json(
 ///     r#"{"files": [{"path": "a.rs", "content": "fn a() {}"}], "stage": "reading"}"#,
 /// )?;
@@ -109,6 +108,7 @@ impl Default for Context {
 pub struct SourceFile {
     /// Relative to the project, with forward slashes.
     pub path: String,
+    /// The text of the file.
     #[serde(default, alias = "originalContent", alias = "original_content")]
     pub content: String,
 }
@@ -124,7 +124,9 @@ impl SourceFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
+    /// Who said it.
     pub role: Speaker,
+    /// What was said.
     #[serde(alias = "content")]
     pub text: String,
 }
@@ -133,8 +135,11 @@ pub struct Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
+    /// Instructions of the program.
     System,
+    /// The person.
     User,
+    /// The language model.
     Assistant,
     /// The output of a tool.
     Tool,

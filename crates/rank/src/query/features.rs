@@ -102,11 +102,13 @@ pub struct CodeStructure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextFeatures {
+    /// The phase of work.
     pub phase: Option<Phase>,
     /// Lower-case names of programming languages, the one with the most code first.
     pub languages: Vec<String>,
     /// 0 (trivial) to 1.
     pub complexity: Option<f32>,
+    /// The kind of work.
     pub task_type: Option<TaskType>,
     /// How the code is divided.
     pub structure: Option<CodeStructure>,

@@ -28,8 +28,7 @@ fn small() -> Vec<&'static str> {
 /// Which models are small, by name, and how many tools they get at most.
 ///
 /// ```
-/// use toolroute_rank::query::SmallModels;
-///
+/// # use toolroute_rank::query::SmallModels;
 /// let rule = SmallModels::default();
 /// assert!(rule.is_small("llama3.2:3b") && rule.is_small("gpt-4o-mini"));
 /// assert!(!rule.is_small("gpt-4") && !rule.is_small("llama3.1:70b"));

@@ -13,6 +13,7 @@ use crate::query::words;
 /// One summand of a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
+    /// What contributed.
     pub name: &'static str,
     /// The value before normalisation, such as the cosine or the BM25 score.
     pub raw: f32,
@@ -27,13 +28,18 @@ pub struct Part {
 /// The tiers that a tool declares; `None` if undeclared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tiers {
+    /// How reliable the tool is.
     pub reliability: Option<Reliability>,
+    /// What a call costs.
     pub cost: Option<Cost>,
+    /// How long a call takes.
     pub latency: Option<LatencyTier>,
+    /// The typical latency in milliseconds, if it is declared.
     pub latency_ms: Option<u64>,
 }
 
 impl Tiers {
+    /// The tiers that a tool declares.
     pub fn of(tool: &Tool) -> Self {
         Self {
             reliability: tool.reliability,
@@ -49,6 +55,7 @@ impl Tiers {
 pub struct PreferenceReason {
     /// The id of the other tool.
     pub over: ToolId,
+    /// What decided.
     pub by: Criterion,
     /// The declarations of both tools, in words.
     pub because: String,
@@ -138,6 +145,7 @@ pub struct ExplanationInputs<'a> {
 /// Why a tool ranks where it does.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
+    /// The parts that the score is the sum of.
     pub parts: Vec<Part>,
     /// The words of the prompt that the tool's text contains, as the prompt spells them.
     pub matched_terms: Vec<String>,
@@ -151,6 +159,7 @@ pub struct Explanation {
     /// What was learned about the tool from past prompts, if it affected the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<RowUsage>,
+    /// The tiers that the policy compares.
     pub tiers: Tiers,
     /// Why the tool ranks before one with a higher score.
     #[serde(skip_serializing_if = "Option::is_none")]

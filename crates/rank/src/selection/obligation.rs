@@ -16,6 +16,7 @@ use crate::feedback::RunStats;
 /// A tool that can satisfy an obligation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidacy {
+    /// The id of the tool.
     pub id: ToolId,
     /// The kinds of data that the tool consumes and that are unavailable; empty if it can run.
     pub missing: Vec<String>,
@@ -25,6 +26,7 @@ pub struct Candidacy {
     pub cost: Cost,
     /// The declared latency in milliseconds, adjusted by observed runs.
     pub latency_ms: u64,
+    /// The row of the tool in the catalog.
     #[serde(skip)]
     pub row: u32,
 }

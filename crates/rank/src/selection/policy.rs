@@ -30,9 +30,13 @@ pub enum Undeclared {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
+    /// The least reliability.
     pub min_reliability: Option<Reliability>,
+    /// The highest cost.
     pub max_cost: Option<Cost>,
+    /// The highest latency.
     pub max_latency: Option<LatencyTier>,
+    /// What becomes of tools that declare no tier.
     pub undeclared: Undeclared,
     /// The maximum number of tools of one server in an answer, if the catalog has several servers
     /// and tools of another one are near: no server can fill an answer with many similar tools.
@@ -62,33 +66,20 @@ const CLEAR: f32 = 0.7;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Exclusion {
-    Reliability {
-        found: Option<Reliability>,
-        least: Reliability,
-    },
-    Cost {
-        found: Option<Cost>,
-        most: Cost,
-    },
-    Latency {
-        found: Option<LatencyTier>,
-        most: LatencyTier,
-    },
+    /// The reliability is below the least one of the policy.
+    Reliability { found: Option<Reliability>, least: Reliability },
+    /// The cost is above the highest one of the policy.
+    Cost { found: Option<Cost>, most: Cost },
+    /// The latency is above the highest one of the policy.
+    Latency { found: Option<LatencyTier>, most: LatencyTier },
     /// Neither the request nor its profile enables the tool.
     NotEnabled,
     /// The request excludes the tool by a pattern.
-    ByPattern {
-        pattern: String,
-    },
+    ByPattern { pattern: String },
     /// The stage of work is read-only, and the tool may change something.
-    Stage {
-        stage: Stage,
-    },
+    Stage { stage: Stage },
     /// The answer already contains the maximum number of tools of its server.
-    ServerShare {
-        server: String,
-        most: usize,
-    },
+    ServerShare { server: String, most: usize },
     /// A tool of another server fits far better.
     FarFromBest {
         best: ToolId,
@@ -97,27 +88,15 @@ pub enum Exclusion {
         least: f32,
     },
     /// The tool conflicts with a better one in the answer.
-    Conflict {
-        with: ToolId,
-    },
+    Conflict { with: ToolId },
     /// Another tool declares that it alone serves an intent of the prompt.
-    Exclusive {
-        intent: String,
-        by: ToolId,
-    },
+    Exclusive { intent: String, by: ToolId },
     /// The circuit breaker of the tool or of its server is open, because of recent failures.
-    BreakerOpen {
-        server: Option<String>,
-    },
+    BreakerOpen { server: Option<String> },
     /// The definition of the tool exceeds the remaining tokens.
-    Budget {
-        tokens: usize,
-        left: usize,
-    },
+    Budget { tokens: usize, left: usize },
     /// No tool fits the prompt well enough.
-    Unfit {
-        because: FitReason,
-    },
+    Unfit { because: FitReason },
 }
 
 impl fmt::Display for Exclusion {

@@ -52,26 +52,33 @@ impl FromStr for Strategy {
     }
 }
 
+/// Why a strategy, its weights or its patterns cannot be used.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
+    /// No strategy has the name.
     #[error("unknown strategy `{name}`; expected auto, keyword, semantic or hybrid")]
     UnknownStrategy { name: String },
 
+    /// The strategy needs the vector of the prompt.
     #[error(
         "the {strategy} strategy needs the prompt's vector, and none came; embed the prompt first or use the keyword strategy"
     )]
     NoVector { strategy: Strategy },
 
+    /// A pattern of ids is invalid.
     #[error("the tool pattern `{pattern}` cannot be read: {because}; write one such as `git__*`")]
     BadToolPattern { pattern: String, because: String },
 
+    /// No signal has the name.
     #[error("unknown signal `{name}`; expected one of {known}")]
     UnknownSignal { name: String, known: String },
 
+    /// The weight is out of range.
     #[error("the weight of the signal {signal} is {found}; expected 0 (off) to 1")]
     BadSignalWeight { signal: Signal, found: f32 },
 
+    /// A vector is invalid.
     #[error(transparent)]
     Index(#[from] index::Error),
 }

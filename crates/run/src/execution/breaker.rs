@@ -38,10 +38,13 @@ impl Default for BreakerOptions {
     }
 }
 
+/// The state of a circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
+    /// Calls are sent.
     Closed,
+    /// Calls are not sent for a while.
     Open,
     /// The pause is over; one probe is let through.
     HalfOpen,
@@ -54,6 +57,7 @@ pub struct BreakerState {
     pub kind: &'static str,
     /// The server's name or the tool's id.
     pub of: String,
+    /// Whether calls are sent.
     pub phase: Phase,
     /// Failures in a row.
     pub failures: u32,

@@ -19,6 +19,7 @@ pub struct Closures {
 }
 
 impl Closures {
+    /// Creates a collection without tools.
     pub fn new() -> Self {
         Self::default()
     }

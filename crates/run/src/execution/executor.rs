@@ -47,7 +47,9 @@ pub type OnFailure = Arc<dyn Fn(&Failure) + Send + Sync>;
 pub struct Failure {
     /// The id that the message to the caller names.
     pub id: String,
+    /// The tool that failed.
     pub tool: ToolId,
+    /// What it or its server said.
     pub detail: String,
 }
 

@@ -28,7 +28,9 @@ pub enum Origin {
 /// A tool that may be called for a request.
 #[derive(Clone, Debug)]
 pub struct Candidate {
+    /// The tool.
     pub tool: Arc<Tool>,
+    /// Why the tool is a candidate.
     pub origin: Origin,
     /// Whether the tool may run even if an earlier candidate may have written something, as its
     /// declaration states.
@@ -38,8 +40,11 @@ pub struct Candidate {
 /// The endings of one candidate after which the next one is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
+    /// After a timeout.
     pub timeout: bool,
+    /// After an error of the tool, and after any other fault of its server.
     pub error: bool,
+    /// After an empty answer of a tool that only reads.
     pub empty: bool,
 }
 
@@ -52,6 +57,7 @@ impl Default for Conditions {
 /// A tool that is similar in meaning to another.
 #[derive(Clone, Debug)]
 pub struct Neighbor {
+    /// The similar tool.
     pub tool: Arc<Tool>,
     /// The cosine of the two tools' vectors.
     pub similarity: f32,

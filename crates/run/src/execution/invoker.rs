@@ -47,8 +47,10 @@ pub type OnChange = Arc<dyn Fn(Changed) + Send + Sync>;
 pub struct Progress {
     /// Grows with each message, up to `total` if that is known.
     pub done: f64,
+    /// The value of `done` at the end, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
+    /// What the tool is doing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -56,11 +58,14 @@ pub struct Progress {
 /// One run of one tool.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
+    /// The tool to run.
     pub tool: &'a Tool,
+    /// The arguments, which fit the tool's schema.
     pub arguments: &'a Arguments,
     /// An idempotency key: the same for each repetition of this call, and different for every other
     /// call.
     pub key: Option<&'a str>,
+    /// Receives the progress of the run.
     pub on_progress: OnProgress<'a>,
 }
 
@@ -124,6 +129,7 @@ pub trait Invoker: Send + Sync {
 /// What a tool answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Output {
+    /// The answer as text.
     pub text: String,
     /// The answer as a value, if the tool gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,12 +150,14 @@ pub struct Output {
 pub struct Attachment {
     /// `image`, `audio` or `resource`.
     pub kind: &'static str,
+    /// The media type of the content.
     pub mime_type: String,
     /// The content in Base64.
     pub data: String,
 }
 
 impl Output {
+    /// Creates an answer of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -245,6 +253,7 @@ impl fmt::Display for FaultKind {
 /// A call without an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
+    /// What went wrong.
     pub kind: FaultKind,
     /// Whether the call may have reached the tool. A write that may have reached it is never
     /// repeated.

@@ -49,21 +49,13 @@ pub fn cost_units(cost: Option<Cost>) -> u32 {
 #[non_exhaustive]
 pub enum Exceeded {
     /// The same call with the same arguments was made `times` times and answered `answered` times.
-    SameCall {
-        times: u32,
-        answered: u32,
-    },
+    SameCall { times: u32, answered: u32 },
     /// The last calls repeat: a cycle of `length` calls was made `times` times.
-    Cycle {
-        length: usize,
-        times: u32,
-    },
-    Calls {
-        most: u32,
-    },
-    Cost {
-        most: u32,
-    },
+    Cycle { length: usize, times: u32 },
+    /// The session has made all its calls.
+    Calls { most: u32 },
+    /// The session has spent its cost.
+    Cost { most: u32 },
 }
 
 impl std::fmt::Display for Exceeded {

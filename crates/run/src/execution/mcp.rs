@@ -37,6 +37,7 @@ pub struct McpOptions {
     pub answer_timeout: Duration,
     /// The time limit for the answer to a ping.
     pub check_timeout: Duration,
+    /// How programs are started.
     pub process: ProcessOptions,
     /// Whether to announce all client capabilities (sampling, elicitation, roots). Their requests
     /// are then refused, declined or answered with an empty list. This is only for finding out

@@ -47,6 +47,7 @@ pub fn shape(text: &str) -> Shape {
 /// How an answer was truncated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Truncation {
+    /// What the answer looks like.
     pub shape: Shape,
     /// The length of the whole answer in characters.
     pub of_chars: usize,

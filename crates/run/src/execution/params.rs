@@ -78,7 +78,9 @@ impl std::fmt::Display for Change {
 /// A required input that was not given.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Missing {
+    /// The name of the argument.
     pub name: String,
+    /// Its description in the schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The type that the schema declares.
@@ -92,6 +94,7 @@ pub struct Missing {
 /// What the caller must supply before the tool can be called.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Clarification {
+    /// The required arguments that are missing.
     pub missing: Vec<Missing>,
     /// The arguments that do not fit the schema, each with the reason.
     pub unfit: Vec<String>,

@@ -33,10 +33,12 @@ impl Patterns {
         Ok(Self { set })
     }
 
+    /// Whether one of the patterns matches the id of a tool.
     pub fn matches(&self, id: &str) -> bool {
         self.set.is_match(id)
     }
 
+    /// Whether there is no pattern.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
@@ -99,6 +101,7 @@ pub struct Permissions {
     pub offers: Offers,
     /// Whether only tools that declare that they only read may run.
     pub read_only: bool,
+    /// Which calls a person must agree to first.
     pub confirm: Confirm,
 }
 
@@ -106,6 +109,7 @@ pub struct Permissions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The tool may run.
     Allowed,
     /// A person must agree first.
     NeedsConfirmation,

@@ -15,8 +15,10 @@ use toolroute_catalog::{Need, Tool, ToolId};
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
+    /// The answer, or the message instead of one.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// The attempts, in the order in which they were made.
     pub attempts: Vec<Attempt>,
     /// The duration of the whole request in milliseconds, with all attempts and pauses.
     pub took_ms: f64,
@@ -136,8 +138,10 @@ impl Outcome {
 pub struct Answer {
     /// The tool that answered; not always the requested one.
     pub tool: ToolId,
+    /// What it answered.
     #[serde(flatten)]
     pub output: Output,
+    /// What was cut, if the answer was too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<Truncation>,
     /// How the arguments were changed.
@@ -148,9 +152,12 @@ pub struct Answer {
 /// The attempt to call one candidate, with all its tries.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attempt {
+    /// The tool.
     pub tool: ToolId,
+    /// Why the tool was a candidate.
     #[serde(flatten)]
     pub origin: Origin,
+    /// How the attempt ended.
     #[serde(flatten)]
     pub ending: Ending,
     /// How often the call was sent.
@@ -159,6 +166,7 @@ pub struct Attempt {
     pub reached: bool,
     /// The duration of the last try in milliseconds.
     pub took_ms: f64,
+    /// The latency and length that were expected.
     pub estimate: Estimate,
     /// The length of the whole answer in characters.
     pub chars: usize,
@@ -179,19 +187,16 @@ pub struct Attempt {
 #[serde(tag = "ending", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ending {
+    /// The tool answered.
     Answered,
     /// The answer was empty.
     Empty,
     /// The tool reports that it failed.
-    ToolError {
-        hint: Hint,
-    },
-    Failed {
-        fault: FaultKind,
-    },
-    Skipped {
-        because: Skip,
-    },
+    ToolError { hint: Hint },
+    /// There is no answer.
+    Failed { fault: FaultKind },
+    /// The tool was not called.
+    Skipped { because: Skip },
 }
 
 /// Why a candidate was not called.
@@ -199,29 +204,20 @@ pub enum Ending {
 #[serde(tag = "skip", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Skip {
-    Permission {
-        verdict: Verdict,
-    },
+    /// Permissions forbid it, or need a person's agreement.
+    Permission { verdict: Verdict },
     /// Its circuit breaker is open for `for_ms` more milliseconds.
-    BreakerOpen {
-        for_ms: u64,
-    },
+    BreakerOpen { for_ms: u64 },
     /// The arguments cannot be adapted to the tool's schema.
     Parameters,
     /// The arguments cannot be checked in bounded time.
-    Unchecked {
-        because: String,
-    },
+    Unchecked { because: String },
     /// toolroute did not send the call, because of its arguments or the tool's description.
-    Refused {
-        because: String,
-    },
+    Refused { because: String },
     /// No server of that name is known.
     NoServer,
     /// The session has reached one of its limits.
-    Limit {
-        exceeded: Exceeded,
-    },
+    Limit { exceeded: Exceeded },
     /// An earlier candidate may have written something already.
     WriteElsewhere,
     /// It may do more harm than the requested tool, and nobody agreed to that.

@@ -37,10 +37,13 @@ pub enum Entry {
 /// A program to start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
+    /// The program.
     pub command: String,
+    /// Its arguments.
     pub args: Vec<String>,
     /// Its environment, in addition to the base variables of [`super::ProcessOptions`].
     pub env: BTreeMap<String, String>,
+    /// The folder that it runs in.
     pub cwd: Option<PathBuf>,
 }
 
@@ -49,6 +52,7 @@ pub struct Program {
 pub struct Remote {
     /// May be empty for `openapi`, where the description names the server.
     pub url: String,
+    /// Headers of each request.
     pub headers: BTreeMap<String, String>,
     /// Whether addresses of this machine and its network may be called. By default they may if the
     /// servers file has the address, and may not if it comes from an API description.

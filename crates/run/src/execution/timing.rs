@@ -26,6 +26,7 @@ const RESEARCH: [&str; 4] = ["research", "deep-research", "crawl", "investigate"
 pub struct Timing {
     /// The user's timeout for all tools, whatever else says how long a tool may take.
     pub timeout: Option<Duration>,
+    /// The timeout of a tool that declares no latency.
     pub default_timeout: Duration,
     /// The timeout for tools that do research or declare that they are slow.
     pub research_timeout: Duration,
@@ -36,6 +37,7 @@ pub struct Timing {
     pub feedback_delay: Duration,
     /// The same delay for a tool whose latency tier is medium or slower.
     pub slow_feedback_delay: Duration,
+    /// How often and with which pauses calls are repeated.
     pub retries: Retries,
     /// The longest duration of one request with all its tools and tries, even if a tool keeps
     /// reporting progress.
@@ -123,7 +125,9 @@ fn is_research(tool: &Tool) -> bool {
 pub struct Retries {
     /// The number of retries after the first try; 0 for none.
     pub most: usize,
+    /// The pause before the second try.
     pub first_pause: Duration,
+    /// The longest pause between two tries.
     pub longest_pause: Duration,
 }
 

@@ -65,8 +65,10 @@ fn fields(tool: &str) -> Map<String, Value> {
 pub struct FieldChange {
     /// The place, as a JSON pointer without its first slash.
     pub path: String,
+    /// The text when it was agreed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
+    /// The text now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }

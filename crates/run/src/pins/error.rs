@@ -7,6 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The file cannot be read or written.
     #[error("cannot {action} the pins at {}; check the path and its permissions", path.display())]
     Io {
         action: &'static str,
@@ -15,6 +16,7 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// The file is no file of pins.
     #[error(
         "expected pins of version {expected} at {}, found {found}; \
          restore the file, or move it away to see every tool for the first time again",
@@ -22,18 +24,21 @@ pub enum Error {
     )]
     NotPins { path: PathBuf, expected: u32, found: String },
 
+    /// The file has no such tool.
     #[error(
         "expected the id of a tool that was seen, found `{id}`; `toolroute pins list{}` has them all",
         super::pins_option(file.as_deref())
     )]
     UnknownTool { id: String, file: Option<PathBuf> },
 
+    /// The file has no such server.
     #[error(
         "expected a server that was seen, found `{server}`; `toolroute pins list{}` has them all",
         super::pins_option(file.as_deref())
     )]
     UnknownServer { server: String, file: Option<PathBuf> },
 
+    /// The definition is another one than was looked at.
     #[error(
         "expected `{id}` to be held back with the hash {expected}…, found {found}; \
          the digits are mistyped, or it has changed again: \
@@ -42,6 +47,7 @@ pub enum Error {
     )]
     OtherHash { id: String, expected: String, found: String, file: Option<PathBuf> },
 
+    /// The text is no hash, or too short a part of one.
     #[error(
         "expected the first {fewest} to 64 digits of the hash of the definition that is held back, \
          found `{found}`; `toolroute pins diff {word}{pins}` shows it",

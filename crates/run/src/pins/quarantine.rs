@@ -22,7 +22,9 @@ pub(super) enum Verdict {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PinCheck {
+    /// The tools that may be used.
     pub accepted: Vec<Tool>,
+    /// The tools that are held back, with the reason.
     pub quarantined: Vec<QuarantinedTool>,
     /// The accepted tools whose descriptions have changed.
     pub reworded: Vec<Rewording>,
@@ -33,8 +35,11 @@ pub struct PinCheck {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rewording {
+    /// The id of the tool.
     pub id: ToolId,
+    /// The server of the tool.
     pub server: String,
+    /// The descriptions that changed.
     pub changes: Vec<FieldChange>,
 }
 
@@ -59,8 +64,11 @@ impl fmt::Display for Rewording {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct QuarantinedTool {
+    /// The id of the tool.
     pub id: ToolId,
+    /// The server of the tool.
     pub server: String,
+    /// Why it is held back.
     pub reason: Reason,
     /// The pin file, if commands must name it.
     #[serde(skip)]
@@ -86,7 +94,9 @@ pub fn pins_option(file: Option<&Path>) -> String {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
+    /// The definition has changed.
     Changed,
+    /// The tool is new.
     New,
     /// The server lists another tool of the same name before it.
     #[serde(rename = "twice")]

@@ -67,11 +67,10 @@ impl ListedTool {
 pub enum Approve {
     /// One tool, by id or `server:name`; if given, `sha256` must be a prefix of the hash of the
     /// definition that is held back, of at least eight digits.
-    Tool {
-        id: String,
-        sha256: Option<String>,
-    },
+    Tool { id: String, sha256: Option<String> },
+    /// All tools of a server.
     Server(String),
+    /// All tools.
     All,
 }
 
@@ -79,8 +78,11 @@ pub enum Approve {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct PinEntry {
+    /// The id of the tool.
     pub id: ToolId,
+    /// The server of the tool.
     pub server: String,
+    /// What pins say of it.
     pub state: PinState,
     /// The hash of the accepted definition.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,9 +101,11 @@ pub struct PinEntry {
 pub struct PinDiff {
     /// The hash of the definition that is held back; `None` if none is.
     pub held_sha256: Option<String>,
+    /// What differs from the agreed definition.
     pub changes: Vec<FieldChange>,
 }
 
+/// What pins say of a tool's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -167,10 +171,12 @@ impl Pins {
         self.is_named.then_some(&self.path)
     }
 
+    /// The file of the pins.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// How new and changed definitions are treated.
     pub fn mode(&self) -> Mode {
         self.mode
     }

@@ -42,6 +42,7 @@ impl Screening {
 pub struct Notes(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Notes {
+    /// Passes each line to a function.
     pub fn new(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }

@@ -33,9 +33,11 @@ pub struct HttpOptions {
     pub max_body: usize,
     /// The time limit of an answer. Calls of tools have limits of their own.
     pub timeout: Duration,
+    /// Limits of connections.
     pub connections: Limits,
     /// Host names of the server, in addition to the loopback ones.
     pub hosts: Vec<String>,
+    /// The token that clients must send. It is necessary if other machines can reach the server.
     pub token: Option<Token>,
     /// The default number of tools that `POST /v1/tools/filter` keeps for the prompt.
     pub keep: usize,
@@ -43,6 +45,7 @@ pub struct HttpOptions {
     pub sources: Option<Arc<dyn Sources>>,
     /// Stores changes of the catalog. Without it they are lost when the program ends.
     pub persist: Option<Persist>,
+    /// The conductor of `POST /v1/conduct`. Without it, such requests are refused.
     pub conduct: Option<Conduct>,
 }
 
@@ -103,6 +106,7 @@ pub struct App {
 const STREAM_EVENTS: usize = 256;
 
 impl App {
+    /// Creates the state of an API for a service.
     pub fn new(service: Arc<Service>, options: HttpOptions) -> Arc<Self> {
         Arc::new(Self {
             service: RwLock::new(service),

@@ -18,7 +18,9 @@ use crate::Service;
 /// The conductor's ledger, and the tools that it runs without a server.
 #[derive(Clone)]
 pub struct Conduct {
+    /// The file of the ledger.
     pub ledger: PathBuf,
+    /// The tools that it runs without a server.
     pub builtins: Builtins,
     /// Whether a person agreed to destructive calls.
     pub confirmed: bool,

@@ -14,10 +14,13 @@ use super::visibility::Admission;
 use super::{Error, Notice, Service, ServiceOptions, off_thread};
 use crate::assembly::FirstLists;
 
+/// The state of a server that runs tools.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerState {
+    /// The name of the server.
     pub name: String,
+    /// Whether it is available.
     pub status: Status,
     /// The number of its tools in the catalog.
     pub tools: usize,

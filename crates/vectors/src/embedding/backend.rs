@@ -21,6 +21,7 @@ pub enum Backend {
 /// The device on which candle runs a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
+    /// The processor.
     #[default]
     Cpu,
     /// An NVIDIA GPU by its index. Requires the feature `cuda`.

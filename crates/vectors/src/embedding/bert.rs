@@ -29,9 +29,11 @@ const CANDLE_ARITHMETIC: &str = "-candle-1";
 /// How to run a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderOptions {
+    /// The numbers that an encoder computes with.
     pub precision: Precision,
     /// Threads that share a single prompt. In a batch, each pass of the encoder uses one thread.
     pub threads: usize,
+    /// What computes.
     pub backend: Backend,
 }
 

@@ -16,6 +16,7 @@ use super::{Error, Manifest, ModelStore};
 pub struct HubOptions {
     /// URL of a mirror; `None` means the public hub.
     pub endpoint: Option<String>,
+    /// The token of the hub, for models that need one.
     pub token: Option<String>,
     /// Commit, tag or branch. `None` means the commit that the manifest pins or, without one,
     /// `main`.

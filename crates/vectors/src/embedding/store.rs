@@ -26,6 +26,7 @@ pub struct ModelStore {
 /// A model of the store, as listed by `toolroute model list`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Installed {
+    /// The name to open it by.
     pub name: String,
     /// The model's folder, even if it does not exist yet; `None` for a built-in model.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,10 +35,14 @@ pub struct Installed {
     pub installed: bool,
     /// Whether the model is part of the program.
     pub built_in: bool,
+    /// The size of its files.
     pub bytes: u64,
+    /// Its licence.
     pub licence: String,
+    /// The repository that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
+    /// The commit in the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
 }

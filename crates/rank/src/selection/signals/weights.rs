@@ -123,6 +123,7 @@ impl SignalWeights {
     /// All signals off: only the semantic and keyword scores count.
     pub const OFF: Self = Self([0.0; SIGNALS]);
 
+    /// Returns the weight of a signal; 0 turns it off.
     pub fn get(&self, signal: Signal) -> f32 {
         self.0[signal as usize]
     }

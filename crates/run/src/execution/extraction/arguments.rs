@@ -15,6 +15,7 @@ use toolroute_catalog::Tool;
 /// The sources of arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentSources<'a> {
+    /// The prompt that the tool is called for.
     pub prompt: &'a str,
     /// Arguments that are known already, and are not read from the prompt.
     pub given: Option<&'a Arguments>,
@@ -39,6 +40,7 @@ impl<'a> ArgumentSources<'a> {
 /// The arguments from a prompt, and the questions that remain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreparedArguments {
+    /// The arguments that were found.
     pub arguments: Arguments,
     /// The source of each value; items of a list have one each.
     pub sources: Vec<TakenValue>,
@@ -106,7 +108,9 @@ impl PreparedArguments {
 pub struct TakenValue {
     /// The parameter: `limit`, `location/latitude`, `to/0`.
     pub name: String,
+    /// The value.
     pub value: Value,
+    /// Where it was found.
     #[serde(flatten)]
     pub source: Source,
     /// How the value was derived, if it differs from the text.
@@ -161,6 +165,7 @@ impl std::fmt::Display for TakenValue {
 pub struct Question {
     /// The parameter.
     pub name: String,
+    /// The parameter's description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -186,6 +191,7 @@ impl std::fmt::Display for Question {
 /// A value in the prompt that no parameter took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnusedMention {
+    /// The words of the prompt.
     pub text: String,
     /// `number`, `path`, `date or time` and so on.
     pub kind: &'static str,

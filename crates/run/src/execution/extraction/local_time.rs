@@ -20,7 +20,9 @@ pub struct LocalTime(pub(super) Zoned);
     "expected a moment with its offset such as 2026-04-20T10:30:00+02:00, found {found:?}: {why}"
 )]
 pub struct LocalTimeError {
+    /// The text.
     pub found: String,
+    /// What is wrong with it.
     pub why: String,
 }
 

@@ -29,8 +29,10 @@ pub(in crate::execution) fn chars_of(tokens: u32) -> usize {
 /// The expected latency of a call and the expected length of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Estimate {
+    /// The expected latency in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
+    /// The expected length of the answer in characters.
     pub chars: usize,
     /// Whether the estimate comes from past calls and not from declarations.
     pub learned: bool,

@@ -16,9 +16,11 @@ const HANDLE_DIGITS: usize = 24;
 /// A part of a stored answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
+    /// The text of the page.
     pub text: String,
     /// The start of the part, in characters.
     pub offset: usize,
+    /// The length of the whole answer in characters.
     pub of_chars: usize,
     /// The start of the next part, if there is more.
     #[serde(skip_serializing_if = "Option::is_none")]

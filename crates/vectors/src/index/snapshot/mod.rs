@@ -64,32 +64,39 @@ pub struct Snapshot {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
+    /// The file is missing.
     #[error("there is no snapshot at {path}, expected a file: index the catalog first")]
     Missing { path: PathBuf },
 
+    /// The file cannot be read or written.
     #[error(
         "{path} cannot be used for a snapshot: {source}: check that it is a file, its permissions and the space on disk"
     )]
     Io { path: PathBuf, source: io::Error },
 
+    /// The file is incomplete.
     #[error("{path} ends after {got} bytes, expected {expected}: index the catalog again")]
     Truncated { path: PathBuf, expected: u64, got: u64 },
 
+    /// The file is no snapshot.
     #[error(
         "{path} is not a snapshot, it does not begin like one: name another file, or remove this one and index the catalog again"
     )]
     Foreign { path: PathBuf },
 
+    /// The snapshot is of another version.
     #[error(
         "{path} has format {found}, expected {expected}: index the catalog again with this version"
     )]
     Version { path: PathBuf, found: u32, expected: u32 },
 
+    /// The file is damaged.
     #[error(
         "{path} was changed after it was written, its SHA-256 is not the one it ends in: index the catalog again"
     )]
     Checksum { path: PathBuf },
 
+    /// The vectors are of another model.
     #[error(
         "the snapshot was made by {found} ({found_fingerprint}), expected {expected} ({expected_fingerprint}): index the catalog again, or configure the model that made it"
     )]
@@ -100,14 +107,17 @@ pub enum SnapshotError {
         expected_fingerprint: String,
     },
 
+    /// The parts of the file do not fit together.
     #[error(
         "{hashes} hashes and {rows} vectors of {dimension} numbers do not make a snapshot of {expected}-number vectors: give one hash per vector of the model's dimension"
     )]
     Shape { hashes: usize, rows: usize, dimension: usize, expected: usize },
 
+    /// The vectors are invalid.
     #[error(transparent)]
     Vectors(#[from] Error),
 
+    /// The graph is invalid.
     #[error(transparent)]
     Graph(#[from] GraphError),
 }
