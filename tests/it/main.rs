@@ -18,6 +18,7 @@ mod context;
 mod contexts;
 mod cures;
 mod drill;
+mod facade;
 mod feedback;
 mod filter;
 mod fit;
