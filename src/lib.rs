@@ -72,18 +72,33 @@
 //! | `conductor` | are the obligations of a request discharged, and by what? (feature `obligations`) |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
 //!
-//! These are the names that a program writes: what it creates, implements, calls, matches or keeps;
-//! `docs/public-api.txt` lists them. What it only reads as a member of an answer or sets as a member
-//! of an option struct is documented in the crates that they come from (`toolroute-rank` and others).
-//! Those have more public names, which they use among each other and which change without notice.
+//! The root and the modules have the names that a program writes: what it creates, implements, calls
+//! or keeps. The types of members of answers, options and errors are in a module `parts` of each, so
+//! that every reason can be matched. Examples at types leave out their `use` lines.
+//! `docs/public-api.txt` lists all of it. The crates that the names come from (`toolroute-rank` and
+//! others) have more public names, which they use among each other and which change without notice.
 //!
 //! # Features
 //!
-//! `cli` (default) is the `toolroute` binary; `built-in-model` (default) adds the models to the
-//! program, 30 MB of it; `hub` (default) downloads models; `obligations` is the conductor;
-//! `execution` runs tools that are functions or local programs, and `mcp` those of servers;
-//! `server` (default) is all three. Without `hub` and `mcp` the crate has no network code. `cuda`
-//! and `metal` let candle run models on an NVIDIA GPU or an Apple GPU.
+//! The default features are those of the program `toolroute`; a library names what it uses:
+//!
+//! - `built-in-model` adds the models to the program, 30 MB of it; `hub` downloads others.
+//! - `obligations` is the conductor. `execution` (with `obligations`) calls tools that are functions
+//!   or invokers of your own: `session::join`, `session::Plan` and the methods of `Session` about
+//!   calls need it. `mcp` (with `execution`) calls those of a servers file, which are MCP servers,
+//!   OpenAPI operations and local programs, and has pins. `server` (with `mcp`) serves MCP, HTTP and
+//!   the proxy.
+//! - `candle` runs models that the native encoder does not support; `cuda` and `metal` let it run on
+//!   an NVIDIA GPU or an Apple GPU.
+//! - `cli` is the `toolroute` binary, and `arrow` its Parquet and Arrow files.
+//!
+//! Without `hub` and `mcp` the crate has no network code. In a debug build vectors are computed about
+//! 70 times slower unless your `Cargo.toml` has
+//!
+//! ```toml
+//! [profile.dev.package.toolroute-vectors]
+//! opt-level = 3
+//! ```
 
 /// The command line. Hidden, because only the binary calls it.
 #[cfg(feature = "cli")]
