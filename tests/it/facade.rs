@@ -84,7 +84,7 @@ fn every_reason_of_an_answer_can_be_matched() {
     let without = Context { excluded_tools: vec!["math__*".to_owned()], ..Context::default() };
     let selection = engine.select(&SelectRequest::new("double a number").context(without)).unwrap();
     assert!(matches!(selection.excluded[0].because, Exclusion::ByPattern { .. }));
-    assert!(matches!(Context::from_json("[]"), Err(ContextError::BadJson { .. })));
+    assert!(matches!(Context::from_json(r#"{"fiels": []}"#), Err(ContextError::BadJson { .. })));
     assert!(matches!(engine.select(&SelectRequest::new("")), Err(Error::EmptyPrompt)));
 
     let weights = SignalWeights::OFF.with(Signal::History, 0.5).unwrap();

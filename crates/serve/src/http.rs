@@ -87,7 +87,8 @@ pub async fn serve(
 
 /// The API as routes, for a server of your own: `/v1/…`, `/mcp`, the page at `/`, and others. Every
 /// request passes the checks of [`serve`] for hosts, origins, the token and sizes, for loopback
-/// hosts and [`HttpOptions::hosts`]; the limits of connections are up to your server.
+/// hosts and [`HttpOptions::hosts`]; the limits of connections are up to your server. The routes have
+/// a fallback: [`Router::nest`] puts them below a path of a server that has one too.
 ///
 /// Must be called within a runtime, because events and reloads are tasks there. They end when the
 /// shutdown begins.

@@ -33,7 +33,7 @@ pub struct Offer {
 pub struct OfferedTool {
     /// The id of the tool.
     pub id: ToolId,
-    /// Its score, 0 to 1.
+    /// Its score.
     pub score: f32,
     /// The value of each signal for it, before its weight.
     #[serde(default)]

@@ -284,7 +284,7 @@ impl Serialize for SelectedTool {
 pub struct ExcludedTool {
     /// The id of the tool.
     pub id: ToolId,
-    /// The score that it would have had, 0 to 1.
+    /// The score that it would have had.
     pub score: f32,
     /// The rule that excluded it.
     pub because: Exclusion,

@@ -123,7 +123,7 @@ pub struct Choice {
     /// The rank, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// The score of the tool, 0 to 1.
+    /// The score of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
     /// The normalised value of each part of the score, before its weight, by name. Signals are -1

@@ -117,7 +117,8 @@ pub trait Invoker: Send + Sync {
         false
     }
 
-    /// Sets the callback for changes that the server announces; it replaces an earlier one.
+    /// Sets the callback for changes that the server announces; it replaces an earlier one. After
+    /// most changes the server is asked for its [`tools`](Self::tools), which replace the known ones.
     fn watch(&self, _told: OnChange) {}
 
     /// Stops everything that the invoker started. A later call starts it again.
