@@ -205,6 +205,11 @@ impl Engine {
     }
 
     fn select_analyzed(&self, state: &State, request: &SelectRequest) -> Result<Selection, Error> {
+        if let Some((shorter, omission)) = request.without_middle() {
+            let mut answer = self.select_analyzed(state, &shorter)?;
+            answer.left_out.push(omission);
+            return Ok(answer);
+        }
         let analyzed = self.analyzed(request)?;
         let request = match &analyzed {
             Some((request, _)) => request,
@@ -241,6 +246,21 @@ impl Engine {
         state: &State,
         requests: &[SelectRequest],
     ) -> Vec<Result<Selection, Error>> {
+        let shorter: Vec<_> = requests.iter().map(SelectRequest::without_middle).collect();
+        if shorter.iter().any(Option::is_some) {
+            let shorter = requests.iter().zip(shorter).map(|(request, shorter)| match shorter {
+                Some((shorter, omission)) => (shorter, Some(omission)),
+                None => (request.clone(), None),
+            });
+            let (shorter, omissions): (Vec<_>, Vec<_>) = shorter.unzip();
+            let mut answers = self.select_many_in(state, &shorter);
+            for (answer, omission) in answers.iter_mut().zip(omissions) {
+                if let Ok(answer) = answer {
+                    answer.left_out.extend(omission);
+                }
+            }
+            return answers;
+        }
         let wants_analysis =
             |request: &SelectRequest| request.context.as_ref().is_some_and(Context::wants_analysis);
         let answers = match requests.iter().any(wants_analysis) {

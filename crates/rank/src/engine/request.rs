@@ -9,6 +9,7 @@ use serde::ser::SerializeStruct;
 
 use super::{Analysis, Context, HeldMatch, Omission};
 use crate::catalog::{self, Need, Suspicion, Tool, ToolId};
+use crate::query::without_middle;
 use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
 /// A prompt, with settings that override the engine's configuration.
@@ -41,6 +42,13 @@ impl SelectRequest {
     /// A request with the settings of the engine.
     pub fn new(prompt: impl Into<String>) -> Self {
         Self { prompt: prompt.into(), ..Self::default() }
+    }
+
+    /// Returns the same request with the ends of a prompt that is too long to be read whole, and
+    /// what was left out.
+    pub(super) fn without_middle(&self) -> Option<(Self, Omission)> {
+        let (prompt, omission) = without_middle(&self.prompt)?;
+        Some((Self { prompt, ..self.clone() }, omission))
     }
 
     /// Sets the strategy.
