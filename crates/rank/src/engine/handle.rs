@@ -1,6 +1,7 @@
 //! The engine's public handle: holds the present state, and replaces it by the next.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -46,6 +47,17 @@ pub struct Engine {
     /// The version of the log's observations that the state holds.
     log_version: AtomicU64,
     blocked_source: RwLock<Option<BlockedSource>>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Engine")
+            .field("tools", &state.catalog.len())
+            .field("version", &state.version)
+            .field("model", &state.embedder.as_ref().map(|model| &model.identity().name))
+            .finish_non_exhaustive()
+    }
 }
 
 impl Engine {
