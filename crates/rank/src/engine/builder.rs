@@ -10,7 +10,7 @@ use super::recording::{LogPlace, Recording};
 use super::state::{CatalogIndex, EngineParts, State};
 use super::{Engine, EngineConfig, Error, SelectRequest, learning};
 use crate::catalog::Catalog;
-use crate::embedding::{CachedEmbedder, Embedder};
+use crate::embedding::{CachedEmbedder, CheckedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::{self, IndexKind};
 use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
@@ -33,9 +33,10 @@ impl EngineBuilder {
         Self { catalog, ..Self::default() }
     }
 
-    /// Sets the model. Without one, the engine ranks by keywords only.
+    /// Sets the model. Without one, the engine ranks by keywords only. Vectors that are not of the
+    /// model's dimension, or whose length is not 1, are an error of what asked for them.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = Some(embedder);
+        self.embedder = Some(Arc::new(CheckedEmbedder::new(embedder)));
         self
     }
 
