@@ -138,6 +138,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadModelRule { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Catalog(error) => of_catalog(error),
+        engine::Error::Query(query::Error::TwoPrompts) => BAD_ARGUMENTS,
         engine::Error::Query(_) => BAD_DATA,
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::NoFeedback => BAD_ARGUMENTS,

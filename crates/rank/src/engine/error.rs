@@ -14,10 +14,9 @@ pub enum Error {
     #[error("none of the {count} candidates is in the catalog; the first is `{}`{}", cut(.first), suggestion(.near))]
     UnknownCandidates { count: usize, first: String, near: Vec<String> },
 
-    #[error(
-        "the {strategy} strategy needs a model and this engine has none; give it an embedder or use the keyword strategy"
-    )]
-    NoModel { strategy: Strategy },
+    /// `strategy` is the one that was asked for, if the request is a selection.
+    #[error("{}", no_model(*.strategy))]
+    NoModel { strategy: Option<Strategy> },
 
     #[error("semantic weight {found} is out of range; expected 0 to 1")]
     BadWeight { found: f32 },
@@ -37,7 +36,7 @@ pub enum Error {
     BadNearBest { found: f32 },
 
     #[error(
-        "this engine has no log of executions; expected one: give the builder `feedback`, or the command --feedback FILE"
+        "this engine has no log of executions; expected one: build it with a file for them (`feedback`)"
     )]
     NoFeedback,
 
@@ -59,7 +58,7 @@ pub enum Error {
     Embedding(#[from] embedding::Error),
 
     #[error(transparent)]
-    Query(#[from] query::Error),
+    Query(query::Error),
 
     #[error(transparent)]
     Index(#[from] index::Error),
@@ -72,6 +71,25 @@ pub enum Error {
 
     #[error(transparent)]
     Selection(#[from] selection::Error),
+}
+
+impl From<query::Error> for Error {
+    fn from(error: query::Error) -> Self {
+        match error {
+            query::Error::EmptyPrompt => Self::EmptyPrompt,
+            error => Self::Query(error),
+        }
+    }
+}
+
+fn no_model(strategy: Option<Strategy>) -> String {
+    match strategy {
+        Some(strategy) => format!(
+            "the {strategy} strategy needs a model and this engine has none; give it an embedder or use the \
+             keyword strategy"
+        ),
+        None => "vectors need a model and this engine has none; give it an embedder".to_owned(),
+    }
 }
 
 fn suggestion(near: &[String]) -> String {

@@ -196,7 +196,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs a model;
+    /// [`Error::EmptyPrompt`]; [`Error::Query`] for an invalid context or a prompt that is too long;
+    /// [`Error::NoModel`] for a strategy that needs a model;
     /// [`Error::UnknownCandidates`] if no candidate is in the catalog; errors of the embedder.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         self.refresh_inputs();

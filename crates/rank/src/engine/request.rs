@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize};
 
 use super::{Analysis, Context, HeldMatch, Omission};
 use crate::catalog::{self, Need, Suspicion, Tool, ToolId};
@@ -13,7 +13,8 @@ use crate::query::without_middle;
 use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
 /// A prompt, with settings that override the engine's configuration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SelectRequest {
     /// The prompt; must not be empty.
     pub prompt: String,

@@ -12,10 +12,10 @@ pub enum Error {
     #[error("two prompts: one is given and the context has another; leave one out")]
     TwoPrompts,
 
-    #[error("the context's prompt is empty; expected some words that say what is wanted")]
+    #[error("the prompt is empty; expected some words that say what is wanted")]
     EmptyPrompt,
 
-    #[error("{what} of the context has {found} bytes, at most {most} are read; shorten it")]
+    #[error("{what} has {found} bytes, at most {most} are read; shorten it")]
     TooLong { what: String, found: usize, most: usize },
 
     #[error("the context has {found} {what}, at most {most} are read; leave some out")]

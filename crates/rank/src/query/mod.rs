@@ -68,6 +68,7 @@ pub use categories::CategoryWords;
 pub use caveat::{caveat, condition, is_reported, only_looks, postponement};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
+pub(crate) use context::check;
 pub use context::{Context, SourceFile, Speaker, Stage, Turn, says_nothing};
 pub use depth::Depth;
 pub use error::Error;
