@@ -13,7 +13,7 @@ pub enum Error {
     NotJson { said: String },
 
     #[error(
-        "the request at {place} is wrong: {said}; expected what the schema of obligations says, `toolroute conduct --schema` prints it"
+        "the request at {place} is wrong: {said}; expected what the schema of obligations says"
     )]
     Schema { place: String, said: String },
 
@@ -26,16 +26,16 @@ pub enum Error {
     NotBefore { id: String, from: String },
 
     #[error(
-        "this request is begun in {} and not finished; expected a new one: go on with it with --resume, or name another ledger",
+        "this request is begun in {} and not finished; expected a new one: resume it, or name another ledger",
         .path.display()
     )]
     Unfinished { path: PathBuf },
 
-    #[error("nothing in {} is to be gone on with; expected a request that was made before: leave out --resume to make one", .path.display())]
+    #[error("nothing in {} can be resumed; expected a request that was made before: make one", .path.display())]
     NothingToResume { path: PathBuf },
 
     #[error(
-        "answers go with a request that asked for something; expected --resume (`?resume=true` over HTTP) beside them"
+        "answers go with a request that asked for something; expected it to be resumed with them"
     )]
     RepliesAnew,
 
@@ -61,7 +61,7 @@ pub enum Error {
     #[error("the ledger {} is damaged: {said}; restore it from a copy, or move it away and begin another", .path.display())]
     Damaged { path: PathBuf, said: String },
 
-    #[error("there is no ledger at {}; `toolroute conduct` makes one", .path.display())]
+    #[error("there is no ledger at {}; expected one that a conductor made", .path.display())]
     Missing { path: PathBuf },
 
     #[error("cannot {action} {}", .path.display())]
