@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let table = std::fs::read_to_string(folder.join("runners.toml"))?;
     let runners = Builtins::from_toml(&table, &folder)?;
     let scratch = tempfile::tempdir()?;
-    let mut ledger = Ledger::open(&scratch.path().join("ledger.sqlite"))?;
+    let mut ledger = Ledger::open(scratch.path().join("ledger.sqlite"))?;
     let mut conduct = |request: &str, begin: Begin| -> Result<(), Box<dyn Error>> {
         let answer = Conductor::new(&engine, &runners, &mut ledger).conduct(request, begin)?;
         println!("{}\n{}\n", answer.utterance, answer.text);
