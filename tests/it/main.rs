@@ -34,6 +34,7 @@ mod import;
 mod languages;
 mod layers;
 mod learn;
+mod library;
 mod model;
 mod needs;
 mod operators;
