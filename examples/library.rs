@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [tools, prompt] = arguments.as_slice() else {
         return Err("expected two arguments: TOOLS PROMPT".into());
     };
-    let loaded = Catalog::load(&[tools.into()], &LoadOptions::default())?;
+    let loaded = Catalog::load(&[tools], &LoadOptions::default())?;
     for problem in &loaded.problems {
         eprintln!("{problem}");
     }

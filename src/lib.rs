@@ -45,7 +45,7 @@
 //! use toolroute::catalog::LoadOptions;
 //! use toolroute::{BertEmbedder, Catalog, Engine, SelectRequest};
 //!
-//! let loaded = Catalog::load(&["filesystem.json".into()], &LoadOptions::default())?;
+//! let loaded = Catalog::load(&["filesystem.json"], &LoadOptions::default())?;
 //! for problem in &loaded.problems {
 //!     eprintln!("{problem}");
 //! }

@@ -5,7 +5,6 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::json;
 use toolroute::catalog::LoadOptions;
@@ -18,11 +17,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let loaded = Catalog::load(&[folder.join("tools.jsonl")], &LoadOptions::default())?;
     let model = ModelFiles::built_in(DEFAULT_MODEL).ok_or("the default model is not built in")?;
     let model = load(&model, EncoderOptions::default())?;
-    let engine = Engine::builder(loaded.catalog).embedder(Arc::from(model)).build()?;
+    let engine = Engine::builder(loaded.catalog).embedder(model).build()?;
     let table = std::fs::read_to_string(folder.join("runners.toml"))?;
     let runners = Builtins::from_toml(&table, &folder)?;
     let scratch = tempfile::tempdir()?;
-    let mut ledger = Ledger::open(&scratch.path().join("ledger.sqlite"))?;
+    let mut ledger = Ledger::open(scratch.path().join("ledger.sqlite"))?;
     let mut conduct = |request: &str, begin: Begin| -> Result<(), Box<dyn Error>> {
         let answer = Conductor::new(&engine, &runners, &mut ledger).conduct(request, begin)?;
         println!("{}\n{}\n", answer.utterance, answer.text);

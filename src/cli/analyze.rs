@@ -1,7 +1,6 @@
 //! `toolroute analyze`: shows the features of a prompt and of the files around it.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
@@ -49,7 +48,7 @@ pub fn run(args: &AnalyzeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let prompt = route::prompt_of(&args.prompt, Some(&context))?;
     let mut builder = Engine::builder(Catalog::default());
     if !args.words_only {
-        builder = builder.embedder(Arc::from(models::load(&args.choice, args.precision)?));
+        builder = builder.embedder(models::load(&args.choice, args.precision)?);
     }
     let analysis = builder.build()?.analyze(&prompt, &context)?;
     if global.json {

@@ -83,7 +83,7 @@ pub fn run(args: &ConductArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let wanted = EngineRequirements::new(&args.select, Limit::of(DEFAULT_LIMIT))?;
     let wanted = EngineRequirements { feedback: args.log.feedback.clone(), ..wanted };
     let (engine, builtins) = tools(args, wanted, global)?;
-    let mut ledger = Ledger::open(&paths::ledger(args.ledger.ledger.as_deref())?)?;
+    let mut ledger = Ledger::open(paths::ledger(args.ledger.ledger.as_deref())?)?;
     let begin = if args.resume { Begin::Resume } else { Begin::Anew };
     let work = |runner: &dyn Runner| {
         let conductor = Conductor::new(&engine, runner, &mut ledger);

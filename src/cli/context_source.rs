@@ -91,9 +91,6 @@ impl ContextSourceArgs {
                 add(path, &file, context, global)?;
             }
         }
-        if let Some(context) = &context {
-            context.check()?;
-        }
         Ok(context)
     }
 }

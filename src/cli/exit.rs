@@ -57,7 +57,48 @@ pub fn error_chain(error: &anyhow::Error) -> String {
             chain = format!("{chain}: {cause}");
         }
     }
-    chain
+    match error.chain().find_map(hint) {
+        Some(hint) => format!("{chain}; {hint}"),
+        None => chain,
+    }
+}
+
+/// What a command can do about an error, in addition to what its message says to every caller.
+fn hint(cause: &(dyn Error + 'static)) -> Option<&'static str> {
+    if let Some(engine::Error::Feedback(error)) = cause.downcast_ref() {
+        return hint_of_feedback(error);
+    }
+    cause.downcast_ref().and_then(hint_of_feedback).or_else(|| hint_of_conductor(cause))
+}
+
+fn hint_of_feedback(error: &feedback::Error) -> Option<&'static str> {
+    use feedback::Error as Of;
+    match error {
+        Of::Missing { .. } | Of::Foreign { .. } => Some("`toolroute learn` writes one"),
+        Of::Version { .. }
+        | Of::Truncated { .. }
+        | Of::Checksum { .. }
+        | Of::Malformed { .. }
+        | Of::OtherModel { .. } => Some("`toolroute learn --fresh` does"),
+        _ => None,
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+fn hint_of_conductor(_cause: &(dyn Error + 'static)) -> Option<&'static str> {
+    None
+}
+
+#[cfg(feature = "mcp")]
+fn hint_of_conductor(cause: &(dyn Error + 'static)) -> Option<&'static str> {
+    use toolroute_conduct::Error as Of;
+    match cause.downcast_ref()? {
+        Of::Schema { .. } => Some("`toolroute conduct --schema` prints it"),
+        Of::Unfinished { .. } | Of::RepliesAnew => Some("--resume does"),
+        Of::NothingToResume { .. } => Some("leave out --resume"),
+        Of::Missing { .. } => Some("`toolroute conduct` makes one"),
+        _ => None,
+    }
 }
 
 /// Whether the error is a list with a line per problem.
@@ -138,6 +179,7 @@ fn of_engine(error: &engine::Error) -> u8 {
         | engine::Error::BadModelRule { .. } => BAD_ARGUMENTS,
         engine::Error::NoModel { .. } => NO_MODEL,
         engine::Error::Catalog(error) => of_catalog(error),
+        engine::Error::Query(query::Error::TwoPrompts) => BAD_ARGUMENTS,
         engine::Error::Query(_) => BAD_DATA,
         engine::Error::Embedding(error) => of_embedding(error),
         engine::Error::NoFeedback => BAD_ARGUMENTS,

@@ -61,7 +61,7 @@ pub fn files(choice: &ModelChoice, precision: Precision) -> Result<ModelFiles, e
     }
 }
 
-pub fn load(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Box<dyn Embedder>> {
+pub fn load(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Arc<dyn Embedder>> {
     load_with(choice, options(choice, precision)?)
 }
 
@@ -73,11 +73,11 @@ pub fn load(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Box<dy
 pub fn load_to_serve(
     choice: &ModelChoice,
     precision: Precision,
-) -> anyhow::Result<Box<dyn Embedder>> {
+) -> anyhow::Result<Arc<dyn Embedder>> {
     load_with(choice, EncoderOptions { threads: 1, ..options(choice, precision)? })
 }
 
-fn load_with(choice: &ModelChoice, options: EncoderOptions) -> anyhow::Result<Box<dyn Embedder>> {
+fn load_with(choice: &ModelChoice, options: EncoderOptions) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(embedding::load(&files(choice, options.precision)?, options)?)
 }
 
@@ -86,7 +86,7 @@ fn load_with(choice: &ModelChoice, options: EncoderOptions) -> anyhow::Result<Bo
 pub fn embedder(
     args: &EngineArgs,
     strategy: Strategy,
-    load: fn(&ModelChoice, Precision) -> anyhow::Result<Box<dyn Embedder>>,
+    load: fn(&ModelChoice, Precision) -> anyhow::Result<Arc<dyn Embedder>>,
     global: &Global,
 ) -> anyhow::Result<Option<Arc<dyn Embedder>>> {
     if strategy == Strategy::Keyword {
@@ -96,7 +96,7 @@ pub fn embedder(
         matches!(error.downcast_ref(), Some(embedding::Error::ModelMissing { .. }))
     };
     match load(&args.choice, args.precision) {
-        Ok(model) => Ok(Some(Arc::from(model))),
+        Ok(model) => Ok(Some(model)),
         Err(error) if strategy == Strategy::Auto && is_missing(&error) => {
             render::warn(global, &format!("warning: ranking by words alone: {error}"));
             Ok(None)

@@ -9,7 +9,6 @@ use anyhow::Context;
 #[cfg(feature = "mcp")]
 use super::exit::{self, Failure};
 use toolroute_rank::engine::fingerprint;
-#[cfg(feature = "mcp")]
 use toolroute_vectors::durable;
 #[cfg(feature = "mcp")]
 use toolroute_vectors::durable::Readers;
@@ -59,6 +58,19 @@ pub fn feedback(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
     chosen_or(chosen, "feedback.db", "feedback", "the log is")
 }
 
+/// Creates the folder of a file that is written to, if no flag chose the file: a folder that a user
+/// names must exist, because a missing one is a mistyped one.
+pub fn with_default_folder(path: PathBuf, chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if chosen.is_none()
+        && let Some(folder) = path.parent()
+    {
+        durable::private_folder(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        durable::close_to_others(folder);
+    }
+    Ok(path)
+}
+
 /// The pins: `--pins`, or `toolroute/pins.json` in the user's data folder.
 #[cfg(feature = "mcp")]
 pub fn pins(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -82,15 +94,7 @@ pub fn ledger_file(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
 /// The same as [`ledger_file`], whose default folder is created if it does not exist.
 #[cfg(feature = "mcp")]
 pub fn ledger(chosen: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let path = ledger_file(chosen)?;
-    if chosen.is_none()
-        && let Some(folder) = path.parent()
-    {
-        durable::private_folder(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        durable::close_to_others(folder);
-    }
-    Ok(path)
+    with_default_folder(ledger_file(chosen)?, chosen)
 }
 
 /// The default file for a catalog's vectors. Each set of paths and each model has its own, so that

@@ -11,7 +11,7 @@ use toolroute_serve::{Assembly, Error, Shutdown};
 
 pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = serve::token(args.listen.token_file.as_deref(), args.addr)?;
-    let model = Arc::from(models::load_to_serve(&args.choice, args.precision)?);
+    let model = models::load_to_serve(&args.choice, args.precision)?;
     // No catalog is needed, because the tools are part of the requests.
     let assembly = Assembly { model: Some(model), ..Assembly::default() };
     let engine = assembly.engine().map_err(serve::failure)?;

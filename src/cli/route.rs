@@ -102,13 +102,7 @@ pub fn prompt_of(words: &[String], context: Option<&Context>) -> anyhow::Result<
     let told = context.and_then(|context| context.prompt.as_deref());
     match told {
         Some(told) if words.is_empty() => Ok(told.to_owned()),
-        _ => {
-            let prompt = prompt(words)?;
-            let agrees = context.map_or(Ok(()), |context| context.agrees_with(&prompt));
-            let said = |error: toolroute_rank::query::Error| error.to_string();
-            agrees.map_err(|error| Failure { code: exit::BAD_ARGUMENTS, said: said(error) })?;
-            Ok(prompt)
-        }
+        _ => prompt(words),
     }
 }
 

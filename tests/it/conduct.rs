@@ -424,7 +424,7 @@ fn check_after_a_kill(sandbox: &Sandbox, ended: &mut HashMap<String, usize>) {
 
 /// The obligations of a finished plan, all settled.
 fn finished(sandbox: &Sandbox) -> usize {
-    let ledger = Ledger::open_read_only(&sandbox.path("ledger.sqlite")).unwrap();
+    let ledger = Ledger::open_read_only(sandbox.path("ledger.sqlite")).unwrap();
     let mut obligations = ledger.obligations(None).unwrap();
     assert!(obligations.iter().all(|obligation| obligation.status != Status::Active));
     obligations.retain(|obligation| obligation.parent.is_none());

@@ -35,6 +35,7 @@ mod import;
 mod languages;
 mod layers;
 mod learn;
+mod library;
 mod model;
 mod needs;
 mod operators;

@@ -228,6 +228,13 @@ fn what_is_pasted_around_an_order_is_left_out_of_it_and_said() {
     assert!(plain["read_as"].is_null() && plain["left_out"].is_null(), "{plain}");
     let short = sandbox.json(&["route", "--tools", file, "kitchen lights off"]);
     assert!(short["left_out"].is_null(), "{short}");
+    let long = format!("kitchen lights off\n\n{}", "lorem ipsum ".repeat(50_000));
+    let mut command = sandbox.toolroute();
+    let done = command.args(["route", "--json", "--tools", file, "-"]).write_stdin(long).assert();
+    let long: serde_json::Value = serde_json::from_slice(&done.get_output().stdout).unwrap();
+    assert_eq!(ids(&long)[0], "set_light", "{long}");
+    let middle = long["left_out"].as_array().unwrap().last().unwrap();
+    assert!(middle["kind"] == "middle" && middle["words"].as_u64() > Some(70_000), "{middle}");
 }
 
 #[test]

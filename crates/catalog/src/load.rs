@@ -37,8 +37,9 @@ impl Catalog {
     /// # Errors
     /// Returns an error if a path cannot be read, if a named file is too large or contains no tool,
     /// and, in strict mode, if any problem is an error.
-    pub fn load(paths: &[PathBuf], options: &LoadOptions) -> Result<LoadedCatalog, Error> {
-        Self::load_with(paths, Vec::new(), options)
+    pub fn load(paths: &[impl AsRef<Path>], options: &LoadOptions) -> Result<LoadedCatalog, Error> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
+        Self::load_with(&paths, Vec::new(), options)
     }
 
     /// Loads a catalog as [`Catalog::load`] does, and adds these tools after those of the files.

@@ -62,8 +62,8 @@ pub struct Builtins {
 impl Builtins {
     /// Creates a set of built-in tools. Relative paths are resolved against `folder`.
     #[doc(hidden)] // For our own crates.
-    pub fn new(tools: BTreeMap<String, Builtin>, folder: impl Into<PathBuf>) -> Self {
-        Self { tools, folder: folder.into() }
+    pub fn new(tools: BTreeMap<String, Builtin>, folder: impl AsRef<Path>) -> Self {
+        Self { tools, folder: folder.as_ref().to_owned() }
     }
 
     /// Reads a table of tools from TOML, such as `[EvalMath]` with `builtin = "math"` below it.
@@ -71,7 +71,7 @@ impl Builtins {
     /// # Errors
     /// Returns an error if the text is not such a table, or if an SQL tool does not have exactly
     /// one of `database` and `script`.
-    pub fn from_toml(text: &str, folder: impl Into<PathBuf>) -> Result<Self, Error> {
+    pub fn from_toml(text: &str, folder: impl AsRef<Path>) -> Result<Self, Error> {
         let wrong = |error: toml::de::Error| Error::Builtin {
             said: format!(
                 "{}; expected tables such as [EvalMath] with builtin = \"math\", \"sql\" or \

@@ -16,7 +16,7 @@ pub enum Error {
 
     /// The request is not as the schema of obligations says.
     #[error(
-        "the request at {place} is wrong: {said}; expected what the schema of obligations says, `toolroute conduct --schema` prints it"
+        "the request at {place} is wrong: {said}; expected what the schema of obligations says"
     )]
     Schema { place: String, said: String },
 
@@ -32,18 +32,18 @@ pub enum Error {
 
     /// The request was begun before.
     #[error(
-        "this request is begun in {} and not finished; expected a new one: go on with it with --resume, or name another ledger",
+        "this request is begun in {} and not finished; expected a new one: resume it, or name another ledger",
         .path.display()
     )]
     Unfinished { path: PathBuf },
 
     /// The ledger has no request to go on with.
-    #[error("nothing in {} is to be gone on with; expected a request that was made before: leave out --resume to make one", .path.display())]
+    #[error("nothing in {} can be resumed; expected a request that was made before: make one", .path.display())]
     NothingToResume { path: PathBuf },
 
     /// There are answers, but a new request has asked nothing.
     #[error(
-        "answers go with a request that asked for something; expected --resume (`?resume=true` over HTTP) beside them"
+        "answers go with a request that asked for something; expected it to be resumed with them"
     )]
     RepliesAnew,
 
@@ -76,7 +76,7 @@ pub enum Error {
     Damaged { path: PathBuf, said: String },
 
     /// There is no ledger.
-    #[error("there is no ledger at {}; `toolroute conduct` makes one", .path.display())]
+    #[error("there is no ledger at {}; expected one that a conductor made", .path.display())]
     Missing { path: PathBuf },
 
     /// The ledger's file cannot be read or written.

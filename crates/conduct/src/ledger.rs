@@ -47,7 +47,8 @@ impl Ledger {
     /// Returns [`Error::Busy`] while another conductor writes it, [`Error::Foreign`] for a file
     /// that is not a ledger, [`Error::Version`] for an unknown version, and [`Error::Damaged`] for
     /// a damaged ledger. A foreign file and an unknown version are left unchanged.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
         let lock = lock(path)?;
         // The file contains arguments and answers, so it is private. SQLite gives its other files
         // the same permissions.
@@ -67,7 +68,8 @@ impl Ledger {
     /// # Errors
     /// Returns [`Error::Missing`] if there is no ledger, and otherwise the errors of
     /// [`Ledger::open`] except [`Error::Busy`].
-    pub fn open_read_only(path: &Path) -> Result<Self, Error> {
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
         if !path.exists() {
             return Err(Error::Missing { path: path.to_owned() });
         }
@@ -217,7 +219,7 @@ mod tests {
     #[test]
     fn a_settled_row_stays_what_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
+        let ledger = Ledger::open(folder.path().join("ledger")).unwrap();
         let base = &ledger.connection;
         base.execute_batch(
             "INSERT INTO requests VALUES (1, 'd', '{}', 'u', 'planned', NULL, 0); \

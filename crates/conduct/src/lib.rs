@@ -29,7 +29,7 @@
 //!     Outcome::Done(json!({"sum": number("a") + number("b")}))
 //! };
 //! let folder = tempfile::tempdir()?;
-//! let mut ledger = Ledger::open(&folder.path().join("ledger.sqlite"))?;
+//! let mut ledger = Ledger::open(folder.path().join("ledger.sqlite"))?;
 //! let request = json!({"utterance": "What is 2 + 40?", "obligations": [
 //!     {"type": "REPORT(query.sum)", "payload": {"a": 2, "b": 40}, "say": "It is {sum}."},
 //! ]});

@@ -255,7 +255,7 @@ fn results_flow_on_and_claims_are_checked() {
     (tool.reliability, tool.hints.read_only) = (Some(Reliability::High), Some(true));
     let engine = Engine::builder(Catalog::from_tools(vec![tool]).catalog).build().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut ledger = Ledger::open(&folder.path().join("ledger")).unwrap();
+    let mut ledger = Ledger::open(folder.path().join("ledger")).unwrap();
     let mut conductor = Conductor::new(&engine, &runner, &mut ledger);
     let answer = conductor.conduct(&request.to_string(), Begin::Anew).unwrap();
     assert!(answer.text.contains("in all 13"), "{}", answer.text);

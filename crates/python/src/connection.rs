@@ -1,7 +1,7 @@
 //! The servers of a router, which run its tools.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -26,6 +26,9 @@ const THREADS: usize = 2;
 
 /// Maximum time to wait for the first tool lists. A server that is downloaded first takes minutes.
 const FIRST_LISTS: Duration = Duration::from_secs(120);
+
+/// Maximum time to wait for the end of the servers of a router that was not closed.
+const LAST_SERVERS: Duration = Duration::from_secs(10);
 
 /// Maximum time to wait for threads that cannot be interrupted.
 const LAST_THREADS: Duration = Duration::from_millis(200);
@@ -124,11 +127,19 @@ impl Connection {
 }
 
 impl Drop for Connection {
+    /// Stops the servers on a thread of its own and waits for it without Python's lock, because the
+    /// thread that drops a router holds the lock, and all threads of the runtime may wait for it.
     fn drop(&mut self) {
-        self.close();
-        if let Some(runtime) = self.runtime.take() {
+        let Some(runtime) = self.runtime.take() else { return };
+        let service = Arc::clone(&self.service);
+        let (closed, wait) = mpsc::channel();
+        std::thread::spawn(move || {
+            runtime.block_on(service.close());
             runtime.shutdown_timeout(LAST_THREADS);
-        }
+            closed.send(()).ok();
+        });
+        // During its end, Python may have stopped the threads that wait for its lock.
+        Python::try_attach(|py| py.detach(move || wait.recv_timeout(LAST_SERVERS).ok()));
     }
 }
 

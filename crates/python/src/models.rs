@@ -35,7 +35,6 @@ pub fn model(name: Option<&str>, precision: Option<&str>) -> PyResult<Option<Arc
     let files = files(name, options.precision);
     let model = threads::run(|| files.and_then(|files| embedding::load(&files, options)));
     let model = model.map_err(|error| ModelError::new_err(error.to_string()))?;
-    let model: Arc<dyn Embedder> = Arc::from(model);
     loaded.insert(key, Arc::clone(&model));
     Ok(Some(model))
 }

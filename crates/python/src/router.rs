@@ -21,7 +21,7 @@ use crate::connection::{Call, Connection, Order, RunningCall};
 use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
 use crate::rows::{self, RankedRows, Row};
 use crate::selection::NativeSelection;
-use crate::settings::{self, SelectOptions, Settings};
+use crate::settings::{self, Settings};
 use crate::threads::{self, Owned};
 
 /// The number of prompts that are ranked at a time, the same as in the command `batch`.
@@ -163,8 +163,8 @@ impl NativeRouter {
         session: Option<&str>,
     ) -> PyResult<NativeSelection> {
         py.detach(|| {
-            let options: SelectOptions = settings::read(options)?;
-            let request = options.request(prompt)?;
+            let options: SelectRequest = settings::read(options)?;
+            let request = SelectRequest { prompt: prompt.to_owned(), ..options };
             let session = session.map(|name| self.session(name)).transpose()?;
             let request = match &session {
                 Some(session) => session.request(request),
@@ -191,10 +191,10 @@ impl NativeRouter {
         options: &str,
     ) -> PyResult<Vec<NativeSelection>> {
         py.detach(|| {
-            let options: SelectOptions = settings::read(options)?;
-            let requests: PyResult<Vec<SelectRequest>> =
-                prompts.iter().map(|prompt| options.clone().request(prompt)).collect();
-            let requests = requests?;
+            let options: SelectRequest = settings::read(options)?;
+            let request =
+                |prompt: &String| SelectRequest { prompt: prompt.clone(), ..options.clone() };
+            let requests: Vec<SelectRequest> = prompts.iter().map(request).collect();
             let mut answers = Vec::with_capacity(prompts.len());
             for chunk in requests.chunks(CHUNK) {
                 // Raises KeyboardInterrupt if the user has interrupted.
@@ -240,9 +240,9 @@ impl NativeRouter {
         py.detach(|| {
             let conversation = Conversation::parse(body)
                 .map_err(|error| RequestError::new_err(error.to_string()))?;
-            let options: SelectOptions = settings::read(options)?;
+            let options: SelectRequest = settings::read(options)?;
             let prompt = conversation.prompt();
-            let request = options.request(prompt.as_deref().unwrap_or_default())?;
+            let request = SelectRequest { prompt: prompt.clone().unwrap_or_default(), ..options };
             let all = among.len();
             let among = self.admitted(among, &request)?;
             if prompt.is_none() || among.len() <= keep {

@@ -5,7 +5,6 @@ use toolroute::{Catalog, Engine, SelectRequest, Selection, Tool, catalog};
 use toolroute_rank::engine::Error;
 
 use crate::error::CatalogError;
-use crate::settings::SelectOptions;
 use crate::threads;
 
 /// The number of rows that are ranked at a time, the same as in the command `batch`.
@@ -34,14 +33,12 @@ pub struct RankedRows {
 pub fn rank(
     engine: &Engine,
     rows: &[Row],
-    options: &SelectOptions,
+    options: &SelectRequest,
     tools: Option<&str>,
 ) -> PyResult<RankedRows> {
     let mut ranked = RankedRows::default();
     for chunk in rows.chunks(CHUNK) {
-        let requests: PyResult<Vec<SelectRequest>> =
-            chunk.iter().map(|row| request(row, options)).collect();
-        let requests = requests?;
+        let requests: Vec<SelectRequest> = chunk.iter().map(|row| request(row, options)).collect();
         let answers = threads::run(|| answer(engine, &requests, tools))?;
         for answer in answers {
             ranked.push(answer);
@@ -50,12 +47,12 @@ pub fn rank(
     Ok(ranked)
 }
 
-fn request((prompt, candidates): &Row, options: &SelectOptions) -> PyResult<SelectRequest> {
-    let mut request = options.clone().request(prompt)?;
+fn request((prompt, candidates): &Row, options: &SelectRequest) -> SelectRequest {
+    let mut request = SelectRequest { prompt: prompt.clone(), ..options.clone() };
     if candidates.is_some() {
         request.candidates.clone_from(candidates);
     }
-    Ok(request)
+    request
 }
 
 /// Ranks the engine's tools, or those of a text in any catalog format. The engine caches the

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use toolroute::{Context, EngineConfig, Policy, SelectRequest, Strategy};
+use toolroute::{EngineConfig, SelectRequest};
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     CallLimits, Confirm, DEFAULT_MAX_CHARS, ExecutorOptions, LONGEST_REQUEST,
@@ -133,41 +133,6 @@ impl Settings {
     }
 }
 
-/// The options of one selection besides its prompt.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SelectOptions {
-    limit: Option<usize>,
-    strategy: Option<Strategy>,
-    adaptive: Option<bool>,
-    complete: Option<bool>,
-    policy: Option<Policy>,
-    policy_band: Option<f32>,
-    candidates: Option<Vec<String>>,
-    context: Option<Context>,
-}
-
-impl SelectOptions {
-    /// Creates a request.
-    pub fn request(self, prompt: &str) -> PyResult<SelectRequest> {
-        if let Some(context) = &self.context {
-            let checked = context.agrees_with(prompt).and_then(|()| context.check());
-            checked.map_err(|error| RequestError::new_err(error.to_string()))?;
-        }
-        Ok(SelectRequest {
-            prompt: prompt.to_owned(),
-            strategy: self.strategy,
-            limit: self.limit,
-            adaptive: self.adaptive,
-            complete: self.complete,
-            policy: self.policy,
-            policy_band: self.policy_band,
-            candidates: self.candidates,
-            context: self.context,
-        })
-    }
-}
-
 #[pyfunction]
 pub fn check_settings(settings: &str) -> PyResult<()> {
     read::<Settings>(settings).map(drop)
@@ -175,7 +140,7 @@ pub fn check_settings(settings: &str) -> PyResult<()> {
 
 #[pyfunction]
 pub fn check_select(options: &str) -> PyResult<()> {
-    read::<SelectOptions>(options).map(drop)
+    read::<SelectRequest>(options).map(drop)
 }
 
 /// Reads options. An empty text means the defaults.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import subprocess
@@ -231,3 +232,21 @@ def test_a_fork_does_not_write_the_log(tmp_path: Path, child: str):
 def test_a_fork_makes_its_own_connections(servers: Path, child: str):
     made = f"Router.from_servers({str(servers)!r})"
     fork(made, child, 'assert "said" in router.call("ask")')
+
+
+def test_a_router_that_is_dropped_while_calls_end_does_not_wait_for_its_own_threads(servers: Path):
+    async def drop() -> None:
+        router = Router.from_servers(servers)
+        # Their ends wait for Python's lock on the threads that stop the servers.
+        calls = [asyncio.create_task(router.acall("ask")) for _ in range(64)]
+        await asyncio.sleep(0)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        del calls, router
+        gc.collect()
+
+    start = time.monotonic()
+    for _ in range(3):
+        asyncio.run(drop())
+    assert time.monotonic() - start < 20

@@ -9,6 +9,7 @@ mod reload;
 mod screening;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -147,6 +148,17 @@ impl VectorFile {
             Self::None => None,
             Self::Snapshot(path) | Self::Cache(path) => Some(path),
         }
+    }
+}
+
+impl fmt::Debug for Assembly {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers = self.servers.as_ref().map(|servers| servers.file.entries.keys());
+        f.debug_struct("Assembly")
+            .field("tools", &self.catalog.len())
+            .field("model", &self.model.as_ref().map(|model| &model.identity().name))
+            .field("servers", &servers.map(Vec::from_iter))
+            .finish_non_exhaustive()
     }
 }
 

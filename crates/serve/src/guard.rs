@@ -4,6 +4,7 @@
 //! resolve its own name to 127.0.0.1 (DNS rebinding) and read the answers. So a request must name a
 //! known host, and requests from pages other than this server's own are refused.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -28,6 +29,12 @@ pub struct Token {
 
 /// The least length of a token in characters. Shorter ones could be guessed.
 const LEAST_TOKEN: usize = 16;
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").finish_non_exhaustive()
+    }
+}
 
 impl Token {
     /// Creates a token from its text. White space around the text is ignored.

@@ -17,6 +17,7 @@ mod visibility;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -118,6 +119,12 @@ pub struct Service {
     began: Instant,
     /// The neighbors of called tools, for one version of the catalog.
     near: Mutex<(u64, Near)>,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("engine", &self.engine).finish_non_exhaustive()
+    }
 }
 
 impl Service {

@@ -1,6 +1,7 @@
 //! Runs several tools for one prompt: one step for each thing that the prompt asks for, in order.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -45,6 +46,15 @@ pub struct Plan<'a> {
     pub(super) joined: Vec<JoinedNeed>,
     /// The tool of the draft's last step, if it can be run, and the selection that has it.
     pub(super) last_ready: Option<(Arc<Tool>, Selection)>,
+}
+
+impl fmt::Debug for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("waiting", &self.waiting.len())
+            .field("steps", &self.steps.iter().map(|step| step.state).collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The result of a plan.

@@ -33,7 +33,10 @@ const FLAG: &str = "--feedback";
 pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let path = paths::feedback(args.feedback.as_deref())?;
     match &args.command {
-        FeedbackCommand::Add(args) => return add::run(args, &path, global),
+        FeedbackCommand::Add(add) => {
+            let path = paths::with_default_folder(path, args.feedback.as_deref())?;
+            return add::run(add, &path, global);
+        }
         FeedbackCommand::Stats { tool } => stats(&open(&path, FLAG)?, tool.as_deref(), global)?,
         FeedbackCommand::Recommend(args) => recommendations(&open(&path, FLAG)?, args, global)?,
         FeedbackCommand::Weights(args) => weights(&mut open(&path, FLAG)?, args, global)?,

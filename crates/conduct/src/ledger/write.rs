@@ -165,7 +165,7 @@ impl Ledger {
         })
     }
 
-    pub fn answer(&mut self, request: i64, answer: &Value) -> Result<(), Error> {
+    pub(crate) fn answer(&mut self, request: i64, answer: &Value) -> Result<(), Error> {
         self.write("take the answer", |tx| {
             tx.execute(
                 "UPDATE requests SET status = ?1, answer = ?2 WHERE id = ?3",

@@ -36,13 +36,13 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Query`] for an invalid context; errors of the embedder.
+    /// [`Error::EmptyPrompt`]; [`Error::Query`] for an invalid context; errors of the embedder.
     pub fn analyze(&self, prompt: &str, context: &Context) -> Result<Analysis, Error> {
-        context.check()?;
+        query::check(prompt, Some(context))?;
         let start = Instant::now();
         let guesses = self.guesses(prompt, context)?;
         let embed = start.elapsed();
-        let mut analysis = query::analyze(prompt, context, guesses)?;
+        let mut analysis = query::analyze(prompt, context, guesses);
         analysis.times[0].1 = embed;
         Ok(analysis)
     }

@@ -1,7 +1,7 @@
 //! Builds an engine from a catalog and, optionally, a model.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::indexing::{self, IndexReport, OnProgress, Place};
@@ -10,7 +10,7 @@ use super::recording::{LogPlace, Recording};
 use super::state::{CatalogIndex, EngineParts, State};
 use super::{Engine, EngineConfig, Error, SelectRequest, learning};
 use crate::catalog::Catalog;
-use crate::embedding::{CachedEmbedder, Embedder};
+use crate::embedding::{CachedEmbedder, CheckedEmbedder, Embedder};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::{self, IndexKind};
 use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
@@ -40,9 +40,10 @@ impl EngineBuilder {
         }
     }
 
-    /// Sets the model. Without one, the engine ranks by keywords only.
+    /// Sets the model. Without one, the engine ranks by keywords only. Vectors that are not of the
+    /// model's dimension, or whose length is not 1, are an error of what asked for them.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = Some(embedder);
+        self.embedder = Some(Arc::new(CheckedEmbedder::new(embedder)));
         self
     }
 
@@ -55,15 +56,15 @@ impl EngineBuilder {
     /// Sets a file for the vectors. Texts in it are not embedded again, and new ones are added. A
     /// damaged snapshot, or one of another model, is rebuilt; any other kind of file is an error.
     /// Missing folders are created.
-    pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
-        self.snapshot = Some(Place { path: path.into(), move_foreign: false });
+    pub fn snapshot(mut self, path: impl AsRef<Path>) -> Self {
+        self.snapshot = Some(Place { path: path.as_ref().to_owned(), move_foreign: false });
         self
     }
 
     /// The same as [`EngineBuilder::snapshot`], for a file in a cache folder whose name the user
     /// did not choose: any other kind of file is renamed instead of refused.
-    pub fn cache(mut self, path: impl Into<PathBuf>) -> Self {
-        self.snapshot = Some(Place { path: path.into(), move_foreign: true });
+    pub fn cache(mut self, path: impl AsRef<Path>) -> Self {
+        self.snapshot = Some(Place { path: path.as_ref().to_owned(), move_foreign: true });
         self
     }
 
@@ -75,9 +76,9 @@ impl EngineBuilder {
     }
 
     /// Sets a log of executions, which [`Engine::record`] writes and [`Engine::observed`] reads. It
-    /// is created if it does not exist.
-    pub fn feedback(mut self, path: impl Into<PathBuf>, options: StoreOptions) -> Self {
-        self.log = Some(LogPlace { path: path.into(), options });
+    /// is created if it does not exist, in a folder that must exist.
+    pub fn feedback(mut self, path: impl AsRef<Path>, options: StoreOptions) -> Self {
+        self.log = Some(LogPlace { path: path.as_ref().to_owned(), options });
         self
     }
 

@@ -34,7 +34,7 @@ pub struct ChangeReport {
 
 /// Returns the state after `changes`. The state before stays usable.
 pub(super) fn apply(before: &State, changes: Vec<Change>) -> Result<(State, ChangeReport), Error> {
-    let start = Instant::now();
+    let (start, is_empty) = (Instant::now(), changes.is_empty());
     let changed = before.catalog.with(changes)?;
     let (index, embedded) = match before.with_vectors() {
         Some((model, old)) => {
@@ -43,7 +43,7 @@ pub(super) fn apply(before: &State, changes: Vec<Change>) -> Result<(State, Chan
         }
         None => (None, 0),
     };
-    let version = before.version + 1;
+    let version = before.version + u64::from(!is_empty);
     let words = KeywordRetriever::new(changed.catalog.tools());
     let after = State::new(before.parts(), changed.catalog, (index, words), version);
     if before.is_approximate() && !after.is_approximate() {

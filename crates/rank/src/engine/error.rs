@@ -18,10 +18,9 @@ pub enum Error {
     UnknownCandidates { count: usize, first: String, near: Vec<String> },
 
     /// The strategy needs a model, and there is none.
-    #[error(
-        "the {strategy} strategy needs a model and this engine has none; give it an embedder or use the keyword strategy"
-    )]
-    NoModel { strategy: Strategy },
+    /// `strategy` is the one that was asked for, if the request is a selection.
+    #[error("{}", no_model(*.strategy))]
+    NoModel { strategy: Option<Strategy> },
 
     /// The weight of the semantic score is out of range.
     #[error("semantic weight {found} is out of range; expected 0 to 1")]
@@ -46,7 +45,7 @@ pub enum Error {
 
     /// The engine has no log.
     #[error(
-        "this engine has no log of executions; expected one: give the builder `feedback`, or the command --feedback FILE"
+        "this engine has no log of executions; expected one: build it with a file for them (`feedback`)"
     )]
     NoFeedback,
 
@@ -74,7 +73,7 @@ pub enum Error {
 
     /// The context is invalid.
     #[error(transparent)]
-    Query(#[from] query::Error),
+    Query(query::Error),
 
     /// A vector is invalid.
     #[error(transparent)]
@@ -91,6 +90,25 @@ pub enum Error {
     /// A strategy, weight or pattern is invalid.
     #[error(transparent)]
     Selection(#[from] selection::Error),
+}
+
+impl From<query::Error> for Error {
+    fn from(error: query::Error) -> Self {
+        match error {
+            query::Error::EmptyPrompt => Self::EmptyPrompt,
+            error => Self::Query(error),
+        }
+    }
+}
+
+fn no_model(strategy: Option<Strategy>) -> String {
+    match strategy {
+        Some(strategy) => format!(
+            "the {strategy} strategy needs a model and this engine has none; give it an embedder or use the \
+             keyword strategy"
+        ),
+        None => "vectors need a model and this engine has none; give it an embedder".to_owned(),
+    }
 }
 
 fn suggestion(near: &[String]) -> String {

@@ -1,6 +1,7 @@
 //! The engine's public handle: holds the present state, and replaces it by the next.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -46,6 +47,17 @@ pub struct Engine {
     /// The version of the log's observations that the state holds.
     log_version: AtomicU64,
     blocked_source: RwLock<Option<BlockedSource>>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Engine")
+            .field("tools", &state.catalog.len())
+            .field("version", &state.version)
+            .field("model", &state.embedder.as_ref().map(|model| &model.identity().name))
+            .finish_non_exhaustive()
+    }
 }
 
 impl Engine {
@@ -183,7 +195,8 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::EmptyPrompt`]; [`Error::NoModel`] for a strategy that needs a model;
+    /// [`Error::EmptyPrompt`]; [`Error::Query`] for an invalid context or a prompt that is too long;
+    /// [`Error::NoModel`] for a strategy that needs a model;
     /// [`Error::UnknownCandidates`] if no candidate is in the catalog; errors of the embedder.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
         self.refresh_inputs();
@@ -204,6 +217,11 @@ impl Engine {
     }
 
     fn select_analyzed(&self, state: &State, request: &SelectRequest) -> Result<Selection, Error> {
+        if let Some((shorter, omission)) = request.without_middle() {
+            let mut answer = self.select_analyzed(state, &shorter)?;
+            answer.left_out.push(omission);
+            return Ok(answer);
+        }
         let analyzed = self.analyzed(request)?;
         let request = match &analyzed {
             Some((request, _)) => request,
@@ -240,6 +258,21 @@ impl Engine {
         state: &State,
         requests: &[SelectRequest],
     ) -> Vec<Result<Selection, Error>> {
+        let shorter: Vec<_> = requests.iter().map(SelectRequest::without_middle).collect();
+        if shorter.iter().any(Option::is_some) {
+            let shorter = requests.iter().zip(shorter).map(|(request, shorter)| match shorter {
+                Some((shorter, omission)) => (shorter, Some(omission)),
+                None => (request.clone(), None),
+            });
+            let (shorter, omissions): (Vec<_>, Vec<_>) = shorter.unzip();
+            let mut answers = self.select_many_in(state, &shorter);
+            for (answer, omission) in answers.iter_mut().zip(omissions) {
+                if let Ok(answer) = answer {
+                    answer.left_out.extend(omission);
+                }
+            }
+            return answers;
+        }
         let wants_analysis =
             |request: &SelectRequest| request.context.as_ref().is_some_and(Context::wants_analysis);
         let answers = match requests.iter().any(wants_analysis) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ndarray::Array2;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::indexing::model_key;
 use super::state::{CatalogIndex, State};
@@ -23,12 +23,13 @@ const CHUNK: usize = 256;
 type Search = Box<dyn VectorIndex>;
 
 /// Usage moves vectors, which need a model.
-const NO_MODEL: Error = Error::NoModel { strategy: Strategy::Semantic };
+const NO_MODEL: Error = Error::NoModel { strategy: None };
 
 /// A past prompt, and the ids of the tools that served it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastPrompt {
-    /// The prompt as the user wrote it.
+    /// The prompt as the user wrote it; in JSON also `query`, as in the rows that `toolroute learn` reads.
+    #[serde(alias = "query")]
     pub prompt: String,
     /// The ids of the tools that served it.
     pub tools: Vec<String>,

@@ -4,15 +4,17 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize};
 
 use super::{Analysis, Context, HeldMatch, Omission};
 use crate::catalog::{self, Need, Suspicion, Tool, ToolId};
+use crate::query::without_middle;
 use crate::selection::{Exclusion, Explanation, Fit, FitReason, Policy, Strategy};
 
 /// A prompt, with settings that override the engine's configuration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SelectRequest {
     /// The prompt; must not be empty.
     pub prompt: String,
@@ -41,6 +43,13 @@ impl SelectRequest {
     /// A request with the settings of the engine.
     pub fn new(prompt: impl Into<String>) -> Self {
         Self { prompt: prompt.into(), ..Self::default() }
+    }
+
+    /// Returns the same request with the ends of a prompt that is too long to be read whole, and
+    /// what was left out.
+    pub(super) fn without_middle(&self) -> Option<(Self, Omission)> {
+        let (prompt, omission) = without_middle(&self.prompt)?;
+        Some((Self { prompt, ..self.clone() }, omission))
     }
 
     /// Sets the strategy.

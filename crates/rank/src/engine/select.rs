@@ -20,7 +20,7 @@ use super::request::{
 use super::state::State;
 use crate::embedding::{Embedder, Role};
 use crate::index::{Rows, text_hash};
-use crate::query::{Reading, ReadingWords, says_nothing};
+use crate::query::{self, Reading, ReadingWords};
 use crate::selection::{
     Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
     PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, SURE, StageTimes, Strategy,
@@ -85,16 +85,17 @@ impl State {
     }
 
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {
-        let reading = self.read(request);
+        let reading = self.read(request)?;
         let selection = self.select_read((request, &reading))?;
         let read_as = read_as(request, &reading);
         Ok(Selection { read_as, left_out: reading.left_out, ..selection })
     }
 
-    /// Reads the prompt. The plain blend uses it unchanged.
-    pub(super) fn read(&self, request: &SelectRequest) -> Reading {
+    /// Checks the prompt and its context, and reads the prompt. The plain blend uses it unchanged.
+    pub(super) fn read(&self, request: &SelectRequest) -> Result<Reading, Error> {
+        query::check(&request.prompt, request.context.as_ref())?;
         if self.config.fusion.is_plain() {
-            return Reading::verbatim(&request.prompt);
+            return Ok(Reading::verbatim(&request.prompt));
         }
         let vocabulary = self.vocabulary();
         let words = ReadingWords {
@@ -102,7 +103,7 @@ impl State {
             is_tool_word: &|word| self.keyword.has_english(word),
             translates: !self.reads_all_languages(),
         };
-        context::read(request, &words)
+        Ok(context::read(request, &words))
     }
 
     /// The same as [`State::select`] for a prompt that is already read.
@@ -138,9 +139,6 @@ impl State {
         &self,
         request: &SelectRequest,
     ) -> Result<(Strategy, StrategyReason, Option<Degradation>), Error> {
-        if says_nothing(&request.prompt) {
-            return Err(Error::EmptyPrompt);
-        }
         let strategy = request.strategy.unwrap_or(self.config.strategy);
         let settled = strategy.resolved(self.embedder.is_some());
         match (strategy, &self.embedder) {
@@ -148,19 +146,21 @@ impl State {
             (Strategy::Auto, None) => {
                 Ok((settled, StrategyReason::AutoWithoutModel, Some(Degradation::NoModel)))
             }
-            (strategy, None) if strategy.needs_vector() => Err(Error::NoModel { strategy }),
+            (strategy, None) if strategy.needs_vector() => {
+                Err(Error::NoModel { strategy: Some(strategy) })
+            }
             (strategy, _) => Ok((strategy, StrategyReason::Asked, None)),
         }
     }
 
     fn model(&self, strategy: Strategy) -> Result<&dyn Embedder, Error> {
-        self.embedder.as_deref().ok_or(Error::NoModel { strategy })
+        self.embedder.as_deref().ok_or(Error::NoModel { strategy: Some(strategy) })
     }
 
     fn retriever(&self, strategy: Strategy) -> Result<&dyn Retriever, Error> {
         let serves = |retriever: &&Arc<dyn Retriever>| retriever.strategy() == strategy;
         let found = self.retrievers.iter().find(serves);
-        found.map(AsRef::as_ref).ok_or(Error::NoModel { strategy })
+        found.map(AsRef::as_ref).ok_or(Error::NoModel { strategy: Some(strategy) })
     }
 
     pub(super) fn answer(

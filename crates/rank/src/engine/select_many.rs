@@ -21,17 +21,19 @@ const GROUP: usize = 16;
 
 impl State {
     pub fn select_many(&self, requests: &[SelectRequest]) -> Vec<Result<Selection, Error>> {
-        let readings: Vec<Reading> =
+        let readings: Vec<Result<Reading, Error>> =
             requests.par_iter().map(|request| self.read(request)).collect();
-        let requests: Vec<ReadRequest<'_>> = requests.iter().zip(&readings).collect();
-        let mut answers = self.select_many_read(&requests);
-        for (answer, (request, reading)) in answers.iter_mut().zip(requests) {
-            if let Ok(answer) = answer {
-                answer.read_as = read_as(request, reading);
-                answer.left_out.clone_from(&reading.left_out);
-            }
-        }
-        answers
+        let read = requests.iter().zip(&readings);
+        let read = read.filter_map(|(request, reading)| Some((request, reading.as_ref().ok()?)));
+        let mut answers = self.select_many_read(&read.collect::<Vec<_>>()).into_iter();
+        let answer = |(request, reading): (&SelectRequest, Result<Reading, Error>)| {
+            let reading = reading?;
+            let answer =
+                answers.next().expect("each prompt that was read is answered. This is a bug.");
+            let read_as = read_as(request, &reading);
+            Ok(Selection { read_as, left_out: reading.left_out, ..answer? })
+        };
+        requests.iter().zip(readings).map(answer).collect()
     }
 
     /// The same as [`State::select_many`] for prompts that are already read.

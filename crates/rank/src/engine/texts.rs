@@ -10,7 +10,7 @@ use super::{Engine, Error};
 use crate::embedding::{Embedder, Role};
 use crate::index::{Bm25, Bm25Settings, Field, Rows, TextHash, text_hash};
 use crate::query::{latin_share, says_nothing};
-use crate::selection::{Fusion, Strategy};
+use crate::selection::Fusion;
 
 /// Maximum number of cached vectors: 12 MB with 384 numbers each.
 const KEPT_VECTORS: NonZeroUsize = NonZeroUsize::new(8_192).expect("not zero. This is a bug.");
@@ -58,7 +58,7 @@ impl Engine {
     pub fn embed_texts(&self, texts: &[&str], role: Role) -> Result<TextVectors, Error> {
         let state = self.state();
         let model = state.embedder.as_deref();
-        let model = model.ok_or(Error::NoModel { strategy: Strategy::Semantic })?;
+        let model = model.ok_or(Error::NoModel { strategy: None })?;
         embed(model, texts, role)
     }
 

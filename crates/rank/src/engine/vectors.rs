@@ -11,7 +11,6 @@ use crate::catalog::{Tool, ToolId};
 use crate::embedding::Embedder;
 use crate::feedback::{DUPLICATE, NearDuplicate};
 use crate::index::Vectors;
-use crate::selection::Strategy;
 
 /// Maximum number of neighbors of a tool.
 const NEIGHBORS: usize = 12;
@@ -37,7 +36,7 @@ impl Engine {
         let state = self.state();
         match (state.embedder.clone(), state.vectors.clone()) {
             (Some(embedder), Some(vectors)) => Ok(CatalogVectors { state, embedder, vectors }),
-            _ => Err(Error::NoModel { strategy: Strategy::Semantic }),
+            _ => Err(Error::NoModel { strategy: None }),
         }
     }
 }

@@ -10,7 +10,9 @@ use thiserror::Error as ThisError;
 #[non_exhaustive]
 pub enum Error {
     /// The file is missing.
-    #[error("there is no usage file at {path}, expected one: `toolroute learn` writes it")]
+    #[error(
+        "there is no usage file at {path}; expected one with what was learned from past prompts"
+    )]
     Missing { path: PathBuf },
 
     /// The file cannot be read or written.
@@ -21,37 +23,35 @@ pub enum Error {
 
     /// The file has no usage vectors.
     #[error(
-        "{path} is not a usage file, it does not begin like one: name a file that `toolroute learn` wrote, or another to write"
+        "{path} is not a usage file, it does not begin like one: name one, or another file to write"
     )]
     Foreign { path: PathBuf },
 
     /// The file is of another version.
     #[error(
-        "{path} has format {found}, expected {expected}: learn again (`toolroute learn --fresh`) with this version"
+        "{path} has format {found}, expected {expected}: learn again from the past prompts with this version"
     )]
     Version { path: PathBuf, found: u32, expected: u32 },
 
     /// The file is incomplete.
     #[error(
-        "{path} ends after {got} bytes, expected {expected}: learn again (`toolroute learn --fresh`), or remove it"
+        "{path} ends after {got} bytes, expected {expected}: learn again from the past prompts, or remove it"
     )]
     Truncated { path: PathBuf, expected: u64, got: u64 },
 
     /// The file is damaged.
     #[error(
-        "{path} was changed after it was written, its SHA-256 is not the one it ends in: learn again (`toolroute learn --fresh`), or remove it"
+        "{path} was changed after it was written, its SHA-256 is not the one it ends in: learn again from the past prompts, or remove it"
     )]
     Checksum { path: PathBuf },
 
     /// The file is invalid.
-    #[error(
-        "{path} contradicts itself: {what}: learn again (`toolroute learn --fresh`), or remove it"
-    )]
+    #[error("{path} contradicts itself: {what}: learn again from the past prompts, or remove it")]
     Malformed { path: PathBuf, what: String },
 
     /// The usage belongs to another model.
     #[error(
-        "what was learned is of the model {found} ({found_fingerprint}), expected {expected} ({expected_fingerprint}): learn again with this model from the past prompts (`toolroute learn --fresh`), or go without --usage"
+        "what was learned is of the model {found} ({found_fingerprint}), expected {expected} ({expected_fingerprint}): learn again with this model from the past prompts, or go without usage"
     )]
     OtherModel {
         found: String,

@@ -94,13 +94,13 @@ pub struct ExecutionStore {
 }
 
 impl ExecutionStore {
-    /// Opens the log at `path`, or creates it.
+    /// Opens the log at `path`, or creates it in a folder that exists.
     ///
     /// # Errors
     /// [`StoreError::Foreign`] for a file of another program, which is left unchanged;
     /// [`StoreError::Version`], [`StoreError::Damaged`], [`StoreError::Busy`], [`StoreError::Io`].
-    pub fn open(path: impl Into<PathBuf>, options: StoreOptions) -> Result<Self, StoreError> {
-        let path = path.into();
+    pub fn open(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
         let connection = schema::open(&path)?;
         Ok(Self { connection, path, options })
     }

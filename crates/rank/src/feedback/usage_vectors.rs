@@ -224,7 +224,8 @@ impl UsageVectors {
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), Error> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
         let written = durable::replace(path, Readers::Owner, &usage_file::encode(self));
         written.map_err(|source| Error::Io { path: path.to_owned(), source })
     }
@@ -233,7 +234,8 @@ impl UsageVectors {
     ///
     /// # Errors
     /// If the file is missing, unreadable or damaged.
-    pub fn load(path: &Path) -> Result<Self, Error> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
         let bytes = std::fs::read(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
             _ => Error::Io { path: path.to_owned(), source },

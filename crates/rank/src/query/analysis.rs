@@ -6,13 +6,12 @@ use serde::Serialize;
 
 use super::classifier::Guess;
 use super::complexity::complexity;
-use super::context::check_prompt;
 use super::phase::{phase_by_files, phase_by_keywords};
 use super::source_language::languages;
 use super::structure::structure;
 use super::testing_status::{reports_failure, testing_status};
 use super::{
-    Context, ContextFeatures, Depth, Error, Phase, SourceFile, Speaker, TaskType, TestingStatus,
+    Context, ContextFeatures, Depth, Phase, SourceFile, Speaker, TaskType, TestingStatus,
     routing_text, task_by_keywords,
 };
 
@@ -75,21 +74,15 @@ pub struct Analysis {
 /// Finds the features of a prompt and its context. Features that the context states are kept;
 /// complexity and structure are computed only if the phase needs them.
 ///
-/// # Errors
-/// [`Error::EmptyPrompt`], and the errors of [`Context::check`].
-///
 /// ```
 /// use toolroute_rank::query::{Context, Guesses, Phase, analyze};
 ///
 /// let context = Context::default().file("a.py", "def a(): ...");
-/// let analysis = analyze("fix the bug", &context, Guesses::default())?;
+/// let analysis = analyze("fix the bug", &context, Guesses::default());
 /// assert_eq!(analysis.features.phase, Some(Phase::Refinement));
 /// assert_eq!(analysis.features.languages, ["python"]);
-/// # Ok::<(), toolroute_rank::query::Error>(())
 /// ```
-pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Analysis, Error> {
-    check_prompt(prompt)?;
-    context.check()?;
+pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Analysis {
     let given = context.given();
     let depth = Depth::of(&context.files, context.project_files);
     let files: &[SourceFile] = &depth.read(&context.files);
@@ -136,7 +129,7 @@ pub fn analyze(prompt: &str, context: &Context, guesses: Guesses) -> Result<Anal
     };
     let languages = languages.unwrap_or_default();
     let features = ContextFeatures { phase, languages, complexity, task_type, structure, testing };
-    Ok(Analysis { features, found, depth, times })
+    Analysis { features, found, depth, times }
 }
 
 /// Returns the feature that the caller gave, else the result of `find`.
@@ -209,7 +202,7 @@ mod tests {
     use crate::query::{Grade, Structure};
 
     fn of(prompt: &str, context: &Context) -> Analysis {
-        analyze(prompt, context, Guesses::default()).unwrap()
+        analyze(prompt, context, Guesses::default())
     }
 
     #[test]
@@ -250,10 +243,10 @@ mod tests {
         let (prompt, context) = ("plan a bug fix", Context::default().file("tests/a.py", ""));
         let guess =
             |label| Guesses { phase: Some(Guess { label, confidence: 0.9 }), ..Guesses::default() };
-        let analysis = analyze(prompt, &context, guess(Some(Phase::Pseudocode))).unwrap();
+        let analysis = analyze(prompt, &context, guess(Some(Phase::Pseudocode)));
         assert_eq!(analysis.features.phase, Some(Phase::Pseudocode));
         assert_eq!(analysis.found.phase, Evidence::Examples { confidence: 0.9 });
-        let analysis = analyze(prompt, &context, guess(None)).unwrap();
+        let analysis = analyze(prompt, &context, guess(None));
         assert_eq!(analysis.found.phase, Evidence::Files);
         assert_eq!(analysis.features.phase, Some(Phase::Refinement));
     }

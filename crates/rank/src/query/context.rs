@@ -203,16 +203,13 @@ impl Context {
         self
     }
 
-    /// Parses and checks a context.
+    /// Parses a context. The engine checks it together with the prompt.
     ///
     /// # Errors
-    /// [`Error::BadJson`], and the errors of [`Context::check`].
+    /// [`Error::BadJson`].
     pub fn from_json(json: &str) -> Result<Self, Error> {
-        let parsed: Result<Self, _> = serde_json::from_str(json);
-        let context =
-            parsed.map_err(|error| Error::BadJson { because: json_fault(json, &error) })?;
-        context.check()?;
-        Ok(context)
+        let parsed = serde_json::from_str(json);
+        parsed.map_err(|error| Error::BadJson { because: json_fault(json, &error) })
     }
 
     /// Whether the context is to be analysed.
@@ -230,26 +227,14 @@ impl Context {
         ContextFeatures { phase, task_type, ..features }
     }
 
-    /// Checks a prompt that is given in addition to the context.
+    /// Checks that the context can be used for a prompt.
     ///
     /// # Errors
-    /// [`Error::TwoPrompts`] if the context has a different prompt; [`Error::TooLong`].
-    #[doc(hidden)] // For our own crates.
-    pub fn agrees_with(&self, prompt: &str) -> Result<(), Error> {
-        at_most("the prompt", prompt.len(), TEXT_BYTES)?;
-        let is_other = self.prompt.as_deref().is_some_and(|own| own != prompt);
-        if is_other { Err(Error::TwoPrompts) } else { Ok(()) }
-    }
-
-    /// Checks that the context can be used.
-    ///
-    /// # Errors
-    /// If the prompt is empty, `max_tools` is 0, a file has no path, two files have the same path,
-    /// or anything exceeds a limit. No text is truncated silently.
-    #[doc(hidden)] // For our own crates.
-    pub fn check(&self) -> Result<(), Error> {
-        if let Some(prompt) = &self.prompt {
-            check_prompt(prompt)?;
+    /// If the context has a different prompt, `max_tools` is 0, a file has no path, two files have
+    /// the same path, or anything exceeds a limit. No text is truncated silently.
+    fn check(&self, prompt: &str) -> Result<(), Error> {
+        if self.prompt.as_deref().is_some_and(|own| own != prompt) {
+            return Err(Error::TwoPrompts);
         }
         few("files", self.files.len(), FILES)?;
         few("turns of conversation", self.conversation.len(), TURNS)?;
@@ -282,12 +267,16 @@ pub fn says_nothing(prompt: &str) -> bool {
     !prompt.chars().any(char::is_alphanumeric)
 }
 
-/// Checks that a prompt is neither empty nor too long.
-pub(super) fn check_prompt(prompt: &str) -> Result<(), Error> {
+/// Checks a prompt and its context, for every door: the engine calls it before it reads a prompt.
+///
+/// # Errors
+/// [`Error::EmptyPrompt`], and the errors of [`Context::check`].
+pub(crate) fn check(prompt: &str, context: Option<&Context>) -> Result<(), Error> {
     if says_nothing(prompt) {
         return Err(Error::EmptyPrompt);
     }
-    at_most("the prompt", prompt.len(), TEXT_BYTES)
+    at_most("the prompt", prompt.len(), TEXT_BYTES)?;
+    context.map_or(Ok(()), |context| context.check(prompt))
 }
 
 fn at_most(what: &str, found: usize, most: usize) -> Result<(), Error> {
@@ -307,18 +296,18 @@ mod tests {
 
     #[test]
     fn a_bad_context_says_what_is_wrong() {
-        let told = |context: Context| context.check().unwrap_err().to_string();
-        let of = |prompt: &str| Context { prompt: Some(prompt.to_owned()), ..Context::default() };
+        let told = |context: Context| check("x", Some(&context)).unwrap_err().to_string();
         for empty in ["", " ", "?", "...", "!!", " \u{200b}\n", "👍"] {
-            assert!(told(of(empty)).contains("prompt is empty"), "{empty:?}");
+            assert!(matches!(check(empty, None), Err(Error::EmptyPrompt)), "{empty:?}");
         }
         assert!(["1", "ü?", "天气", "नमस्ते", "שלום"].into_iter().all(|text| !says_nothing(text)));
         assert!(told(Context::default().file(" ", "")).contains("file 0"));
         assert!(told(Context::default().file("a", "").file("a", "")).contains("a twice"));
-        assert!(told(of(&"x".repeat(TEXT_BYTES + 1))).contains("shorten"));
+        let other = Context { prompt: Some("y".to_owned()), ..Context::default() };
+        assert!(told(other).contains("two prompts"));
         let files = vec![SourceFile::default(); FILES + 1];
         assert!(told(Context { files, ..Context::default() }).contains("20001 files"));
-        let long = Context::default().agrees_with(&"x".repeat(TEXT_BYTES + 1)).unwrap_err();
+        let long = check(&"x".repeat(TEXT_BYTES + 1), None).unwrap_err();
         assert!(long.to_string().contains("shorten"));
         let none = Context { max_tools: Some(0), ..Context::default() };
         assert!(told(none).contains("0 tools"));

@@ -15,11 +15,11 @@ pub enum Error {
     TwoPrompts,
 
     /// The prompt is empty.
-    #[error("the context's prompt is empty; expected some words that say what is wanted")]
+    #[error("the prompt is empty; expected some words that say what is wanted")]
     EmptyPrompt,
 
     /// A text is too long.
-    #[error("{what} of the context has {found} bytes, at most {most} are read; shorten it")]
+    #[error("{what} has {found} bytes, at most {most} are read; shorten it")]
     TooLong { what: String, found: usize, most: usize },
 
     /// There are too many files, turns or tools.

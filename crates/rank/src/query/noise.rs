@@ -33,6 +33,8 @@ pub enum NoiseKind {
     Legal,
     /// Prose around the question.
     Context,
+    /// The middle of a prompt of more than 128 KiB.
+    Middle,
 }
 
 impl fmt::Display for NoiseKind {
@@ -47,6 +49,7 @@ impl fmt::Display for NoiseKind {
             Self::Chat => "chat",
             Self::Legal => "legal text",
             Self::Context => "context",
+            Self::Middle => "middle of a long text",
         })
     }
 }
@@ -57,7 +60,7 @@ impl NoiseKind {
         match self {
             Self::Table | Self::Code | Self::Chat => 3,
             Self::Log | Self::Trace | Self::Mail => 2,
-            Self::Encoded | Self::Legal | Self::Context => 1,
+            Self::Encoded | Self::Legal | Self::Context | Self::Middle => 1,
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Blocking calls, for code that is not asynchronous.
 
+use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::{Arc, mpsc};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use super::closures::catch_panic;
 use super::error::Error;
 use super::executor::{Event, Executor, Request};
 use super::fallback::Candidate;
@@ -27,7 +30,24 @@ pub struct Blocking {
     /// Counts the calls of all orders.
     guard: Arc<LoopGuard>,
     /// The runtime, if this object owns it.
-    _own: Option<Arc<Runtime>>,
+    _own: Option<Arc<OwnRuntime>>,
+}
+
+/// A runtime that may be dropped inside another one, where waiting for its threads would panic.
+struct OwnRuntime(Option<Runtime>);
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Blocking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocking").field("executor", &self.executor).finish_non_exhaustive()
+    }
 }
 
 /// One request, owned so that another thread can run it.
@@ -58,7 +78,8 @@ impl Blocking {
         Ok(Self { executor, runtime, on_event: None, guard: Arc::default(), _own: None })
     }
 
-    /// Creates an instance with a runtime of its own, for a program without one.
+    /// Creates an instance with a runtime of its own, for a program without one. Dropping it does not
+    /// wait for calls; [`Blocking::close`] stops the servers.
     ///
     /// # Errors
     /// The system cannot start the threads.
@@ -69,7 +90,7 @@ impl Blocking {
             runtime: own.handle().clone(),
             on_event: None,
             guard: Arc::default(),
-            _own: Some(Arc::new(own)),
+            _own: Some(Arc::new(OwnRuntime(Some(own)))),
         })
     }
 
@@ -103,6 +124,9 @@ impl Blocking {
     ///
     /// Must not be called on one of the runtime's own threads, which would wait for itself; use
     /// `spawn_blocking` there.
+    ///
+    /// # Panics
+    /// If the callback for events panics.
     pub fn call(&self, order: Order) -> Option<Report> {
         let (executor, on_event) = (Arc::clone(&self.executor), self.on_event.clone());
         let guard = Arc::clone(&self.guard);
@@ -130,9 +154,9 @@ impl Blocking {
         let (done, wait) = mpsc::channel();
         self.runtime.spawn(async move {
             // The receiver may be gone already.
-            done.send(work.await).ok();
+            done.send(catch_panic(work).await).ok();
         });
-        wait.recv().ok()
+        Some(wait.recv().ok()?.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 }
 

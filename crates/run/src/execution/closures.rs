@@ -1,7 +1,12 @@
 //! Tools that are closures of this program.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use serde_json::Value;
 
@@ -11,7 +16,7 @@ use toolroute_catalog::Tool;
 type Answering = Pending<'static, Result<Output, String>>;
 type Function = Arc<dyn Fn(Arguments) -> Answering + Send + Sync>;
 
-/// Tools that are closures, by tool name.
+/// Tools that are closures, by tool name. A closure that panics answers with an error that says so.
 #[derive(Clone, Default)]
 pub struct Closures {
     functions: HashMap<String, Function>,
@@ -35,7 +40,11 @@ impl Closures {
             let function = Arc::clone(&function);
             async move {
                 let run = tokio::task::spawn_blocking(move || function(arguments));
-                run.await.map_err(|error| error.to_string())?.map(Output::data)
+                match run.await {
+                    Ok(answer) => answer.map(Output::data),
+                    Err(error) if error.is_panic() => Err(panicked(&*error.into_panic())),
+                    Err(_) => Err("the program ended before the function ran".to_owned()),
+                }
             }
         })
     }
@@ -47,11 +56,43 @@ impl Closures {
         F: Fn(Arguments) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Output, String>> + Send + 'static,
     {
-        let boxed: Function =
-            Arc::new(move |arguments| -> Answering { Box::pin(function(arguments)) });
+        let function = Arc::new(function);
+        let boxed: Function = Arc::new(move |arguments| -> Answering {
+            let function = Arc::clone(&function);
+            // The function itself may panic, before there is a future.
+            let answering = async move { function(arguments).await };
+            Box::pin(async {
+                catch_panic(answering).await.unwrap_or_else(|panic| Err(panicked(&*panic)))
+            })
+        });
         self.functions.insert(tool.name.clone(), boxed);
         self.tools.push(tool);
         self
+    }
+}
+
+/// Returns the output of a future, or the payload of its panic.
+pub(super) async fn catch_panic<T>(work: impl Future<Output = T>) -> std::thread::Result<T> {
+    let mut work = pin!(work);
+    std::future::poll_fn(|context| {
+        // After a panic the future is not polled again.
+        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    })
+    .await
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the tool's function panicked: {}", text.unwrap_or("without a message"))
+}
+
+impl fmt::Debug for Closures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|tool| &tool.name)).finish()
     }
 }
 

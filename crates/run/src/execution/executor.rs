@@ -5,6 +5,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -74,6 +75,19 @@ pub struct ExecutorOptions {
     pub on_failure: Option<OnFailure>,
     /// The file in which `on_failure` keeps them, for messages that name it.
     pub failure_log: Option<PathBuf>,
+}
+
+impl fmt::Debug for ExecutorOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecutorOptions")
+            .field("permissions", &self.permissions)
+            .field("timing", &self.timing)
+            .field("breakers", &self.breakers)
+            .field("conditions", &self.conditions)
+            .field("max_chars", &self.max_chars)
+            .field("failure_log", &self.failure_log)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for ExecutorOptions {
@@ -146,6 +160,18 @@ impl<'a> Request<'a> {
     }
 }
 
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = self.candidates.iter().map(|candidate| candidate.tool.id.as_str());
+        f.debug_struct("Request")
+            .field("candidates", &ids.collect::<Vec<_>>())
+            .field("arguments", &self.arguments.keys().collect::<Vec<_>>())
+            .field("confirmed", &self.confirmed)
+            .field("budget_tokens", &self.budget_tokens)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Calls tools. Share it by `Arc`: it holds the connections, and the measured latencies and answer
 /// lengths of the tools.
 pub struct Executor {
@@ -155,6 +181,12 @@ pub struct Executor {
     parameters: Arc<Parameters>,
     statistics: AnswerStatistics,
     summarizer: RwLock<Option<Arc<Extractive>>>,
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor").field("servers", &self.servers).finish_non_exhaustive()
+    }
 }
 
 impl Executor {

@@ -36,7 +36,7 @@ pub use reference::{parsed_result, result_leaves};
 
 use super::invoker::Arguments;
 use super::params::{Checker, rename_given};
-use arguments::{NOT_IN_PROMPT, may_be_meant};
+use arguments::NOT_IN_PROMPT;
 use cue::PromptContext;
 use interpretation::{Interpretation, Interpreter};
 use mention::{Mention, Scan};
@@ -93,10 +93,8 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     };
     let plain = read(&slots, false);
     let has_message = has_message(&slots, &given);
-    let destroys = tool.effects().destroys();
-    let left = left_text(&slots, &plain).filter(|_| !destroys);
-    let left = left.or_else(|| only_text(&slots, &plain, tool, sources.prompt));
-    let left = left.filter(|_| !has_message);
+    let may_have_left = !has_message && !tool.effects().destroys();
+    let left = left_text(&slots, &plain).filter(|_| may_have_left);
     if !has_message && left.is_none() {
         return plain;
     }
@@ -113,26 +111,8 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let is_kept = |(name, value): (&String, &Value)| with_rest.arguments.get(name) == Some(value);
     let is_rest = with_rest.missing.iter().all(is_asked)
         && with_rest.sources.iter().any(takes_it)
-        && !names_a_slot(&with_rest, &slots)
         && (has_message || plain.arguments.iter().all(is_kept));
-    match left.filter(|_| destroys) {
-        _ if !is_rest => plain,
-        // What follows a colon may be a reason, which must not say what is destroyed.
-        Some(at) => asking_for(&slots[at], plain, &with_rest),
-        None => with_rest,
-    }
-}
-
-/// Adds a question about the text after a colon, which `with_rest` has, to the arguments without it.
-fn asking_for(
-    slot: &Slot,
-    mut plain: PreparedArguments,
-    with_rest: &PreparedArguments,
-) -> PreparedArguments {
-    let said = with_rest.arguments.get(&slot.name).and_then(Value::as_str).unwrap_or_default();
-    let question = slot.question(&may_be_meant(said));
-    plain.missing.push(Question { candidates: vec![said.to_owned()], ..question });
-    plain
+    if is_rest { with_rest } else { plain }
 }
 
 /// Whether one message of the tool can be the text after a colon.
@@ -140,7 +120,7 @@ fn has_message(slots: &[Slot], given: &Arguments) -> bool {
     let messages =
         slots.iter().filter(|slot| slot.takes_rest && !given.contains_key(&slot.path[0]));
     let required = messages.clone().filter(|slot| slot.required).count();
-    required == 1 || (required == 0 && messages.count() == 1 && !has_other_text(slots))
+    required == 1 || (required == 0 && messages.count() == 1)
 }
 
 /// Returns the text that is all that is left to ask for, if the tool has no message. A name is none: "block
@@ -154,21 +134,6 @@ fn left_text(slots: &[Slot], plain: &PreparedArguments) -> Option<usize> {
     slots.iter().position(is_left).filter(|_| !has_message)
 }
 
-/// Returns the only text that has no value, if nothing is asked for and the tool may change something: "close
-/// ticket T-507: replaced the valve" for an optional `resolution`. What a colon leads to may be a question.
-fn only_text(
-    slots: &[Slot],
-    plain: &PreparedArguments,
-    tool: &Tool,
-    prompt: &str,
-) -> Option<usize> {
-    let is_open = |slot: &Slot| takes_reason(slot) && !plain.arguments.contains_key(&slot.path[0]);
-    let mut open = (0..slots.len()).filter(|at| is_open(&slots[*at]));
-    let one = open.next().filter(|_| open.next().is_none());
-    let is_told = prompt.contains(": ") && !prompt.trim_end().ends_with('?');
-    one.filter(|_| is_told && plain.missing.is_empty() && !tool.effects().reads_only())
-}
-
 /// Whether a slot is a text other than a name.
 fn takes_reason(slot: &Slot) -> bool {
     slot.kind == Kind::Text && !slot.is_list && !slot.has_word("name") && !slot.is_person()
@@ -178,27 +143,6 @@ fn takes_reason(slot: &Slot) -> bool {
 fn mentions_of(prompt: &str, scan: &Scan<'_>) -> Option<Vec<Mention>> {
     let mentions = (prompt.len() <= MOST_BYTES).then(|| mention::scan(prompt, scan));
     mentions.filter(|mentions| mentions.len() <= MOST_MENTIONS)
-}
-
-/// Whether the text after a colon names another parameter: "subject Lunch, body hi".
-fn names_a_slot(prepared: &PreparedArguments, slots: &[Slot]) -> bool {
-    slots.iter().filter(|slot| slot.takes_rest).any(|message| {
-        let text = prepared.sources.iter().find(|taken| taken.name == message.name);
-        let text = text.and_then(|taken| taken.value.as_str()).unwrap_or_default();
-        text.split([',', ';']).any(|part| {
-            let words = text::words(part);
-            let begins = |slot: &Slot| {
-                let own = words.iter().map(|word| &word.lower).zip(&slot.words);
-                words.len() > slot.words.len()
-                    && own.filter(|(a, b)| a == b).count() == slot.words.len()
-            };
-            slots.iter().any(begins)
-        })
-    })
-}
-
-fn has_other_text(slots: &[Slot]) -> bool {
-    slots.iter().any(|slot| matches!(slot.kind, Kind::Text | Kind::Query))
 }
 
 /// The extraction from one prompt for one tool.
@@ -249,7 +193,6 @@ impl Prompt<'_> {
             has_day: has_times,
             today: now.date(),
             reads_only,
-            units: mentions.iter().flat_map(|mention| mention.content.units()).copied().collect(),
         };
         let mut plan =
             Plan::new(context, self.slots, reader, (&self.tool.name, effects, &tool_words));

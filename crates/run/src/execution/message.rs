@@ -197,7 +197,7 @@ fn advise(ending: &Ending, only_reads: bool) -> &'static str {
             Skip::Parameters | Skip::Unchecked { .. } | Skip::Refused { .. } => "",
             Skip::Permission { .. } | Skip::Worse => "Allow the tool, or ask for something else",
             Skip::BreakerOpen { .. } => "Try again later",
-            Skip::NoServer => "Add its server to the servers file",
+            Skip::NoServer => "Add its server",
             Skip::Limit { exceeded: Exceeded::SameCall { .. } | Exceeded::Cycle { .. } } => {
                 "Use the answers that you have, change the arguments, or try something else"
             }

@@ -1,6 +1,7 @@
 //! The servers of tools, each with its invoker.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 #[cfg(feature = "mcp")]
@@ -21,6 +22,12 @@ pub type Listed = BTreeMap<String, Result<Vec<Tool>, Fault>>;
 #[derive(Clone, Default)]
 pub struct Servers {
     by_name: BTreeMap<String, Arc<dyn Invoker>>,
+}
+
+impl fmt::Debug for Servers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.by_name.keys()).finish()
+    }
 }
 
 impl Servers {

@@ -35,7 +35,7 @@ pub enum Entry {
 }
 
 /// A program to start.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Program {
     /// The program.
     pub command: String,
@@ -47,8 +47,15 @@ pub struct Program {
     pub cwd: Option<PathBuf>,
 }
 
+// Arguments and the environment may have secrets.
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("command", &self.command).finish_non_exhaustive()
+    }
+}
+
 /// An address to send to.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Remote {
     /// May be empty for `openapi`, where the description names the server.
     pub url: String,
@@ -57,6 +64,13 @@ pub struct Remote {
     /// Whether addresses of this machine and its network may be called. By default they may if the
     /// servers file has the address, and may not if it comes from an API description.
     pub allow_private: Option<bool>,
+}
+
+// Addresses and headers may have secrets.
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("allow_private", &self.allow_private).finish_non_exhaustive()
+    }
 }
 
 /// A parsed servers file. An invalid entry is left out, and the others stay.

@@ -153,8 +153,8 @@ impl fmt::Display for PinState {
 
 impl Pins {
     /// Uses the pins in this file, which need not exist yet.
-    pub fn new(path: impl Into<PathBuf>, mode: Mode) -> Self {
-        Self { path: path.into(), mode, is_named: false, kept: Arc::default() }
+    pub fn new(path: impl AsRef<Path>, mode: Mode) -> Self {
+        Self { path: path.as_ref().to_owned(), mode, is_named: false, kept: Arc::default() }
     }
 
     /// Makes the commands in messages name the file (`--pins FILE`), because `toolroute pins` would

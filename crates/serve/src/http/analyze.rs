@@ -43,10 +43,6 @@ pub async fn analyze(
     Body(asked): Body<AnalyzeBody>,
 ) -> Result<Response, ApiError> {
     let AnalyzeBody { prompt, context } = asked;
-    if let Some(context) = &context {
-        let agrees = context.agrees_with(&prompt);
-        agrees.map_err(|error| ApiError::bad_request(error.to_string()))?;
-    }
     let service = app.service();
     let analyzing = app.work(move || {
         let context = context.unwrap_or_default();

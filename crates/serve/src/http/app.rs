@@ -1,5 +1,6 @@
 //! The state that all requests share.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -47,6 +48,21 @@ pub struct HttpOptions {
     pub persist: Option<Persist>,
     /// The conductor of `POST /v1/conduct`. Without it, such requests are refused.
     pub conduct: Option<Conduct>,
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpOptions")
+            .field("workers", &self.workers)
+            .field("queue", &self.queue)
+            .field("max_body", &self.max_body)
+            .field("timeout", &self.timeout)
+            .field("connections", &self.connections)
+            .field("hosts", &self.hosts)
+            .field("token", &self.token)
+            .field("keep", &self.keep)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Waiting requests. A handful of clients that ask at the same time are answered one after the other,
@@ -104,6 +120,15 @@ pub struct App {
 
 /// The number of events that a slow client may lag behind before it misses some.
 const STREAM_EVENTS: usize = 256;
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App")
+            .field("service", &self.service())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
 
 impl App {
     /// Creates the state of an API for a service.

@@ -127,7 +127,7 @@ pub async fn select(
     let said = "expected `prompt`, what tools are wanted for, or `prompts`, a list of such texts";
     let prompt = prompt.ok_or_else(|| ApiError::bad_request(said))?;
     let session = app.session((asked.profile.as_deref(), asked.session.as_deref()), &headers)?;
-    let found = app.find(asked.find(prompt.clone(), session)?).await?;
+    let found = app.find(asked.find(prompt.clone(), session)).await?;
     Ok(json_text(shown.text(prompt, found)?))
 }
 
@@ -171,17 +171,13 @@ impl SelectBody {
     }
 
     /// The request for a prompt of the body.
-    fn find(self, prompt: String, session: Arc<Session>) -> Result<FindRequest, ApiError> {
-        if let Some(context) = &self.context {
-            let is_good = context.agrees_with(&prompt).and_then(|()| context.check());
-            is_good.map_err(|error| ApiError::bad_request(error.to_string()))?;
-        }
+    fn find(self, prompt: String, session: Arc<Session>) -> FindRequest {
         let (limit, sized) = match self.limit {
             None => (None, None),
             Some(Limit::Most(limit)) => (Some(limit), None),
             Some(Limit::Auto(Auto::Auto)) => (Some(MOST_BY_ITSELF), Some(true)),
         };
-        Ok(FindRequest {
+        FindRequest {
             session,
             request: SelectRequest {
                 prompt,
@@ -197,7 +193,7 @@ impl SelectBody {
             profile: self.profile,
             server: self.server,
             min_score: self.min_score,
-        })
+        }
     }
 }
 

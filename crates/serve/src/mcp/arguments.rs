@@ -81,9 +81,6 @@ pub fn find(given: &Arguments, profile: Option<&str>) -> Result<FindToolsCall, S
         None => None,
         Some(value) => Some(context(value)?),
     };
-    if let Some(context) = &context {
-        context.agrees_with(&query).map_err(|error| error.to_string())?;
-    }
     let budget = budget(given)?.or(context.as_ref().and_then(|context| context.budget_tokens));
     let mut request = SelectRequest::new(query);
     // The budget applies to this answer, not to the definitions that the engine would count.

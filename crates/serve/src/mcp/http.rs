@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_secs(3_600);
 const LONGEST_HANDSHAKE: usize = 64 << 10;
 
 /// Options of a gateway over HTTP.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct McpHttpOptions {
     /// What the gateway offers to its clients.
     pub gateway: GatewayOptions,

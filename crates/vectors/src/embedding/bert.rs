@@ -1,6 +1,7 @@
 //! The BERT family: combines tokenizer and encoder into an [`Embedder`].
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -222,6 +223,12 @@ impl BertEmbedder {
                     .collect()
             }
         }
+    }
+}
+
+impl fmt::Debug for BertEmbedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BertEmbedder").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The trait [`Embedder`], which turns texts into unit vectors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ndarray::Array2;
@@ -66,9 +67,48 @@ pub struct Embedded {
     pub tokens: usize,
 }
 
+impl Embedded {
+    /// The vectors of an embedder of your own, one for each text; it has no tokens to count.
+    ///
+    /// # Errors
+    /// [`Error::UnequalRows`].
+    pub fn from_rows(rows: &[Vec<f32>]) -> Result<Self, Error> {
+        let expected = rows.first().map_or(0, Vec::len);
+        for (row, found) in rows.iter().map(Vec::len).enumerate() {
+            if found != expected {
+                return Err(Error::UnequalRows { row, expected, found });
+            }
+        }
+        let vectors = Array2::from_shape_vec((rows.len(), expected), rows.concat())
+            .expect("all rows have the same length. This is a bug.");
+        Ok(Self { vectors, tokenize: Duration::ZERO, tokens: 0 })
+    }
+}
+
 /// Turns texts into unit vectors.
 ///
 /// Implementations are deterministic and may be called from several threads at once.
+///
+/// ```
+/// use toolroute_vectors::embedding::{Embedded, Embedder, Error, ModelIdentity, Role};
+///
+/// struct Remote(ModelIdentity);
+///
+/// impl Embedder for Remote {
+///     fn identity(&self) -> &ModelIdentity {
+///         &self.0
+///     }
+///
+///     fn embed(&self, texts: &[&str], _: Role) -> Result<Embedded, Error> {
+///         let answer: Result<Vec<Vec<f32>>, std::io::Error> = // of a backend of yours
+/// #           Ok(vec![vec![0.6, 0.8]; texts.len()]);
+///         Embedded::from_rows(&answer.map_err(Error::other)?)
+///     }
+/// }
+/// # let identity = ModelIdentity { name: "m".into(), fingerprint: "f".into(), dimension: 2 };
+/// # assert_eq!(Remote(identity).embed(&["a"], Role::Query)?.vectors.shape(), [1, 2]);
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Embedder: Send + Sync {
     /// The model that makes the vectors.
     fn identity(&self) -> &ModelIdentity;
@@ -77,7 +117,8 @@ pub trait Embedder: Send + Sync {
     /// text.
     ///
     /// # Errors
-    /// If tokenising or inference fails. In an `Ok`, every row is finite and non-zero.
+    /// If tokenising or inference fails; a backend of your own gives [`Error::other`]. In an `Ok`,
+    /// every row has length 1. An engine returns an error for other rows.
     fn embed(&self, texts: &[&str], role: Role) -> Result<Embedded, Error>;
 
     /// Whether the vocabulary only has words in Latin script and reads other scripts letter by
@@ -107,10 +148,10 @@ pub trait Embedder: Send + Sync {
 /// # Errors
 /// The same as [`BertEmbedder::load_with`], and [`Error::NoEncoder`] if candle is requested for a
 /// static model.
-pub fn load(files: &ModelFiles, options: EncoderOptions) -> Result<Box<dyn Embedder>, Error> {
+pub fn load(files: &ModelFiles, options: EncoderOptions) -> Result<Arc<dyn Embedder>, Error> {
     match (files.is_static(), options.backend) {
-        (false, _) => Ok(Box::new(BertEmbedder::load_with(files, options)?)),
-        (true, Backend::Native) => Ok(Box::new(StaticEmbedder::load(files)?)),
+        (false, _) => Ok(Arc::new(BertEmbedder::load_with(files, options)?)),
+        (true, Backend::Native) => Ok(Arc::new(StaticEmbedder::load(files)?)),
         (true, Backend::Candle(_)) => Err(Error::NoEncoder { name: files.name().to_owned() }),
     }
 }

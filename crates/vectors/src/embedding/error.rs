@@ -118,6 +118,25 @@ pub enum Error {
 
     /// The hub does not give a file.
     #[error(
+        "`{name}` gave {rows} vectors of {columns} numbers for {texts} texts; expected one for each text, of \
+         {dimension} numbers as its identity says"
+    )]
+    BadShape { name: String, rows: usize, columns: usize, texts: usize, dimension: usize },
+
+    #[error("row {row} has {found} numbers, expected {expected} as in the first row")]
+    UnequalRows { row: usize, expected: usize, found: usize },
+
+    #[error(
+        "`{name}` gave a vector of length {length} for text {row} of the batch; expected length 1: divide each \
+         vector by its length, and give none without a direction"
+    )]
+    NotUnit { name: String, row: usize, length: f32 },
+
+    /// An [`Embedder`](super::Embedder) of another program failed, for the reason that it gives.
+    #[error("the embedder failed: {because}")]
+    Other { because: Box<dyn std::error::Error + Send + Sync> },
+
+    #[error(
         "cannot fetch {file} of {repo} from the hub: {message}; without a network use `toolroute model pull NAME --from DIR`"
     )]
     Hub { repo: String, file: String, message: String },
@@ -132,6 +151,11 @@ impl From<candle_core::Error> for Error {
 }
 
 impl Error {
+    /// The error of an [`Embedder`](super::Embedder) of your own: any error, or a text.
+    pub fn other(because: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Other { because: because.into() }
+    }
+
     pub(super) fn bad_weights(path: PathBuf, problem: String) -> Self {
         let expected = "the weights of a BERT model as config.json describes it";
         Self::BadFile { path, expected, problem }

@@ -110,8 +110,8 @@ impl ModelFiles {
     ///
     /// # Errors
     /// If a required file is missing or cannot be read, or if the calibration is invalid.
-    pub fn from_dir(dir: impl Into<PathBuf>) -> Result<Self, Error> {
-        let dir = dir.into();
+    pub fn from_dir(dir: impl AsRef<Path>) -> Result<Self, Error> {
+        let dir = dir.as_ref().to_owned();
         let name = dir.file_name().map_or("model".into(), |n| n.to_string_lossy().into_owned());
         let manifest = Self::describe(&name, &dir)?;
         Ok(Self::covered_by(&manifest, Place::Folder(dir), Int8File::NotKept))
@@ -144,10 +144,9 @@ impl ModelFiles {
     /// # Errors
     /// [`Error::Tampered`] for the first file that is missing or differs.
     #[doc(hidden)] // For our own crates.
-    pub fn verified(manifest: &Manifest, dir: impl Into<PathBuf>) -> Result<Self, Error> {
-        let dir = dir.into();
-        manifest.verify(&dir)?;
-        Ok(Self::just_verified(manifest, dir))
+    pub fn verified(manifest: &Manifest, dir: impl AsRef<Path>) -> Result<Self, Error> {
+        manifest.verify(dir.as_ref())?;
+        Ok(Self::just_verified(manifest, dir.as_ref().to_owned()))
     }
 
     /// The same as [`ModelFiles::verified`], for a caller that has verified the files itself.

@@ -4,6 +4,7 @@
 //! of a token's vector is its weight. `scripts/train/distill_static.py` creates the table.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -113,6 +114,12 @@ impl StaticEmbedder {
             }
         }
         sum
+    }
+}
+
+impl fmt::Debug for StaticEmbedder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticEmbedder").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 

@@ -49,8 +49,8 @@ pub struct Installed {
 
 impl ModelStore {
     /// Uses the folder `root`, which need not exist yet.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+    pub fn new(root: impl AsRef<Path>) -> Self {
+        Self { root: root.as_ref().to_owned() }
     }
 
     /// The folder of the store.
@@ -129,8 +129,8 @@ impl ModelStore {
     ///
     /// # Errors
     /// If a file is missing, does not match the manifest, or cannot be copied.
-    pub fn install(&self, name: &str, source: &Path) -> Result<ModelFiles, Error> {
-        let target = self.dir(name)?;
+    pub fn install(&self, name: &str, source: impl AsRef<Path>) -> Result<ModelFiles, Error> {
+        let (source, target) = (source.as_ref(), self.dir(name)?);
         let manifest = match Manifest::find(name) {
             Some(manifest) => manifest,
             None => ModelFiles::describe(name, source)?,

@@ -190,7 +190,7 @@ fn a_cached_answer_is_the_same_and_never_stale() {
 fn hybrid(bare: bool, config: EngineConfig) -> Engine {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/signals/tools.jsonl");
     let options = LoadOptions { author_signals: true, ..LoadOptions::default() };
-    let loaded = Catalog::load(&[folder.into()], &options).unwrap();
+    let loaded = Catalog::load(&[folder], &options).unwrap();
     assert_eq!(loaded.problems, []);
     let mut tools: Vec<Tool> = loaded.catalog.iter().cloned().collect();
     if bare {

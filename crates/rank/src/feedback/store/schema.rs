@@ -6,7 +6,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
-use toolroute_vectors::durable;
 
 use super::super::StoreError;
 use super::store_error;
@@ -104,8 +103,14 @@ fn make(path: &Path) -> Result<(), StoreError> {
         what: error.to_string(),
         cure: "check that it is a file in a folder that can be written to",
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        durable::private_folder(folder).map_err(io)?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        && !folder.is_dir()
+    {
+        return Err(StoreError::Io {
+            path: path.to_owned(),
+            what: format!("there is no folder {}", folder.display()),
+            cure: "make it, or name another file",
+        });
     }
     match new_file().open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

@@ -8,9 +8,7 @@ use serde_json::Value;
 use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot};
-use super::text::{
-    Word, is_function_word, is_listed, joins_list, name_words, overlap, singular, stem,
-};
+use super::text::{Word, is_function_word, is_listed, joins_list, overlap, singular, stem};
 use super::unit::Unit;
 
 /// A listed value in a prompt.
@@ -51,12 +49,10 @@ impl PromptContext<'_> {
                 let Some(span) = self.spoken(at, words) else { continue };
                 let is_taken = found.iter().any(|other| overlap(&other.span, &span));
                 let is_year = slot.has_word("year") && words.len() == 1 && words[0].len() == 4;
-                let is_of_name = slot.kind == Kind::Text && self.is_within_name(&span);
-                if is_taken || (self.is_in_a_value(&span) && !is_year) || is_of_name {
+                if is_taken || (self.is_in_a_value(&span) && !is_year) {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());
-                let strength = if self.is_stray_alias(words, value, &span) { 0 } else { strength };
                 let strength = self.way(slot, &span, strength).unwrap_or(0);
                 if strength > 0 {
                     let whole = self.with_name(slot, &span, strength);
@@ -76,31 +72,6 @@ impl PromptContext<'_> {
             }
         }
         found
-    }
-
-    /// Whether words are another name of a value, as "French" for `fr`, that the prompt says of something else: "the French
-    /// user".
-    fn is_stray_alias(&self, words: &[String], value: &Value, span: &Range<usize>) -> bool {
-        let is_own = value.as_str().is_none_or(|value| name_words(value) == words);
-        let (before, after) = (self.before(span.start), self.after(span.end));
-        let is_led =
-            before.first().is_some_and(|word| is_listed(&word.lower, "as by in into per to via"));
-        let is_of_tool = after
-            .first()
-            .is_some_and(|word| self.tool_nouns.iter().any(|noun| *noun == singular(&word.lower)));
-        let is_message = words.first().is_some_and(|first| first == "text");
-        !(is_own || is_led || is_message && is_of_tool)
-    }
-
-    /// Whether a word is a part of a longer name: "History" in "the Natural History Museum".
-    fn is_within_name(&self, span: &Range<usize>) -> bool {
-        let is_capital = |word: &Word| self.text[word.span.clone()].starts_with(char::is_uppercase);
-        let before = self.words.iter().rfind(|word| word.span.end <= span.start);
-        let is_next = |word: &&Word| &self.text[word.span.end..span.start] == " ";
-        self.text[span.clone()].starts_with(char::is_uppercase)
-            && before
-                .filter(is_next)
-                .is_some_and(|word| is_capital(word) && !is_function_word(&word.lower))
     }
 
     /// Adds the particle of the verb for a parameter that is on or off: "turn the coffee machine on".

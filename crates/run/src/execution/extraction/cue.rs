@@ -177,8 +177,7 @@ impl PromptContext<'_> {
             let found = named_after(&before, &after, slot, others);
             found.filter(|_| is_bare_number && !has_possessive)
         };
-        let is_apart = is_bare_number && self.has_own_noun(mention, (&before, &after), others);
-        if !is_apart && let Some((strength, start)) = self.named_before(&before, slot, others) {
+        if let Some((strength, start)) = self.named_before(&before, slot, others) {
             keep(strength, start..mention.span.end);
         }
         if let Some((strength, end)) = counted(slot) {
@@ -210,19 +209,6 @@ impl PromptContext<'_> {
             return best;
         }
         self.weigh(best, preposition.as_ref(), (&before, mention), slot)
-    }
-
-    /// Whether the name before a comma belongs to the number before it: "3 bedrooms, 2 bathrooms".
-    fn has_own_noun(
-        &self,
-        mention: &Mention,
-        (before, after): (&[&Word], &[&Word]),
-        others: &[Slot],
-    ) -> bool {
-        let (Some(name), Some(next)) = (before.first(), after.first()) else { return false };
-        let noun = singular(&next.lower);
-        let is_of = |slot: &Slot| slot.words.iter().any(|own| singular(own) == noun);
-        self.text[name.span.end..mention.span.start].contains(',') && others.iter().any(is_of)
     }
 
     /// Returns the end of a route or conversion that a value is. In "100 EUR in USD" the currency

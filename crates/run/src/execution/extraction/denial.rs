@@ -1,7 +1,7 @@
-//! Values that a prompt excludes, or that another one replaces: "all but B-1", "not 140 but 155".
+//! Values that a prompt excludes, or that another one replaces: "all but B-1", "from 140 to 155".
 
 use super::cue::PromptContext;
-use super::mention::{Content, Mention};
+use super::mention::Content;
 use super::slot::{Role, Slot};
 use super::text::{Word, is_denial, is_function_word, is_listed};
 
@@ -27,35 +27,6 @@ impl PromptContext<'_> {
                 is_listed(word, "all any anyone anything each every everyone everything")
             }),
             _ => false,
-        }
-    }
-
-    /// Whether a mention is a value that another replaces: "instead of room 305", "not 140 but 155",
-    /// "155, not 140".
-    pub fn is_replaced(&self, at: usize, slots: &[Slot]) -> bool {
-        let mention = &self.mentions[at];
-        let before = self.before(mention.span.start);
-        let is_name = |word: &Word| slots.iter().any(|slot| slot.words.contains(&word.lower));
-        let named = before.iter().take_while(|word| is_name(word)).last();
-        let start = named.map_or(mention.span.start, |word| word.span.start);
-        if !self.denies(start) {
-            return false;
-        }
-        let before = self.before(start);
-        let deny = before.iter().find(|word| !is_listed(&word.lower, SKIPPED));
-        let is_same_kind = |other: &&Mention| other.content.kind() == mention.content.kind();
-        let after = self.after(mention.span.end);
-        let has_other = after.iter().take(2).any(|word| word.lower == "but");
-        let previous = self.mentions[..at].last().filter(is_same_kind);
-        let is_corrected = previous.zip(deny).is_some_and(|(other, not)| {
-            let is_between =
-                |word: &&Word| other.span.end <= word.span.start && word.span.end <= not.span.start;
-            let mut between = self.words.iter().filter(is_between);
-            between.all(|word| word.lower == "and" || is_name(word))
-        });
-        match deny.map_or("", |word| word.lower.as_str()) {
-            "not" => has_other || is_corrected,
-            word => is_listed(word, "of than"),
         }
     }
 

@@ -63,8 +63,6 @@ pub(super) struct Interpreter<'a> {
     pub today: Date,
     /// Whether the tool only reads, so that an id of another form than the example does no harm.
     pub reads_only: bool,
-    /// The units of the prompt's amounts.
-    pub units: Vec<Unit>,
 }
 
 impl Interpreter<'_> {
@@ -94,8 +92,7 @@ impl Interpreter<'_> {
     /// Whether an id has another form than the slot's ids.
     fn excludes(&self, content: &Content, slot: &Slot) -> bool {
         let Content::Token(id) = content else { return false };
-        let is_strict = slot.has_id_form || !self.reads_only;
-        is_strict && slot.excludes(id) && !slot.resembles(id)
+        !self.reads_only && slot.excludes(id) && !slot.resembles(id)
     }
 
     fn number(&self, amount: &Amount, slot: &Slot, named: bool) -> Interpretation {
@@ -198,23 +195,13 @@ impl Interpreter<'_> {
             let is_thing = has(Dimension::Volume) || has(Dimension::Length);
             let is_usual = has(Dimension::Temperature) && slot.has_word("temperature")
                 || is_thing && slot.is_quantity();
-            self.has_unit || is_usual || (named && self.reads_only && self.is_only_unit(amount))
+            self.has_unit || is_usual || (named && self.reads_only && is_measure(amount))
         };
         let wrong = || self.wrong_unit(amount, slot, named);
         is_right.then(|| (said, String::new())).ok_or_else(wrong)
     }
 
-    /// Whether the prompt has no other unit of the same dimension, so that a parameter that names no unit
-    /// can be meant in it.
-    fn is_only_unit(&self, amount: &Amount) -> bool {
-        let [unit] = amount.units[..] else { return false };
-        let is_other = |other: &&Unit| other.dimension() == unit.dimension() && **other != unit;
-        !matches!(unit.dimension(), Dimension::Time | Dimension::Months | Dimension::Percent)
-            && !self.units.iter().any(|other| is_other(&other))
-    }
-
-    /// Reads a percentage for a parameter without a unit, whose description may say that it counts in parts
-    /// of one. Returns `None` if it is about no share.
+    /// Reads a percentage for a parameter without a unit. Returns `None` if it is about no share.
     fn percent(
         &self,
         said: Decimal,
@@ -222,14 +209,10 @@ impl Interpreter<'_> {
     ) -> Option<Result<(Decimal, String), Interpretation>> {
         let is_share = slot.says("percent percentage probability rate ratio return share yield")
             || (slot.kind == Kind::Integer && slot.has_word("brightness level loudness volume"));
-        let part = || said.times(1, 100);
         if slot.has_maximum_100 || slot.says("percent percentage") || slot.kind == Kind::Integer {
             return (is_share || slot.has_maximum_100).then(|| Ok((said, String::new())));
         }
-        if slot.counts_in_parts && (is_share || slot.says("decimal fraction")) {
-            return part().map(|part| Ok((part, format!("{said} % are {part}"))));
-        }
-        let part = part().filter(|_| is_share)?;
+        let part = said.times(1, 100).filter(|_| is_share)?;
         // A percentage is a number by itself; a tool that may change something is asked about.
         Some(match self.reads_only {
             true => Ok((part, format!("{said} % are {part}"))),
@@ -309,6 +292,12 @@ impl Interpreter<'_> {
         let times = when.times.iter().map(|time| time.strftime(form).to_string());
         Interpretation::only(times.collect(), "by the clock")
     }
+}
+
+/// Whether an amount is a measure that a parameter without a unit may be meant in.
+fn is_measure(amount: &Amount) -> bool {
+    let [unit] = amount.units[..] else { return false };
+    !matches!(unit.dimension(), Dimension::Time | Dimension::Months | Dimension::Percent)
 }
 
 /// Interprets the name or the code of a country as its code.

@@ -8,7 +8,6 @@
 mod choices;
 mod counts;
 mod direct_object;
-mod filters;
 mod left_over;
 mod names;
 mod names_left;
@@ -114,7 +113,6 @@ impl<'a> Plan<'a> {
     /// Assigns values by words, prepositions and kinds.
     pub fn decide(&mut self) {
         for at in 0..self.taken.len() {
-            self.taken[at] |= self.context.is_replaced(at, self.slots);
             if self.context.is_old(at, self.slots) {
                 self.taken[at] = true;
                 // The words before the old value are said of the new one.
@@ -123,7 +121,6 @@ impl<'a> Plan<'a> {
         }
         self.choose();
         self.split_repository();
-        self.give_length();
         let wanted: Vec<Option<SlotMatch>> =
             (0..self.taken.len()).map(|at| self.claim_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {
@@ -133,23 +130,8 @@ impl<'a> Plan<'a> {
         self.give_after_names();
         self.give_reason();
         self.give_counts();
-        self.give_ordinals();
-        self.give_filters();
         while self.give_unnamed() {}
         self.give_left_over();
-        self.take_days_of_tool();
-    }
-
-    /// Takes "today" and "tonight" if the tool's own text says them, so that they do not put the call
-    /// off: "assign it today" for a tool that assigns "for today". Any other day does put it off.
-    fn take_days_of_tool(&mut self) {
-        for (mention, taken) in self.context.mentions.iter().zip(&mut self.taken) {
-            let said = self.context.text[mention.span.clone()].to_lowercase();
-            let is_day = matches!(mention.content, Content::When(_) | Content::Period(_));
-            *taken |= is_day
-                && is_listed(&said, "today tonight")
-                && self.tool_words.contains(&stem(&said));
-        }
     }
 
     pub fn is_open(&self, slot: usize) -> bool {

@@ -146,14 +146,8 @@ impl PromptContext<'_> {
         let has_verb = |list: &str| verb.is_some_and(|verb| is_listed(&verb.lower, list));
         match word.lower.as_str() {
             "on" => (follows(SWITCHING) || has_verb(SWITCHING)) && !self.leads(at),
-            "off" => follows(SWITCHING) || (self.ends(at) && !self.is_after_amount(at)),
+            "off" => follows(SWITCHING) || self.ends(at),
             _ if self.begins(word) => true,
-            // "Skip back".
-            _ if before.is_some_and(|verb| self.is_first(verb))
-                && self.after(word.span.end).is_empty() =>
-            {
-                true
-            }
             _ => self.ends(at) && (has_verb(SETTING) || follows("are as be is on to with")),
         }
     }
@@ -165,12 +159,6 @@ impl PromptContext<'_> {
             let gap = &self.text[before.span.end..word.span.start];
             is_listed(&before.lower, BEFORE_ORDERS) || gap.contains([',', '.', ';', ':', '!', '?'])
         })
-    }
-
-    /// Whether only words that lead to an order stand before a word.
-    fn is_first(&self, word: &Word) -> bool {
-        let before = self.words.iter().take_while(|before| before.span.end <= word.span.start);
-        before.into_iter().all(|before| is_listed(&before.lower, BEFORE_ORDERS))
     }
 
     /// Whether a clause ends with a word, or goes on with a word of prose.
@@ -194,13 +182,6 @@ impl PromptContext<'_> {
         let after = self.after(self.words[at].span.end);
         let is_article = after.first().is_some_and(|word| is_listed(&word.lower, ARTICLES));
         next.is_some_and(is_at) || (!is_verb && (is_article || !self.ends(at)))
-    }
-
-    /// Whether an amount stands right before a word: "20 % off".
-    fn is_after_amount(&self, at: usize) -> bool {
-        let start = self.words[at].span.start;
-        let mut amounts = self.mentions.iter().filter(|m| matches!(m.content, Content::Amount(_)));
-        amounts.any(|m| m.span.end <= start && self.text[m.span.end..start].trim().is_empty())
     }
 }
 

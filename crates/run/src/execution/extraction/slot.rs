@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::super::params;
 use super::decimal::Decimal;
-use super::unit::{Dimension, Unit};
+use super::unit::Unit;
 use super::{Question, text};
-use tool::{give_rest_to_title, give_thing, give_unit, told};
+use tool::{give_rest_to_title, give_thing};
 use toolroute_catalog::Tool;
 
 pub(super) use id::{is_abbreviation, is_lettered};
@@ -57,14 +57,10 @@ pub(super) struct Slot {
     pub pattern: Option<Regex>,
     /// The beginnings of its ids in the schema's examples and descriptions: `t-` for "T-…".
     pub id_starts: Vec<String>,
-    /// Whether all its ids begin so, as "T-…" says, rather than those of an example.
-    pub has_id_form: bool,
     /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
     /// Whether its maximum is 100, so that it may be a percentage.
     pub has_maximum_100: bool,
-    /// Whether a share is counted in parts of one: 0.05 for 5 %.
-    pub counts_in_parts: bool,
     /// Whether a month is written as "2026-10".
     pub has_month_form: bool,
     /// Whether its format is `time`, which writes the seconds.
@@ -99,7 +95,6 @@ impl Slot {
         let item = if is_list { params::resolved(&schema["items"], root) } else { schema };
         let item = kind::sole_alternative(item, root);
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
-        let said = said.or_else(|| told(name, about_tool));
         let words = words_of(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
@@ -115,7 +110,7 @@ impl Slot {
         };
         let kind = kind::of(&given, item);
         let has_examples = kind == Kind::Text && !given.tells_code();
-        let examples = said.filter(|_| has_examples).map(|said| examples::of(said, &words));
+        let examples = said.filter(|_| has_examples).map(examples::of);
         let choices = [choices, examples.unwrap_or_default()].concat();
         let is_number = kind.is_number();
         // The keys of an issue tracker begin with the name of any project.
@@ -137,7 +132,6 @@ impl Slot {
             moment_form: said.and_then(moment_form),
             has_month_form: has_month_form(said.unwrap_or_default(), item),
             has_time_format: item["format"] == "time",
-            counts_in_parts: is_number && counts_in_parts(said.unwrap_or_default(), schema),
             has_maximum_100: is_number
                 && schema["maximum"] == 100
                 && !words.contains(&"limit".into()),
@@ -147,7 +141,6 @@ impl Slot {
             kind,
             choices,
             pattern,
-            has_id_form: said.is_some_and(id::has_form),
             id_starts: id_starts.unwrap_or_default(),
         }
     }
@@ -192,16 +185,6 @@ impl Slot {
     /// Whether it is how many of something are meant: `quantity`, `item_count`.
     pub fn is_quantity(&self) -> bool {
         self.kind.is_number() && self.has_word("copies count pieces qty quantity units")
-    }
-
-    /// Whether it counts how long something lasts: `duration_minutes`, `seconds`.
-    pub fn is_duration(&self) -> bool {
-        let is_time = |unit: &Unit| unit.dimension() == Dimension::Time;
-        let says_time = |word: &String| {
-            matches!(word.as_str(), "duration" | "length")
-                || Unit::meanings_of(word).iter().any(is_time)
-        };
-        self.unit.as_ref().is_some_and(is_time) && self.words.iter().all(says_time)
     }
 
     /// Returns the words of its name, without general words and those that mark an end of a range.
@@ -338,7 +321,6 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
     }
     give_rest_to_title(&mut slots);
     give_thing(&mut slots, tool);
-    give_unit(&mut slots, &tool.description);
     slots
 }
 
@@ -418,17 +400,6 @@ fn named_entity(description: &str) -> Option<String> {
     let is_name =
         matches!(first.as_str(), "name" | "id" | "key" | "title" | "number" | "identifier");
     (is_name && words.next()? == "of").then(|| words.find(|word| word != "a" && word != "an"))?
-}
-
-/// Whether a share is counted in parts of one, according to the description or the largest value.
-fn counts_in_parts(description: &str, schema: &Value) -> bool {
-    let is_small = |number: &str| number.starts_with("0.") && number.len() > 2;
-    let mut words = description.split([' ', ',', ';', '(', ')', '\'', '"', '%']);
-    let is_told = words.any(|word| {
-        let word = word.trim_end_matches('.');
-        is_small(word) || matches!(word.to_lowercase().as_str(), "decimal" | "fraction")
-    });
-    is_told || schema["maximum"].as_f64() == Some(1.0)
 }
 
 fn template(description: &str) -> Option<(String, String)> {

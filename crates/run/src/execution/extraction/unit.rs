@@ -156,8 +156,6 @@ const CURRENCIES: &[(&str, &[&str])] = &[
 pub(super) const NATIONAL: &str = r"(?i:(?:american|australian|brazilian|british|canadian|chinese|hong\skong|indian|japanese|korean|mexican|new\szealand|singapore|south\safrican|swiss|turkish)\s(?:dollars?|francs?|lira|pesos?|pounds?|rand|reais|rupees?|won|yen|yuan))\b";
 
 impl Unit {
-    pub const MINUTES: Self = Self::Scaled { dimension: Time, name: "minutes", size: 60_000 };
-
     /// Returns the units that a word or sign after a number may mean. A single letter is a unit
     /// only in lower case, and a currency code only in capitals: `M` and `try` are not units.
     pub fn meanings_of(word: &str) -> Vec<Self> {
@@ -275,11 +273,6 @@ impl Unit {
             [] => of_code.and_then(Self::currency).map(Self::Currency),
             _ => None,
         }
-    }
-
-    /// Returns the only currency that the description of a tool names for its amounts: "in euros".
-    pub fn of_money(description: &str) -> Option<Self> {
-        Self::of_parameter(&[], description).filter(|unit| unit.dimension() == Dimension::Money)
     }
 }
 

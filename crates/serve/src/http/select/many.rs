@@ -21,7 +21,7 @@ pub(super) async fn select(app: &App, mut asked: SelectBody) -> Result<Response,
     let is_many = asked.prompts.is_some();
     let prompts = prompts(&mut asked)?;
     // The prompts belong to no session.
-    let find = asked.find(prompts[0].clone(), Default::default())?;
+    let find = asked.find(prompts[0].clone(), Default::default());
     let service = app.service();
     let finding = app.work(move || {
         let found = match &listed {
@@ -67,10 +67,6 @@ fn prompts(asked: &mut SelectBody) -> Result<Vec<String>, ApiError> {
         };
         let said = format!("expected 1 to {MOST_PROMPTS} `prompts`, found {found}; {cure}");
         return Err(ApiError::bad_request(said));
-    }
-    if let Some(context) = &asked.context {
-        let agrees = prompts.iter().try_for_each(|prompt| context.agrees_with(prompt));
-        agrees.map_err(|error| ApiError::bad_request(error.to_string()))?;
     }
     Ok(prompts)
 }

@@ -147,7 +147,7 @@ fn is_made(word: &str) -> bool {
     let has = |test: fn(char) -> bool| word.chars().any(test);
     let is_part = |c: char| c.is_alphanumeric() || "_-.#@:+/*".contains(c);
     let starts = word.starts_with(|c: char| c.is_alphanumeric() || "#@*".contains(c));
-    if !starts || !word.chars().all(is_part) || !has(char::is_alphabetic) || is_amount_like(word) {
+    if !starts || !word.chars().all(is_part) || !has(char::is_alphabetic) {
         return false;
     }
     let tail = word.get(1..).unwrap_or_default();
@@ -156,20 +156,6 @@ fn is_made(word: &str) -> bool {
     let has_inner_capital = has(char::is_lowercase) && tail.contains(|c: char| c.is_uppercase());
     let is_capitals = word.len() > 1 && !has(char::is_lowercase) && has(char::is_uppercase);
     mixed || has_sign || has_inner_capital || is_capitals
-}
-
-/// Whether a word consists of digits and short units: "90min", "3rd", "10k", "1h30m".
-fn is_amount_like(word: &str) -> bool {
-    let digits = word.trim_start_matches(|c: char| c.is_ascii_digit() || ".,".contains(c));
-    let is_ascii_word = digits.chars().all(|c| c.is_ascii_alphabetic() || c == '%' || c == '°');
-    let is_compound = word.chars().all(|c| c.is_ascii_digit() || "dhms".contains(c));
-    digits.len() < word.len()
-        && ((is_ascii_word && digits.len() <= 7 && is_unit(digits)) || is_compound)
-}
-
-fn is_unit(word: &str) -> bool {
-    let is_ordinal = matches!(word, "st" | "nd" | "rd" | "th" | "k" | "K" | "M" | "bn" | "x");
-    is_ordinal || !Unit::meanings_of(word).is_empty()
 }
 
 static CERTAIN_ID: LazyLock<Regex> = LazyLock::new(|| {
@@ -304,7 +290,7 @@ mod tests {
         for word in "OPS-12 pay_8s v1.2.3 T-42 acme-inc USD #general camelCase AB12".split(' ') {
             assert!(is_made(word), "{word}");
         }
-        for word in "hello Hello 90min 3rd 1h30m 10k I 12".split(' ') {
+        for word in "hello Hello I 12".split(' ') {
             assert!(!is_made(word), "{word}");
         }
         for (word, certain) in [

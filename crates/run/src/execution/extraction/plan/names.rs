@@ -17,9 +17,6 @@ const SURE: &str = "with using";
 /// Words before a name after which its value may follow: "to agent tom", but "for customer support".
 const LIKELY: &str = "to for of in from at on by";
 
-/// Verbs that give a parameter a value: "set the title to Lost parcel".
-const SETTING: &str = "change increase lower make raise reduce rename set switch turn update";
-
 /// The most words of a value that no sign ends.
 const MOST_WORDS: usize = 8;
 
@@ -115,9 +112,7 @@ impl Plan<'_> {
         let before = &self.context.text[edge..words[first].span.start];
         let is_listed_part = before.contains([',', ';']) && lead.is_some();
         let gap = self.gap(next - 1, next)?;
-        let to = self.setting_to(next).filter(|_| gap.is_empty());
-        let is_set = to.is_some();
-        let is_assigned = is_set || matches!(gap, ":" | "=");
+        let is_assigned = matches!(gap, ":" | "=");
         if !gap.is_empty() && !is_assigned {
             return None;
         }
@@ -132,10 +127,10 @@ impl Plan<'_> {
             return None;
         }
         let is_sure_lead = is_assigned || is_listed_part || is_listed(lead_word, SURE) || is_named;
-        let start = to.map_or(next + usize::from(is_named), |to| to + 1);
-        let clause = if is_set { None } else { self.clause_at(slot, start) };
+        let start = next + usize::from(is_named);
         // What follows a colon may be a reason: "block the member: he stole a bike".
-        let clause = clause.filter(|_| is_assigned && !slot.is_person());
+        let has_clause = is_assigned && !slot.is_person();
+        let clause = has_clause.then(|| self.clause_at(slot, start)).flatten();
         let is_clause = clause.is_some();
         let (span, is_whole) = clause.or_else(|| self.value_at(start, is_sure_lead))?;
         let said = self.context.text[span.clone()].to_owned();
@@ -151,13 +146,11 @@ impl Plan<'_> {
         }
         let is_lead = |word: &str| is_listed(word, SURE) || is_listed(word, LIKELY);
         let from = lead.filter(|_| is_lead(lead_word)).unwrap_or(first);
-        let from = to.filter(|to| *to > next).unwrap_or(from);
         // "password protected" says how it is.
         let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
-        let is_login = slot.says("login username handle");
         let is_sure = match is_clause {
             true => is_whole,
-            false => !is_state && ((is_sure_lead && is_whole) || is_code || is_login),
+            false => !is_state && ((is_sure_lead && is_whole) || is_code),
         };
         Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
     }
@@ -165,15 +158,6 @@ impl Plan<'_> {
     /// Whether an id is said for another thing: "link MOB-80" for a `link_type`.
     fn is_no_value_of(&self, slot: &Slot, said: &str) -> bool {
         slot.kind == Kind::Choice && is_certain_id(said) || self.is_of_another_kind(said, slot)
-    }
-
-    /// Returns the word "to" after the name of a slot, which ends before `next`, if the prompt sets it: "set the
-    /// priority to high", "set the priority of T-32 to high".
-    fn setting_to(&self, next: usize) -> Option<usize> {
-        let words = self.context.words;
-        let verb = words.first().filter(|verb| is_listed(&verb.lower, SETTING));
-        let to = (next..words.len().min(next + 5)).find(|at| words[*at].lower == "to");
-        to.filter(|to| verb.is_some() && (*to == next || words[next].lower == "of"))
     }
 
     /// Returns the words from `start` to the end of a clause as the text of a slot, and whether nothing
@@ -188,12 +172,11 @@ impl Plan<'_> {
         let is_end = |at: &usize| {
             let gap = &text[words[*at - 1].span.end..words[*at].span.start];
             let mut signs = gap.char_indices();
-            let has_sign = signs.any(|(at, c)| match c {
+            signs.any(|(at, c)| match c {
                 ',' | ':' => slot.kind == Kind::Text,
                 '.' => gap[at + 1..].starts_with(char::is_whitespace),
                 _ => ";!?\n".contains(c),
-            });
-            has_sign || self.is_assigned_at(*at)
+            })
         };
         let mut end = (start + 1..words.len()).find(is_end).unwrap_or(words.len());
         let next = words.get(end);
@@ -218,17 +201,6 @@ impl Plan<'_> {
                 overlap(&mention.span, &span) && (0..self.slots.len()).any(reads)
             });
         (!is_other).then_some((span, is_whole))
-    }
-
-    /// Whether the name of a parameter with a colon or a sign of equality begins at a word.
-    fn is_assigned_at(&self, at: usize) -> bool {
-        let words = self.context.words;
-        self.slots.iter().any(|slot| {
-            let name = slot.words.iter().zip(&words[at..]);
-            let end = at + slot.words.len();
-            name.filter(|(own, word)| **own == word.lower).count() == slot.words.len()
-                && matches!(self.gap(end - 1, end), Some(":" | "="))
-        })
     }
 
     /// Returns the text between two words.
@@ -299,18 +271,7 @@ impl Plan<'_> {
         // "Mark room 203 clean" says how the room is. To delete "room 203 data" is another matter.
         let is_described =
             is_code && !self.effects.destroys() && self.tool_words.contains(&stem(next_word));
-        let is_time = next.is_some_and(|next| self.is_time_at(next.span.start));
-        let is_cut =
-            rest.trim().is_empty() && (is_function_word(next_word) || is_described || is_time);
+        let is_cut = rest.trim().is_empty() && (is_function_word(next_word) || is_described);
         (is_whole || is_cut).then_some((words[start].span.start..last, is_whole))
-    }
-
-    /// Whether a day or a time begins at a byte offset.
-    fn is_time_at(&self, at: usize) -> bool {
-        let mut mentions = self.context.mentions.iter();
-        mentions.any(|mention| {
-            mention.span.start == at
-                && matches!(mention.content, Content::When(_) | Content::Period(_))
-        })
     }
 }

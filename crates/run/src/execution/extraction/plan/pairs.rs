@@ -4,13 +4,10 @@
 use jiff::civil::Date;
 use serde_json::Value;
 
-use super::super::decimal::Decimal;
 use super::super::interpretation::{ISO_DAY, Interpretation};
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::is_function_word;
-use super::super::time::PartialDateTime;
-use super::super::unit::Unit;
 use super::{Claim, Cue, Plan};
 
 /// A value with its length in the prompt.
@@ -76,33 +73,6 @@ impl Plan<'_> {
         self.take(second, end.0, &(span.end - end.1..span.end), &how);
         self.taken[at] = true;
         self.spent.push(span);
-    }
-
-    /// Assigns the duration of "from 14:00 to 15:30".
-    pub(super) fn give_length(&mut self) {
-        let Some(slot) = self.only(Slot::is_duration) else { return };
-        let time = |at: usize| match &self.mention(at).content {
-            Content::When(PartialDateTime { times, .. }) if times.len() == 1 => Some(times[0]),
-            _ => None,
-        };
-        for at in 1..self.taken.len() {
-            let (first, second) = (&self.mention(at - 1).span, &self.mention(at).span);
-            let gap = self.context.text.get(first.end..second.start).unwrap_or_default();
-            let (Some(from), Some(to), "to" | "until" | "till") =
-                (time(at - 1), time(at), gap.trim())
-            else {
-                continue;
-            };
-            let minutes = from.duration_until(to).as_mins();
-            let unit = self.slots[slot].unit.unwrap_or(Unit::MINUTES);
-            let value = Unit::MINUTES.convert(Decimal::whole(minutes), unit);
-            if let Some(value) = value.and_then(Decimal::to_json).filter(|_| minutes > 0) {
-                let (span, second) = (first.start..second.end, second.clone());
-                self.take(slot, value, &span, "from the one to the other");
-                self.taken[at] = true;
-                return self.spent.push(second);
-            }
-        }
     }
 
     /// Assigns the first and the last day of a period such as "next month" to two parameters.

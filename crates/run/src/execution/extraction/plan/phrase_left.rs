@@ -113,8 +113,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether the words of a phrase are a name for a parameter of a tool that may change something: in
-    /// capitals, or, for a person, one word that is no adverb and describes nothing.
+    /// Whether the words of a phrase are a name in capitals for a parameter of a tool that may change something.
     fn is_name_of(&self, phrase: &Range<usize>, slot: &Slot) -> bool {
         let all = self.context.words;
         let Some(lead) = phrase.start.checked_sub(1).map(|at| &all[at]) else { return false };
@@ -124,17 +123,7 @@ impl Plan<'_> {
             || (!is_function_word(&lead.lower) && slot.is_about(&lead.lower));
         let is_capital =
             phrase.clone().all(|at| self.is_capital(at) || is_listed(&all[at].lower, JOINTS));
-        let word = all[phrase.start].lower.as_str();
-        let describes =
-            ["ed", "ing", "ly"].iter().any(|end| word.ends_with(end)) || is_listed(word, ADVERBS);
-        let is_login = slot.has_word("login username user handle");
-        let is_one = phrase.len() == 1 && (slot.is_person() || is_login) && !describes;
-        // "Unlock mara", "the user mara", "the password of mara", "assign it to mara".
-        let is_object = phrase.start == 1
-            || slot.nouns().chain(["user", "person"]).any(|noun| stem(noun) == stem(&lead.lower))
-            || (is_login && lead.lower == "of")
-            || (slot.is_person() && lead.lower == "to");
-        is_led && (is_capital || (is_one && is_object))
+        is_led && is_capital
     }
 
     /// Returns the runs of words that are none of the tool, of its parameters, or of values.
@@ -168,36 +157,6 @@ impl Plan<'_> {
             }
         }
         phrases
-    }
-
-    /// Gives the only name that is left to the only optional text for a person, so that a tool that reads
-    /// does not list what is nobody's: "the open tickets of jonas".
-    pub(super) fn give_person_filter(&mut self) {
-        let Some(slot) =
-            self.only(|slot| slot.kind == Kind::Text && !slot.is_list && slot.is_person())
-        else {
-            return;
-        };
-        let all = self.context.words;
-        // "Assigned to" says that an assignee follows.
-        let acts = |at: usize| {
-            let word = &all[at].lower;
-            word.ends_with("ed")
-                && self.slots[slot].nouns().any(|noun| noun.starts_with(&stem(word)))
-        };
-        let mut phrases = self.phrases_left();
-        phrases.retain(|phrase| phrase.len() > 1 || !acts(phrase.start));
-        let [phrase] = &phrases[..] else { return };
-        let (lead, span) = self.place_of(phrase);
-        let said = self.text_of(&span);
-        let whole = all[phrase.start].span.start..all[phrase.end - 1].span.end;
-        let is_led = is_listed(lead, "by for from of")
-            || (lead == "to" && phrase.start > 1 && acts(phrase.start - 2))
-            || span.end < whole.end;
-        let is_denied = self.context.denies(span.start);
-        if !self.slots[slot].required && is_led && !is_denied && phrase.len() <= 2 {
-            self.give_candidate(slot, &span, &said);
-        }
     }
 
     /// Gives the words beside the tool's thing to the only optional text for its label: "start a pasta timer".

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::super::text::{is_listed, name_words, regex};
+use super::super::text::{name_words, regex};
 
 /// The most examples of a description that are used.
 const MOST: usize = 20;
@@ -28,26 +28,9 @@ static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns the examples with their words, each once, as they are written.
-///
-/// The words of a parameter's name tell whether a description without introduction may list its values: "low,
-/// normal or high" for `priority`.
-pub(super) fn of(description: &str, name: &[String]) -> Vec<(Vec<String>, Value)> {
-    let mut found = texts(description);
-    if found.is_empty() && name.iter().any(|word| is_listed(word, LISTED)) {
-        found = bare_list(description);
-    }
-    let texts = found.into_iter().take(MOST);
+pub(super) fn of(description: &str) -> Vec<(Vec<String>, Value)> {
+    let texts = texts(description).into_iter().take(MOST);
     texts.map(|text| (name_words(&text), text.into())).collect()
-}
-
-/// Names of parameters that have few values.
-const LISTED: &str = "category kind level mode priority severity size state status type";
-
-/// The items of a description that is nothing but a list of at least three single words.
-fn bare_list(description: &str) -> Vec<String> {
-    let items = listed(description.trim_end_matches('.'));
-    let is_list = items.len() > 2 && items.iter().all(|item| !item.contains(char::is_whitespace));
-    if is_list { items } else { Vec::new() }
 }
 
 fn texts(description: &str) -> Vec<String> {
@@ -125,8 +108,5 @@ mod tests {
         ] {
             assert_eq!(texts(description), expected, "{description}");
         }
-        assert_eq!(bare_list("low, normal, high or urgent."), ["low", "normal", "high", "urgent"]);
-        assert_eq!(bare_list("low or high"), [""; 0]);
-        assert_eq!(bare_list("low, normal, or as high as it was"), [""; 0]);
     }
 }

@@ -12,7 +12,7 @@ const PLACEHOLDERS: [&str; 8] = ["abc", "demo", "ex", "example", "id", "key", "p
 const INTRODUCING: [&str; 5] = ["e.g", "eg", "example", "like", "as"];
 
 impl Slot {
-    /// Whether an id has the form that the schema shows, in a pattern, an example or as "T-…".
+    /// Whether an id has the form that the schema shows, in a pattern or an example.
     pub fn shows(&self, id: &str) -> bool {
         let is_shown = |start: String| self.id_starts.contains(&start);
         self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(id))
@@ -95,17 +95,6 @@ fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| "()[],;:\"'`".contains(c))
 }
 
-/// Returns the beginning that a word such as "T-…" gives.
-fn open_form(word: &str) -> Option<&str> {
-    let cut = word.strip_suffix('…').or(word.strip_suffix("..."));
-    cut.filter(|start| start.ends_with(['-', '_']))
-}
-
-/// Whether a description says how all ids begin.
-pub(super) fn has_form(description: &str) -> bool {
-    description.split_whitespace().any(|word| open_form(bare(word)).is_some())
-}
-
 /// Returns the beginnings of the ids that a schema shows in its examples and its description.
 pub(super) fn starts(description: &str, schema: &Value) -> Vec<String> {
     let listed = schema["examples"].as_array().into_iter().flatten();
@@ -114,9 +103,7 @@ pub(super) fn starts(description: &str, schema: &Value) -> Vec<String> {
     let mut is_example = false;
     for word in description.split_whitespace() {
         let word = bare(word);
-        if let Some(start) = open_form(word) {
-            starts.extend(beginning(&format!("{start}0")));
-        } else if is_example {
+        if is_example {
             starts.extend(beginning(word.trim_end_matches('.')));
         }
         // "E.g. VAN-21, TRK-16 or CAR-160".
@@ -137,8 +124,6 @@ mod tests {
     #[test]
     fn the_form_of_ids_is_taken_from_what_the_schema_shows() {
         for (description, schema, expected) in [
-            ("T-…", json!({}), vec!["t-"]),
-            ("Our id of the loan, ln_...", json!({}), vec!["ln_"]),
             ("order like ORD-88120", json!({}), vec!["ord-"]),
             ("Ward, e.g. W-3.", json!({"examples": ["W-3", "ICU-1"]}), vec!["w-", "icu-", "w-"]),
             ("", json!({"example": "PX004417230DE"}), vec!["px"]),

@@ -1,24 +1,8 @@
 //! What the name and the description of a tool say of its parameters.
 
 use super::super::text;
-use super::super::unit::Unit;
 use super::{Kind, Slot};
 use toolroute_catalog::Tool;
-
-/// Returns what the description of a tool says of a parameter that has none of its own: "valid_until is a date",
-/// or a line of a docstring such as ":param to: a phone number" or "mode (str): means of transport".
-pub(super) fn told<'d>(name: &str, description: &'d str) -> Option<&'d str> {
-    description.split('\n').flat_map(|line| line.split(". ")).find_map(|part| {
-        let part = part.trim();
-        let rest = part.strip_prefix(":param ").unwrap_or(part).strip_prefix(name)?;
-        if let Some(about) = rest.strip_prefix(" is ") {
-            return Some(about);
-        }
-        let rest =
-            rest.strip_prefix(" (").and_then(|rest| Some(rest.split_once(')')?.1)).unwrap_or(rest);
-        rest.strip_prefix(':').map(str::trim).filter(|about| !about.is_empty())
-    })
-}
 
 /// Lets the noun of a tool's name stand for an id whose name says not of what it is: "voucher ABC" for the
 /// `code` of `check_voucher`.
@@ -40,18 +24,5 @@ pub(super) fn give_rest_to_title(slots: &mut [Slot]) {
     let mut texts = slots.iter_mut().filter(|slot| slot.required && slot.kind.is_text());
     if let (Some(title), None) = (texts.next(), texts.next()) {
         title.takes_rest |= title.kind == Kind::Text && !title.is_list && title.has_word(TITLES);
-    }
-}
-
-/// Lets money count in the only currency that the description of the tool names, if no parameter is for the
-/// currency: "Sets the price of an article, in euros".
-pub(super) fn give_unit(slots: &mut [Slot], description: &str) {
-    let has_unit =
-        slots.iter().any(|slot| slot.kind == Kind::Currency || slot.has_word("currency unit"));
-    // "Sets the price of an article, in euros".
-    for slot in
-        slots.iter_mut().filter(|slot| slot.is_money() && slot.kind.is_number() && !has_unit)
-    {
-        slot.unit = slot.unit.or_else(|| Unit::of_money(description));
     }
 }

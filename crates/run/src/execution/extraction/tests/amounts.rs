@@ -6,7 +6,9 @@ use super::*;
 fn money_of_another_currency_is_asked_about() {
     let schema =
         object(json!({"sku": {"type": "string"}, "price": {"type": "number"}}), &["sku", "price"]);
-    let told = tool("set_price", "Sets the price of an article, in euros", &schema);
+    let euros = json!({"type": "number", "description": "in euros"});
+    let euros = object(json!({"sku": {"type": "string"}, "price": euros}), &["sku", "price"]);
+    let told = tool("set_price", "Sets the price of an article", &euros);
     let untold = tool("set_price", "Sets the price of an article", &schema);
     for said in ["12 euros", "12 EUR", "€12", "12"] {
         let prompt = format!("set the price of A-1 to {said}");

@@ -11,9 +11,10 @@ fn a_code_goes_to_the_only_parameter_that_is_asked_for() {
         assert_eq!(given(&check, prompt), json!({"code": expected}), "{prompt}");
     }
     assert_eq!(asked(&check, "is the voucher valid?"), ["code"]);
-    let properties = json!({"code": code(), "percent": {"type": "integer"}, "valid_until": code()});
-    let about = "Makes a discount code. valid_until is a date (YYYY-MM-DD)";
-    let create = tool("create_voucher", about, &object(properties, &["code", "percent"]));
+    let day = json!({"type": "string", "format": "date"});
+    let properties = json!({"code": code(), "percent": {"type": "integer"}, "valid_until": day});
+    let create = object(properties, &["code", "percent"]);
+    let create = tool("create_voucher", "Makes a discount code", &create);
     let expected = json!({"code": "SPRING15", "percent": 15, "valid_until": "2027-04-30"});
     assert_eq!(given(&create, "create a 15% voucher SPRING15 valid until 2027-04-30"), expected);
 }
@@ -41,10 +42,10 @@ fn a_telephone_number_goes_to_the_parameter_for_one() {
 #[test]
 fn the_name_of_a_parameter_before_of_and_an_id_is_that_of_the_thing() {
     let text = || json!({"type": "string"});
+    let priority = json!({"enum": ["low", "normal", "high", "urgent"]});
     let schema =
-        object(json!({"ticket_id": text(), "priority": text()}), &["ticket_id", "priority"]);
-    let about = "priority: low, normal, high or urgent";
-    let set = tool("set_ticket_priority", about, &schema);
+        object(json!({"ticket_id": text(), "priority": priority}), &["ticket_id", "priority"]);
+    let set = tool("set_ticket_priority", "Sets the priority", &schema);
     for (prompt, expected) in [
         ("raise the priority of T-32 to urgent", "urgent"),
         ("set the priority of ticket T-32 to high", "high"),

@@ -103,11 +103,7 @@ fn the_opposite_of_a_boolean_before_what_a_tool_lists_sets_it_to_false() {
 }
 
 #[test]
-fn an_adverb_right_after_the_verb_sets_a_boolean() {
-    let schema = object(json!({"back": {"type": "boolean", "default": false}}), &[]);
-    let skip = tool("skip_track", "Next or previous song", &schema);
-    assert_eq!(given(&skip, "skip back"), json!({"back": true}));
-    assert_eq!(given(&skip, "skip this song"), json!({}));
+fn a_word_after_on_sets_a_boolean() {
     let call = json!({"name": {"type": "string"}, "speaker": {"type": "boolean"}});
     let call = tool("call_contact", "Starts a call", &object(call, &["name"]));
     let expected = json!({"name": "Tom", "speaker": true});
