@@ -1,5 +1,6 @@
 //! `toolroute mcp`, as clients see it, with real servers behind.
 
+mod changes;
 pub mod client;
 mod held;
 mod newest;

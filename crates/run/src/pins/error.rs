@@ -7,7 +7,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("cannot {action} the pins at {}; check the path and its permissions", path.display())]
+    #[error(
+        "cannot {action} the pins at {}; name a file that can be read and written with --pins FILE, or use no \
+         pins with --pin-mode off",
+        path.display()
+    )]
     Io {
         action: &'static str,
         path: PathBuf,

@@ -223,9 +223,14 @@ impl GatewayState {
         Some(match nearest.is_empty() {
             _ if is_unread => unread.into(),
             _ if found.selection.no_tools == Some(NoTools::EmptyCatalog) => {
-                "There is no tool here to choose from: no server has listed one that is allowed \
-                 (`--allow`, `--deny`, `--read-only`). Asking with other words does not help."
-                    .into()
+                let because = service.all_held(profile).unwrap_or_else(|| {
+                    let permissions = "`--allow`, `--deny`, `--read-only`";
+                    format!("no server has listed one that is allowed ({permissions})")
+                });
+                format!(
+                    "There is no tool here to choose from: {because}. Asking with other words does \
+                     not help."
+                )
             }
             _ if found.selection.no_tools == Some(NoTools::Filtered) => {
                 "Tools were found, and the filters leave none of them: the profile, server, \

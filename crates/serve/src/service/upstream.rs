@@ -23,6 +23,8 @@ pub struct ServerState {
     pub tools: usize,
     /// The number of its tools that pins hold back.
     pub held_back: usize,
+    /// Why pins hold back every tool, if they cannot be read or written.
+    pub(super) pins_fault: Option<String>,
     /// The number of tools that it lists only to clients with capabilities that the gateway lacks.
     pub withheld: usize,
     /// The reason for which it was last unavailable, while it is tried again.
@@ -55,6 +57,7 @@ impl ServerState {
             status,
             tools,
             held_back: 0,
+            pins_fault: None,
             withheld: 0,
             failed: None,
             since_ms: now_ms(),
@@ -112,7 +115,11 @@ impl ServerState {
     }
 
     fn held(&self) -> Option<String> {
-        (self.held_back > 0).then(|| format!("{} held back by pins", tools(self.held_back)))
+        let held = (self.held_back > 0).then(|| tools(self.held_back))?;
+        Some(match &self.pins_fault {
+            Some(fault) => format!("{held} held back: {fault}"),
+            None => format!("{held} held back by pins"),
+        })
     }
 }
 
@@ -189,7 +196,9 @@ impl Service {
         let mut states: Vec<ServerState> = states.values().cloned().collect();
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         for state in &mut states {
-            state.held_back = hidden.get(&state.name).map_or(0, |hidden| hidden.held.len());
+            let Some(hidden) = hidden.get(&state.name) else { continue };
+            state.held_back = hidden.held.len();
+            state.pins_fault = hidden.pins_fault.clone();
         }
         states
     }
@@ -426,6 +435,8 @@ mod tests {
         assert!(!again.is_awaited());
         let held = ServerState { held_back: 1, withheld: 2, ..state(Status::Ready, None) };
         assert_eq!(held.lacking().unwrap(), "1 tool held back by pins");
+        let fault = ServerState { pins_fault: Some("no disk".to_owned()), ..held.clone() };
+        assert_eq!(fault.lacking().unwrap(), "1 tool held back: no disk");
         assert_eq!(
             held.reason().unwrap(),
             "1 tool held back by pins; without 2 tools that it lists only to clients with sampling, \
