@@ -162,7 +162,7 @@ fn other_routes() -> Router<Arc<App>> {
 
 /// Waits for the servers' first lists, during the first seconds of the program.
 async fn listed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    app.service().first_lists().await;
+    app.service().catch_up().await;
     next.run(request).await
 }
 

@@ -5,6 +5,7 @@
 //! called: it asks the engine and the executor.
 
 mod about;
+mod approvals;
 mod call;
 mod changes;
 mod find;
@@ -17,6 +18,7 @@ mod visibility;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -106,6 +108,8 @@ pub struct Service {
     upstreams: RwLock<BTreeMap<String, ServerState>>,
     /// The listed tools of each server that no client gets.
     hidden: RwLock<BTreeMap<String, HiddenTools>>,
+    /// The stamp of the pins whose approvals are in the catalog; 0 before the first request.
+    pins_stamp: AtomicU64,
     /// Held during a change of the catalog, because each change starts from the result of the
     /// previous one.
     refreshing: tokio::sync::Mutex<()>,
@@ -132,6 +136,7 @@ impl Service {
             hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
+            pins_stamp: AtomicU64::new(0),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),

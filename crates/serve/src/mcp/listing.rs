@@ -65,7 +65,7 @@ impl Gateway {
         let profile = service.profile(self.shared.profile.as_deref());
         let is_pinned = profile.is_ok_and(|profile| !profile.pinned.is_empty());
         if is_pinned || self.shared.expose == Expose::Selected {
-            service.first_lists().await;
+            service.catch_up().await;
         }
     }
 

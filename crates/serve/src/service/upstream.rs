@@ -327,15 +327,20 @@ impl Service {
         if changed {
             self.notify(Notice::Tools);
         }
-        // Prompts and resources are visible only if tools are.
-        if self.presence(name) != before {
-            let invoker = self.executor().and_then(|executor| executor.servers().get(name));
-            let offers = |method| invoker.as_ref().is_some_and(|invoker| invoker.offers(method));
-            let lists = [("prompts/list", Notice::Prompts), ("resources/list", Notice::Resources)];
-            let offered = lists.into_iter().filter(|(method, _)| offers(method));
-            offered.for_each(|(_, notice)| self.notify(notice));
-        }
+        self.notify_of_presence(name, before);
         Ok(count)
+    }
+
+    /// Sends notices of the server's prompts and resources, which are visible only if tools are.
+    pub(super) fn notify_of_presence(&self, name: &str, before: (bool, bool)) {
+        if self.presence(name) == before {
+            return;
+        }
+        let invoker = self.executor().and_then(|executor| executor.servers().get(name));
+        let offers = |method| invoker.as_ref().is_some_and(|invoker| invoker.offers(method));
+        let lists = [("prompts/list", Notice::Prompts), ("resources/list", Notice::Resources)];
+        let offered = lists.into_iter().filter(|(method, _)| offers(method));
+        offered.for_each(|(_, notice)| self.notify(notice));
     }
 
     /// Replaces the server's tools in the catalog. Returns their number, and whether the catalog
@@ -361,6 +366,16 @@ impl Service {
         drop(known);
         self.hold_back();
         Ok((loaded.catalog.len(), is_other))
+    }
+
+    /// Counts the server's tools in the catalog again.
+    pub(super) fn count_tools(&self, name: &str) {
+        let catalog = self.catalog();
+        let own = catalog.iter().filter(|tool| tool.server.as_deref() == Some(name));
+        let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = states.get_mut(name) {
+            state.tools = own.count();
+        }
     }
 
     pub(super) fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
@@ -413,7 +428,7 @@ pub(crate) fn differences(
 }
 
 /// The tool with exactly this id, which [`Catalog::get`] may also find as a name.
-fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
+pub(super) fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
     catalog.get(id.as_str()).filter(|tool| tool.id == *id)
 }
 

@@ -78,6 +78,12 @@ impl Service {
         Admission { tools, hidden }
     }
 
+    /// Replaces the hidden tools of these servers.
+    pub(crate) fn set_hidden(&self, hidden: BTreeMap<String, HiddenTools>) {
+        self.hidden.write().unwrap_or_else(PoisonError::into_inner).extend(hidden);
+        self.hold_back();
+    }
+
     /// Informs the engine which tools are held back, so that selections can name them.
     pub(super) fn hold_back(&self) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
