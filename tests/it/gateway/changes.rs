@@ -1,9 +1,11 @@
 //! What changes while the gateway runs: approvals, lists, the servers file.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::client::text;
-use super::{SEARCH, Site, has_notes};
+use super::{SEARCH, Site, has_notes, ids};
 use crate::drill::python;
 use crate::http::{Server, get, post as post_json};
 
@@ -69,4 +71,61 @@ fn pins_that_cannot_be_written_are_one_reason_everywhere() {
     let listed = ["tools", "list", "--servers", servers.to_str().unwrap()];
     let said = site.sandbox.fails(5, &[&listed[..], &pins].concat());
     assert!(said.contains("--pins FILE") && said.contains("--pin-mode off"), "{said}");
+}
+
+/// A server that announces a new tool before it answers the call that adds it. With `hang` it lists
+/// its tools no more.
+const GROWING: &str = r#"
+import json, sys
+names, hangs = ["grow", "hang"], False
+def say(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    number, method, params = message.get("id"), message.get("method"), message.get("params") or {}
+    if method == "initialize":
+        result = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {"listChanged": True}},
+                  "serverInfo": {"name": "growing", "version": "1"}}
+    elif method == "tools/list":
+        if hangs:
+            continue
+        result = {"tools": [{"name": name, "description": f"Measures the {name} of sunflowers",
+                             "annotations": {"readOnlyHint": True},
+                             "inputSchema": {"type": "object"}} for name in names]}
+    elif method == "tools/call":
+        hangs = params["name"] == "hang"
+        names.append(f"height{len(names)}")
+        say(method="notifications/tools/list_changed")
+        result = {"content": [{"type": "text", "text": names[-1]}]}
+    else:
+        result = {}
+    if number is not None:
+        say(id=number, result=result)
+"#;
+
+#[test]
+fn a_tool_is_found_right_after_its_server_announced_it() {
+    let python = python();
+    let site = Site::new(&python, json!({"growing": {"command": python, "args": ["-c", GROWING]}}));
+    let mut client = site.client(&[]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    let heights = json!({"query": "measure the height of sunflowers", "limit": 50});
+    for _ in 0..3 {
+        let new = client.call("call_tool", json!({"tool_name": "growing__grow"}));
+        let new = format!("growing__{}", text(&new));
+        let found = client.find(heights.clone());
+        assert!(ids(&found).contains(&new.as_str()), "{new}: {found}");
+    }
+    client.call("call_tool", json!({"tool_name": "growing__hang"}));
+    let began = Instant::now();
+    let found = client.find(heights.clone());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    let note = found["note"].as_str().unwrap();
+    assert!(note.contains("growing announced other tools and has not listed them"), "{note}");
+    assert_eq!(found["unavailable_servers"][0]["server"], "growing", "{found}");
+    assert!(ids(&found).contains(&"growing__height4"), "{found}");
+    // Other servers do not wait for it.
+    let found = client.find(json!({"query": SEARCH, "server": "notes"}));
+    assert!(has_notes(&found) && found.get("note").is_none(), "{found}");
 }

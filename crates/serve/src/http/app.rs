@@ -174,8 +174,9 @@ impl App {
 
     /// Selects tools, once a worker is free.
     pub(super) async fn find(&self, find: FindRequest) -> Result<FindResult, ApiError> {
-        let permit = self.worker().await?;
         let service = self.service();
+        service.announced_lists(find.server.as_deref()).await;
+        let permit = self.worker().await?;
         let finding = tokio::spawn(async move {
             let _permit = permit;
             service.find(find).await

@@ -275,12 +275,13 @@ impl Service {
             return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
         }
         self.set_status(name, Status::Starting)?;
+        let announced = self.list_changes.made(name);
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
-        let mut count = None;
+        let (mut count, mut is_changed) = (None, false);
         let taken = match listed {
             Some(Ok(tools)) => match self.take_in(name, tools).await {
-                Ok(taken) => {
-                    count = Some(taken);
+                Ok((taken, changed)) => {
+                    (count, is_changed) = (Some(taken), changed);
                     self.callable(name).await.map(|()| taken)
                 }
                 Err(error) => Err(error),
@@ -304,6 +305,7 @@ impl Service {
         };
         // Status and number are set together: a starting server has no new tools yet.
         self.set_state(name, status, count)?;
+        self.list_changes.note_read(name, announced, is_changed);
         taken
     }
 
@@ -318,8 +320,13 @@ impl Service {
         })
     }
 
-    /// Replaces the server's tools, one server at a time, and sends notices of the changes.
-    async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
+    /// Replaces the server's tools, one server at a time, and sends notices of the changes. Returns
+    /// their number, and whether the catalog changed.
+    async fn take_in(
+        self: &Arc<Self>,
+        name: &str,
+        tools: Vec<Tool>,
+    ) -> Result<(usize, bool), Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
         let before = self.presence(name);
@@ -328,7 +335,7 @@ impl Service {
             self.notify(Notice::Tools);
         }
         self.notify_of_presence(name, before);
-        Ok(count)
+        Ok((count, changed))
     }
 
     /// Sends notices of the server's prompts and resources, which are visible only if tools are.
