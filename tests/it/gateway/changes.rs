@@ -1,13 +1,15 @@
 //! What changes while the gateway runs: approvals, lists, the servers file.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::text;
 use super::{SEARCH, Site, has_notes, ids};
-use crate::drill::python;
+use crate::drill::{processes, python};
 use crate::http::{Server, get, post as post_json};
+use crate::support::repo;
 
 #[test]
 fn an_approval_counts_from_the_next_request_on() {
@@ -128,4 +130,40 @@ fn a_tool_is_found_right_after_its_server_announced_it() {
     // Other servers do not wait for it.
     let found = client.find(json!({"query": SEARCH, "server": "notes"}));
     assert!(has_notes(&found) && found.get("note").is_none(), "{found}");
+}
+
+/// A sandbox with the notes, and a server without prompts and resources.
+fn with_plain(python: &Path) -> Site {
+    let site = Site::new(python, json!({}));
+    let tools = json!([{"name": "add", "description": "Adds numbers"}]);
+    let script = site.sandbox.write("plain.json", tools.to_string());
+    let args = json!([repo("tests/servers/scripted.py"), site.mark(), script]);
+    let file = site.sandbox.path("servers.json");
+    let mut servers: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    servers["mcpServers"]["plain"] = json!({"command": python, "args": args});
+    std::fs::write(&file, servers.to_string()).unwrap();
+    site
+}
+
+#[test]
+fn a_list_of_prompts_starts_only_servers_that_have_some() {
+    let python = python();
+    let site = with_plain(&python);
+    let runs = |script: &str| processes(site.mark()).iter().any(|line| line.contains(script));
+    let mut client = site.client(&[]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    assert!(client.end());
+    for method in ["prompts/list", "resources/list", "resources/templates/list"] {
+        let mut client = site.client(&[]);
+        client.begin();
+        let listed = client.ask(method, json!({}));
+        assert!(listed.to_string().contains("not"), "{method}: {listed}");
+        assert!(runs("notes.py") && !runs("scripted.py"), "{method}");
+        // A call starts the other one.
+        let called = json!({"tool_name": "plain__add", "arguments": {}});
+        client.call("call_tool", called);
+        assert!(runs("scripted.py"));
+        assert!(client.end());
+    }
 }
