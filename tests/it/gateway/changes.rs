@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::text;
+use super::client::{Client, text};
 use super::{SEARCH, Site, has_notes, ids};
 use crate::drill::{processes, python};
 use crate::http::{Server, get, post as post_json};
@@ -166,4 +166,31 @@ fn a_list_of_prompts_starts_only_servers_that_have_some() {
         assert!(runs("scripted.py"));
         assert!(client.end());
     }
+}
+
+#[test]
+fn changes_of_lists_are_not_told_one_by_one() {
+    let python = python();
+    let site = Site::new(&python, json!({}));
+    let mut client = site.client(&[]);
+    client.begin();
+    client.find_until(json!({"query": SEARCH}), has_notes);
+    client.ask("prompts/list", json!({}));
+    std::thread::sleep(Duration::from_secs(6));
+    client.ask("ping", json!({}));
+    client.heard.clear();
+    let began = Instant::now();
+    let prompts = "notifications/prompts/list_changed";
+    let told = |client: &Client| client.heard.iter().filter(|m| m["method"] == prompts).count();
+    while began.elapsed() < Duration::from_secs(2) {
+        client.call("notes__learn_translation", json!({"all": true, "forget": told(&client) > 9}));
+        client
+            .call("notes__search_notes", json!({"query": began.elapsed().as_millis().to_string()}));
+        std::thread::sleep(Duration::from_millis(250));
+    }
+    assert_eq!(told(&client), 1, "{:?}", client.heard);
+    client.heard.clear();
+    // The others come together.
+    client.hear(prompts);
+    assert_eq!(told(&client), 0);
 }

@@ -50,8 +50,10 @@ impl ClientLists {
     /// the change only from the notification.
     pub fn announce(&mut self, now: Option<&ToolList>, known: Option<&ToolList>) -> bool {
         let is_known = |list: &Option<ToolList>| list.as_ref().or(known) == now;
-        let differs = !is_known(&self.latest) || !is_known(&self.announced);
-        if differs && self.announced.is_some() {
+        // A client that has received no list is told of each change once.
+        let is_outdated = self.latest.is_some() && !is_known(&self.latest);
+        let differs = is_outdated || !is_known(&self.announced);
+        if differs {
             self.announced = now.cloned();
         }
         differs
