@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{Client, text};
-use super::{SEARCH, Site, has_notes, ids};
+use super::client::{Client, post, text};
+use super::{SEARCH, Served, Site, has_notes, ids};
 use crate::drill::{processes, python};
-use crate::http::{Server, get, post as post_json};
+use crate::http::{Server, get, post as post_json, until};
 use crate::support::repo;
 
 #[test]
@@ -193,4 +193,40 @@ fn changes_of_lists_are_not_told_one_by_one() {
     // The others come together.
     client.hear(prompts);
     assert_eq!(told(&client), 0);
+}
+
+#[test]
+fn the_gateway_over_http_reads_its_servers_file_again_on_sighup() {
+    let python = python();
+    let site = Site::new(&python, json!({}));
+    let served = Served::start(&site, &[]);
+    let port = served.0.port;
+    let alive = get(port, "/healthz").ok();
+    assert_eq!(alive["status"], "ok");
+    let find = json!({"name": "find_tools", "arguments": {"query": "add numbers"}});
+    let adds = || {
+        let session = served.session("/mcp");
+        let listed = served.ask("/mcp", &session, "tools/list", json!({}));
+        let found = served.ask("/mcp", &session, "tools/call", find.clone());
+        let hint = listed["tools"][0]["description"].as_str().unwrap().contains(" plain (");
+        (text(&found).contains("plain__add"), hint)
+    };
+    assert_eq!(adds(), (false, false));
+    let tools = json!([{"name": "add_numbers", "description": "Adds numbers"}]);
+    let script = site.sandbox.write("plain.json", tools.to_string());
+    let args = json!([repo("tests/servers/scripted.py"), site.mark(), script]);
+    let file = site.sandbox.path("servers.json");
+    let mut servers: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    servers["mcpServers"]["plain"] = json!({"command": python, "args": args});
+    std::fs::write(&file, servers.to_string()).unwrap();
+    served.0.signal("HUP");
+    until("the new server is found, and the hint names it", || adds() == (true, true));
+    // A broken file changes nothing.
+    std::fs::write(&file, "{broken").unwrap();
+    served.0.signal("HUP");
+    let metrics = || get(port, "/metrics").text();
+    until("the reload is refused", || metrics().contains("result=\"failed\""));
+    assert_eq!(adds(), (true, true));
+    let (reply, _) = post(port, "/healthz", &[], &json!({}));
+    assert_eq!(reply.status, 405);
 }

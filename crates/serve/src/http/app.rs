@@ -17,7 +17,7 @@ use super::{ApiError, Client, Conduct, Limits};
 use crate::bodies::{BODY_BUDGET, BodyBudget};
 use crate::filter::DEFAULT_KEEP;
 use crate::guard::{RETRY_AFTER, Token, WorkQueue};
-use crate::{FindRequest, FindResult, Service, Sources};
+use crate::{CurrentService, FindRequest, FindResult, Service, Sources};
 
 /// Stores the text of [`Changes`](crate::Changes) for the next start.
 pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
@@ -121,6 +121,13 @@ impl App {
     /// hold.
     pub fn service(&self) -> Arc<Service> {
         self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The current service for those who ask for it again and again.
+    #[doc(hidden)] // For our own crates.
+    pub fn current(self: &Arc<Self>) -> CurrentService {
+        let app = Arc::clone(self);
+        Arc::new(move || app.service())
     }
 
     /// Waits for a worker. 503 if the queue is full or moves too slowly.

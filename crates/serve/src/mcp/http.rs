@@ -1,5 +1,6 @@
 //! The gateway over Streamable HTTP: `/mcp`, and `/mcp/{profile}` for each profile.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,8 +20,9 @@ use super::malformed::refused_handshake;
 use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
 use crate::bodies::{self, BODY_BUDGET, BodyBudget};
-use crate::http::{Limits, accept};
-use crate::{Error, Service, Shutdown, Token, guard};
+use crate::http::reload::reload_on_change;
+use crate::http::{App, Limits, accept};
+use crate::{Error, Service, Shutdown, Token, guard, health};
 
 /// How long a session may be idle. Agents pause while people think, and not every client starts a
 /// new session when its own is gone.
@@ -142,19 +144,22 @@ impl GatewayFactory {
         let service = (self.current)();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&latest.0, &service) {
-            *latest = (Arc::clone(&service), Gateway::new(service, &self.options)?);
+            // A service that replaces another has other servers or profiles, and so another hint.
+            let options = GatewayOptions { hints: BTreeMap::new(), ..self.options.clone() };
+            *latest = (Arc::clone(&service), Gateway::new(service, &options)?);
         }
         Ok(Gateway::of(Arc::clone(&latest.1.shared)))
     }
 }
 
-/// Serves only the gateway until the shutdown begins.
+/// Serves only the gateway of an app, with `/healthz`, `/readyz` and `/metrics`, until the shutdown
+/// begins. The app's sources are read again as by [`serve`](crate::http::serve).
 ///
 /// # Errors
 /// Those of [`Gateway::new`], and [`Error::Listen`] for a listener without an address.
 pub async fn serve_mcp(
     listener: TcpListener,
-    service: &Arc<Service>,
+    app: Arc<App>,
     options: McpHttpOptions,
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(|source| Error::Listen { source })?;
@@ -165,11 +170,12 @@ pub async fn serve_mcp(
         ..guard::Guard::default()
     });
     let options = McpHttpOptions { guarded: true, ..options };
-    let service = Arc::clone(service);
-    let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as CurrentService), &options)?;
+    let reloading = tokio::spawn(reload_on_change(Arc::clone(&app), options.shutdown.clone()));
+    let router = mcp_router(&app.current(), &options)?.merge(health::routes().with_state(app));
     let router = router
         .layer(middleware::from_fn_with_state(BodyBudget::new(BODY_BUDGET), bodies::bounded))
         .layer(middleware::from_fn_with_state(guard, guard::admit));
     accept(listener, router, Limits::default(), &options.shutdown).await;
+    reloading.abort();
     Ok(())
 }
