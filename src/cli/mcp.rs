@@ -12,8 +12,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
+use super::command::Command;
 use super::exit::{self, Failure};
 use super::limit::Limit;
+use super::serve::sources::{LastRead, SourceFiles};
 use super::settings::ProfileSettings;
 use super::setup::{self, EngineRequirements};
 use super::tool_lists::Lists;
@@ -23,9 +25,10 @@ use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Tool};
 use toolroute_rank::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
+use toolroute_serve::http::{App, HttpOptions};
 use toolroute_serve::{
-    Assembly, CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles,
-    SELECTED, Service, Shutdown, serve_mcp,
+    Assembly, Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles, SELECTED,
+    Service, Shutdown, Upstreams, serve_mcp,
 };
 
 /// Default maximum number of tools of one server in an answer if tools of other servers score
@@ -37,6 +40,8 @@ struct Setup {
     service: Arc<Service>,
     hints: KeptHints,
     gateway: GatewayOptions,
+    /// The files that SIGHUP reads again.
+    sources: SourceFiles,
 }
 
 pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
@@ -48,16 +53,14 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
     servers::run(async {
         let shutdown = Shutdown::default();
         shutdown.on_signals();
-        let service = Arc::clone(&opened.service);
-        let starting = tokio::spawn(start(Arc::clone(&service), opened.hints));
-        let present: CurrentService = {
-            let service = Arc::clone(&service);
-            Arc::new(move || Arc::clone(&service))
-        };
-        let learning = serve::learning(&args.record, &args.select.usage, present)?;
+        let options =
+            HttpOptions { sources: Some(Arc::new(opened.sources)), ..HttpOptions::default() };
+        let app = App::new(opened.service, options);
+        let starting = tokio::spawn(start(app.service(), opened.hints));
+        let learning = serve::learning(&args.record, &args.select.usage, app.current())?;
         let served = match args.http {
             None => {
-                let gateway = Gateway::new(Arc::clone(&service), &opened.gateway);
+                let gateway = Gateway::new(app.service(), &opened.gateway);
                 let serving = async { gateway?.serve_stdio(shutdown.begun()).await };
                 serving.await.map_err(anyhow::Error::from)
             }
@@ -69,18 +72,18 @@ pub fn run(args: &McpArgs, global: &Global) -> anyhow::Result<ExitCode> {
                     guarded: false,
                     shutdown: shutdown.clone(),
                 };
-                http(&service, address, options, global).await
+                http(Arc::clone(&app), address, options, global).await
             }
         };
         starting.abort();
         learning.iter().for_each(tokio::task::JoinHandle::abort);
-        service.close().await;
+        app.service().close().await;
         served.map(|()| ExitCode::SUCCESS)
     })
 }
 
 async fn http(
-    service: &Arc<Service>,
+    app: Arc<App>,
     address: SocketAddr,
     options: McpHttpOptions,
     global: &Global,
@@ -94,7 +97,7 @@ async fn http(
     } else {
         render::warn(global, &format!("listening on http://{bound}/mcp"));
     }
-    Ok(serve_mcp(listener, service, options).await?)
+    Ok(serve_mcp(listener, app, options).await?)
 }
 
 /// Asks the servers whose lists are missing or old, and stores the results for the next start.
@@ -107,6 +110,43 @@ async fn start(service: Arc<Service>, hints: KeptHints) {
 }
 
 fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
+    let profiles = profiles(args, global)?;
+    tell_exposed(args, &profiles, global);
+    let (assembly, read) = assembly(args, None, global)?;
+    let file = assembly.servers.as_ref().map(|servers| servers.file.clone()).unwrap_or_default();
+    let hints = KeptHints::of(args, &file, &profiles);
+    let gateway = GatewayOptions {
+        expose: match args.expose {
+            ExposeChoice::Search => Expose::Search,
+            ExposeChoice::Selected => Expose::Selected,
+        },
+        profile: args.profile.clone(),
+        hints: hints.read(),
+    };
+    let service = assembly.build().map_err(serve::failure)?;
+    setup::warn_scanned(service.engine(), global);
+    let sources = SourceFiles::new(of_command, read, (None, global));
+    Ok(Setup { service, hints, gateway, sources })
+}
+
+/// [`assembly`] for the command `mcp`.
+fn of_command(
+    command: &Command,
+    before: Option<&LastRead>,
+    global: &Global,
+) -> anyhow::Result<(Assembly, LastRead)> {
+    let Command::Mcp(args) = command else {
+        anyhow::bail!("expected the typed arguments of `mcp`. This is a bug.")
+    };
+    assembly(args, before, global)
+}
+
+/// Reads the servers file, the tools and the other parts.
+fn assembly(
+    args: &McpArgs,
+    before: Option<&LastRead>,
+    global: &Global,
+) -> anyhow::Result<(Assembly, LastRead)> {
     let Some(path) = args.catalog.live.servers() else {
         return Err(servers::none_named().into());
     };
@@ -119,47 +159,39 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
         );
         render::warn(global, &said);
     }
-    let profiles = profiles(args, global)?;
     let pinning = Some(&args.catalog.live.pinning);
     let shared = serve::shared(&args.record, &args.stand_ins, (&args.rights, pinning))?;
-    tell_exposed(args, &profiles, global);
-    let hints = KeptHints::of(args, &file, &profiles);
     let lists = Lists::of(&file, args.catalog.live.refresh);
     // The model is loaded while the tools are read.
     let (catalog, model) = std::thread::scope(|scope| {
-        let loading = scope.spawn(|| {
-            models::embedder(&args.engine, args.select.strategy, models::load_to_serve, global)
+        let loading = scope.spawn(|| match before.and_then(|before| before.model(&args.engine)) {
+            Some(model) => Ok(model),
+            None => {
+                models::embedder(&args.engine, args.select.strategy, models::load_to_serve, global)
+            }
         });
         (catalog(args, (&lists, &file), global), setup::joined(loading))
     });
+    let model = model?;
     let limit = args.limit.unwrap_or(Limit::of(DEFAULT_LIMIT));
     let mut wanted =
         EngineRequirements { lives_long: true, ..EngineRequirements::new(&args.select, limit)? };
     wanted.config.policy.near_best.get_or_insert(NEAR_BEST);
     let mut config = setup::config(&args.engine, &wanted, global);
     config.policy.max_per_server = config.policy.max_per_server.or(Some(MOST_PER_SERVER));
-    let gateway = GatewayOptions {
-        expose: match args.expose {
-            ExposeChoice::Search => Expose::Search,
-            ExposeChoice::Selected => Expose::Selected,
-        },
-        profile: args.profile.clone(),
-        hints: hints.read(),
-    };
+    let revision = format!("{:?} {:?}", args.rights, args.confirm);
     let assembly = Assembly {
         catalog: catalog?,
         config,
-        model: model?,
+        model: model.clone(),
         vectors: serve::vectors(&args.catalog, &args.engine),
         usage: wanted.usage,
         executor: executor_options(args, &file)?,
-        servers: Some(lists.upstreams(file, &args.catalog.overlay)),
-        profiles,
+        servers: Some(Upstreams { revision, ..lists.upstreams(file, &args.catalog.overlay) }),
+        profiles: profiles(args, global)?,
         ..shared
     };
-    let service = assembly.build().map_err(serve::failure)?;
-    setup::warn_scanned(service.engine(), global);
-    Ok(Setup { service, hints, gateway })
+    Ok((assembly, LastRead::of(&args.engine, model)))
 }
 
 /// Loads the tools of files and the stored lists of servers, except those of servers that are not

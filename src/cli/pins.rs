@@ -205,7 +205,7 @@ fn approve(pins: &Pins, args: &ApproveArgs, global: &Global) -> anyhow::Result<(
     render::warn(
         global,
         &format!(
-            "{} approved; a gateway that runs finds them when it is started again",
+            "{} approved; a running gateway or server has them from its next request on",
             approved.len()
         ),
     );

@@ -1,6 +1,6 @@
 //! `toolroute serve`: runs the HTTP API.
 
-mod sources;
+pub mod sources;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -30,7 +30,9 @@ use toolroute_vectors::durable::{self, Readers};
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(args.listen.token_file.as_deref(), args.addr)?;
     let changes = changes(args.persist.as_deref())?;
-    let (sources, mut assembly) = SourceFiles::open(args, global)?;
+    let watched = args.watch.then_some(&args.catalog);
+    let (mut assembly, read) = sources::of_serve(args, None, global)?;
+    let sources = SourceFiles::new(sources::of_command, read, (watched, global));
     assembly.changes = changes;
     let service = assembly.build().map_err(failure)?;
     setup::warn_scanned(service.engine(), global);
@@ -50,11 +52,7 @@ pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
         let app = App::new(Arc::clone(&service), options);
         // In the background, because some servers are slow to list their tools.
         let starting = tokio::spawn(service.start());
-        let present: CurrentService = {
-            let app = Arc::clone(&app);
-            Arc::new(move || app.service())
-        };
-        let learning = learning(&args.record, &args.select.usage, present)?;
+        let learning = learning(&args.record, &args.select.usage, app.current())?;
         http::serve(listener, Arc::clone(&app), &shutdown).await?;
         starting.abort();
         learning.iter().for_each(JoinHandle::abort);

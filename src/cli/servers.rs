@@ -72,7 +72,7 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
 
 /// The same as [`open`], after [`catalogs`] has printed the problems of the file.
 pub fn open_again(file: &ServersFile) -> Servers {
-    let (servers, problems) = Servers::open(file, &options());
+    let (servers, problems) = Servers::open(file, &options(file));
     let new = problems.iter().filter(|problem| !file.problems.contains(problem));
     new.for_each(|problem| render::note(&render::plain(problem)));
     servers
@@ -85,9 +85,13 @@ pub fn open_with(file: &ServersFile, options: McpOptions) -> Servers {
     servers
 }
 
-/// How servers are started.
-pub fn options() -> McpOptions {
-    McpOptions { process: process_options(), ..McpOptions::default() }
+/// How the servers of a file are started.
+pub fn options(file: &ServersFile) -> McpOptions {
+    let place = |(name, print): (&String, &String)| {
+        (name.clone(), cached(name, print).with_extension("offers.json"))
+    };
+    let offers = file.fingerprints.iter().map(place).collect();
+    McpOptions { process: process_options(), offers, ..McpOptions::default() }
 }
 
 /// Which environment variables servers inherit.
@@ -221,7 +225,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     if waits.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
-        let listed = list(&open_with(&file, options()), waits.clone())?;
+        let listed = list(&open_with(&file, options(&file)), waits.clone())?;
         unkept = keep_answers(&file, &mut known, &listed, &waits);
     }
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));

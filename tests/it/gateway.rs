@@ -1,5 +1,6 @@
 //! `toolroute mcp`, as clients see it, with real servers behind.
 
+mod changes;
 pub mod client;
 mod held;
 mod newest;
@@ -158,6 +159,7 @@ fn what_goes_wrong_is_said_so_that_an_agent_can_put_it_right() {
     let asks =
         wrong("call_tool", json!({"tool_name": "notes__delete_note", "arguments": {"title": "x"}}));
     assert!(asks.contains("\"confirm\": true"), "{asks}");
+    assert!(asks.contains("Whoever runs this gateway") && asks.contains("--overlay"), "{asks}");
     let agreed =
         json!({"tool_name": "notes__delete_note", "arguments": {"title": "x"}, "confirm": true});
     assert_eq!(text(&client.call("call_tool", agreed)), "deleted: x");

@@ -1,11 +1,8 @@
 //! Errors of requests to the service.
 
-use std::path::PathBuf;
-
 use thiserror::Error as ThisError;
 use toolroute_rank::{engine, feedback};
 use toolroute_run::execution;
-use toolroute_run::pins::{pins_option, shell_word};
 
 /// Why a service cannot be built, or does not do what a client asks.
 #[derive(Debug, ThisError)]
@@ -15,13 +12,9 @@ pub enum Error {
     #[error("no tool `{}` here{}", cut(.id), suggestion(.near))]
     UnknownTool { id: String, near: Vec<String> },
 
-    /// Pins hold the tool back.
-    #[error(
-        "`{0}` is held back: nobody has agreed to its definition as it is now; the user can look at it \
-         with `toolroute pins diff {0}{1}` and let it in with `toolroute pins approve {0}{1}`",
-        shell_word(&cut(.id)), pins_option(pins.as_deref())
-    )]
-    HeldBack { id: String, pins: Option<PathBuf> },
+    /// Pins hide the tool from every client.
+    #[error("`{}` is held back. Tell the user: {because}", cut(.id))]
+    HeldBack { id: String, because: String },
 
     /// Permissions hide the tool from every client.
     #[error(

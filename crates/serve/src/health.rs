@@ -2,16 +2,25 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
 use serde::Serialize;
 use toolroute_rank::engine::{Engine, HealthReport};
 use utoipa::ToSchema;
 
 use super::http::{ApiError, App};
+
+/// The routes, which the HTTP API and the gateway share.
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/healthz", get(alive))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+}
 
 /// Whether the program lives.
 #[derive(Serialize, ToSchema)]

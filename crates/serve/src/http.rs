@@ -52,9 +52,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::{
-    CurrentService, Error, McpHttpOptions, Shutdown, bodies, guard, health, mcp_router, openapi,
-};
+use super::{Error, McpHttpOptions, Shutdown, bodies, guard, health, mcp_router, openapi};
 
 pub use app::{App, HttpOptions, Persist, SESSION_HEADER};
 pub use conduct::Conduct;
@@ -133,10 +131,7 @@ fn routes(
         .layer(axum::Extension(shutdown.clone()));
     let short = tool_routes().layer(listed()).merge(other_routes());
     let short = short.layer(middleware::from_fn_with_state(app.options.timeout, in_time));
-    let present: CurrentService = {
-        let app = Arc::clone(&app);
-        Arc::new(move || app.service())
-    };
+    let present = app.current();
     let shutdown = shutdown.clone();
     let options = McpHttpOptions { guarded: true, shutdown, ..McpHttpOptions::default() };
     let api = short.merge(long).with_state(Arc::clone(&app));
@@ -175,18 +170,16 @@ fn other_routes() -> Router<Arc<App>> {
         .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/rerank", post(rerank::rerank))
         .route("/rerank", post(rerank::rerank))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
         .route("/", page_file("text/html", include_str!("page/index.html")))
         .route("/page.css", page_file("text/css", include_str!("page/page.css")))
         .route("/page.js", page_file("text/javascript", include_str!("page/page.js")))
+        .merge(health::routes())
 }
 
 /// Waits for the servers' first lists, during the first seconds of the program.
 async fn listed(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    app.service().first_lists().await;
+    app.service().catch_up().await;
     next.run(request).await
 }
 

@@ -5,9 +5,11 @@
 //! called: it asks the engine and the executor.
 
 mod about;
+mod approvals;
 mod call;
 mod changes;
 mod find;
+mod list_changes;
 mod recent;
 mod requests;
 mod run;
@@ -18,6 +20,7 @@ mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -35,6 +38,7 @@ pub use call::CallRequest;
 pub use changes::Changes;
 pub(crate) use find::ManyResults;
 pub use find::{FindRequest, FindResult, UnavailableServer};
+pub(crate) use list_changes::LIST_WAIT;
 pub use recent::RecentSelection;
 pub use run::RunRequest;
 pub use sessions::Sessions;
@@ -110,6 +114,9 @@ pub struct Service {
     upstreams: RwLock<BTreeMap<String, ServerState>>,
     /// The listed tools of each server that no client gets.
     hidden: RwLock<BTreeMap<String, HiddenTools>>,
+    list_changes: Arc<list_changes::ListChanges>,
+    /// The stamp of the pins whose approvals are in the catalog; 0 before the first request.
+    pins_stamp: AtomicU64,
     /// Held during a change of the catalog, because each change starts from the result of the
     /// previous one.
     refreshing: tokio::sync::Mutex<()>,
@@ -142,6 +149,8 @@ impl Service {
             hidden: RwLock::new(options.hidden.clone()),
             options,
             upstreams: RwLock::new(upstreams),
+            list_changes: Arc::default(),
+            pins_stamp: AtomicU64::new(0),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),

@@ -75,7 +75,7 @@ pub enum ExposeChoice {
 }
 
 /// Which calls a person must confirm.
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ConfirmChoice {
     /// None: the client asks its user
     Never,

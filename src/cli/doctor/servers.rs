@@ -98,7 +98,7 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
     let asked = file.entries.iter().filter(|(_, entry)| !matches!(entry, Entry::OpenApi(_)));
     let asked = asked.map(|(name, _)| (name.clone(), None));
     let wait = Duration::from_secs(args.wait);
-    let options = servers::options();
+    let options = servers::options(file);
     let answer_timeout = options.answer_timeout.min(wait);
     let options = McpOptions { start_timeout: wait, answer_timeout, ..options };
     let listed = match servers::list(&servers::open_with(file, options.clone()), asked) {

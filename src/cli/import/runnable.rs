@@ -42,7 +42,7 @@ pub fn faults(text: &str, names: &[&str]) -> anyhow::Result<BTreeMap<String, Str
         }
     }
     if !asked.is_empty() {
-        let options = McpOptions { answer_timeout: ANSWER, ..servers::options() };
+        let options = McpOptions { answer_timeout: ANSWER, ..servers::options(&file) };
         file.problems.clear();
         let listed = servers::list(&servers::open_with(&file, options), asked)?;
         let failed = listed.into_iter().filter_map(|(name, tools)| Some((name, tools.err()?)));

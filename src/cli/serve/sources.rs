@@ -1,11 +1,11 @@
-//! The files of `serve`, which are read into an assembly at the start and at each reload.
+//! The files of `serve` and `mcp`, which are read into an assembly at the start and at each reload.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::args::{Global, LimitArgs, ServeArgs};
+use super::super::args::{CatalogArgs, EngineArgs, Global, LimitArgs, ServeArgs};
 use super::super::command::{Cli, Command};
 use super::super::setup::{self, EngineRequirements};
 use super::super::tool_lists::Lists;
@@ -19,10 +19,14 @@ use toolroute_vectors::embedding::Embedder;
 const NO_CATALOG: &str = "no catalog: what comes with a request is ranked (/v1/select with `tools`, /v1/tools/filter, \
                           /v1/embeddings, /v1/rerank); --tools PATH or --servers FILE gives a catalog";
 
+/// Reads the files of a command into an assembly.
+type Assemble = fn(&Command, Option<&LastRead>, &Global) -> anyhow::Result<(Assembly, LastRead)>;
+
 /// The files, and the state that avoids reading unchanged ones again.
 pub struct SourceFiles {
     /// The options as typed.
     typed: Vec<OsString>,
+    assemble: Assemble,
     loaded: Mutex<LastRead>,
     /// The files that `--watch` watches.
     watched: Option<file_changes::Sources>,
@@ -32,7 +36,7 @@ pub struct SourceFiles {
 
 /// The state of the previous load, with which a reload compares the files.
 #[derive(Clone)]
-struct LastRead {
+pub struct LastRead {
     /// Files in folders that could not be parsed.
     broken: BTreeSet<PathBuf>,
     /// The model and its precision.
@@ -40,25 +44,40 @@ struct LastRead {
     model: Option<Arc<dyn Embedder>>,
 }
 
+impl LastRead {
+    pub fn of(args: &EngineArgs, model: Option<Arc<dyn Embedder>>) -> Self {
+        Self { broken: BTreeSet::new(), model_key: model_key(args), model }
+    }
+
+    /// The model that was loaded, if the arguments still name it.
+    pub fn model(&self, args: &EngineArgs) -> Option<Option<Arc<dyn Embedder>>> {
+        (self.model_key == model_key(args)).then(|| self.model.clone())
+    }
+}
+
+fn model_key(args: &EngineArgs) -> String {
+    format!("{:?} {:?}", args.choice.model, args.precision)
+}
+
 impl SourceFiles {
-    /// Reads all files for the first time.
-    pub fn open(args: &ServeArgs, global: &Global) -> anyhow::Result<(Self, Assembly)> {
-        let (assembly, loaded) = assembly(args, None, global)?;
-        let watched = args.watch.then(|| file_changes::Sources::of(&args.catalog, global));
+    /// The files after they were read for the first time. Those of a `watched` catalog are watched.
+    pub fn new(
+        assemble: Assemble,
+        loaded: LastRead,
+        (watched, global): (Option<&CatalogArgs>, &Global),
+    ) -> Self {
+        let watched = watched.map(|catalog| file_changes::Sources::of(catalog, global));
         let (typed, loaded) = (global.typed.clone(), Mutex::new(loaded));
-        Ok((Self { typed, loaded, watched, global: Mutex::default() }, assembly))
+        Self { typed, assemble, loaded, watched, global: Mutex::default() }
     }
 
     /// Resolves the typed options again with the present environment and files.
     fn read_again(&self) -> anyhow::Result<Assembly> {
         let Cli { command, global } =
             Cli::read(self.typed.clone(), &|name| std::env::var_os(name))?;
-        let Command::Serve(args) = command else {
-            anyhow::bail!("expected the typed arguments of `serve`. This is a bug.")
-        };
         let present = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let before = present().clone();
-        let (assembly, loaded) = assembly(&args, Some(&before), &global)?;
+        let (assembly, loaded) = (self.assemble)(&command, Some(&before), &global)?;
         *present() = loaded;
         *self.global.lock().unwrap_or_else(PoisonError::into_inner) = Some(global);
         Ok(assembly)
@@ -81,11 +100,23 @@ impl Sources for SourceFiles {
     }
 }
 
+/// [`of_serve`] for the command `serve`.
+pub fn of_command(
+    command: &Command,
+    before: Option<&LastRead>,
+    global: &Global,
+) -> anyhow::Result<(Assembly, LastRead)> {
+    let Command::Serve(args) = command else {
+        anyhow::bail!("expected the typed arguments of `serve`. This is a bug.")
+    };
+    of_serve(args, before, global)
+}
+
 /// Loads the tools of files, the stored lists of servers, and the other parts. A file that cannot
 /// be parsed at the start is reported and skipped, also at each reload. If a file could be parsed
 /// `before`, the error is returned and the present catalog stays: the file may be incomplete
 /// because it is being written.
-fn assembly(
+pub fn of_serve(
     args: &ServeArgs,
     before: Option<&LastRead>,
     global: &Global,
@@ -110,9 +141,8 @@ fn assembly(
     if lists.stale.is_empty() && !without_sources {
         setup::warn_empty(from, &loaded.catalog, global);
     }
-    let model_key = format!("{:?} {:?}", args.engine.choice.model, args.engine.precision);
-    let model = match before.filter(|before| before.model_key == model_key) {
-        Some(before) => before.model.clone(),
+    let model = match before.and_then(|before| before.model(&args.engine)) {
+        Some(model) => model,
         None => {
             models::embedder(&args.engine, args.select.strategy, models::load_to_serve, global)?
         }
@@ -142,7 +172,7 @@ fn assembly(
         profiles: mcp::configured(global),
         ..super::shared(&args.record, &args.stand_ins, (rights, pinning))?
     };
-    Ok((assembly, LastRead { broken, model_key, model }))
+    Ok((assembly, LastRead { broken, ..LastRead::of(&args.engine, model) }))
 }
 
 /// Returns the files that could not be parsed.

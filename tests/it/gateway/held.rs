@@ -169,3 +169,15 @@ fn a_tool_that_is_not_there_is_told_with_the_reason() {
         assert_eq!(found["unavailable_servers"][0]["server"], server);
     }
 }
+
+#[test]
+fn an_overlay_allows_a_tool_for_good() {
+    let python = python();
+    let site = Site::new(&python, json!({}));
+    let hints = "[[overlay]]\nmatch = \"notes__delete_note\"\nhints = { destructive = false }\n";
+    let overlay = site.sandbox.write("mine.toml", hints);
+    let mut client = site.client(&["--overlay", overlay.to_str().unwrap()]);
+    client.begin();
+    let called = json!({"tool_name": "notes__delete_note", "arguments": {"title": "x"}});
+    assert_eq!(text(&client.call("call_tool", called)), "deleted: x");
+}

@@ -112,7 +112,7 @@ pub trait Invoker: Send + Sync {
     }
 
     /// Whether the server declares that it has prompts (`prompts/list`) or resources
-    /// (`resources/list`). `false` before it is connected.
+    /// (`resources/list`), as far as it is known. `false` before it was ever connected.
     fn offers(&self, _method: &str) -> bool {
         false
     }

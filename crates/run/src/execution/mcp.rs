@@ -7,13 +7,15 @@
 mod connection;
 mod intake;
 mod lines;
+mod offers;
 mod pipes;
 mod progress;
 mod translate;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -21,6 +23,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
+use self::offers::Offers;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tools_of};
@@ -43,6 +46,9 @@ pub struct McpOptions {
     /// are then refused, declined or answered with an empty list. This is only for finding out
     /// which tools a server lists to such clients, not for calls.
     pub announces_all_capabilities: bool,
+    /// The file of each server that keeps what it has besides tools, by server. Without one, the
+    /// server is started for each question about its prompts and resources.
+    pub offers: BTreeMap<String, PathBuf>,
 }
 
 impl Default for McpOptions {
@@ -53,6 +59,7 @@ impl Default for McpOptions {
             check_timeout: Duration::from_secs(3),
             process: ProcessOptions::default(),
             announces_all_capabilities: false,
+            offers: BTreeMap::new(),
         }
     }
 }
@@ -93,8 +100,7 @@ struct ServerState {
     /// The arrival of the server's latest message, in milliseconds since `born`.
     last_message: AtomicU64,
     watcher: Watcher,
-    /// Those of [`LISTS`] that the server declared when it was last connected.
-    offered: std::sync::Mutex<BTreeSet<&'static str>>,
+    offers: Offers,
     /// Set when the server is closed, so that nothing waits for its start any longer.
     closing: watch::Sender<bool>,
 }
@@ -123,10 +129,6 @@ const IDLE_BEFORE_CHECK: Duration = Duration::from_secs(60);
 /// The time for a server to exit before it is killed.
 const CLOSE_GRACE: Duration = Duration::from_millis(500);
 
-/// The lists that a server may lack, and how their changes are reported.
-const LISTS: [(&str, Changed); 2] =
-    [("prompts/list", Changed::Prompts), ("resources/list", Changed::Resources)];
-
 /// How long a server stays paused after it was dropped because it sent too much.
 const DROPPED_PAUSE: Duration = Duration::from_secs(300);
 
@@ -144,7 +146,7 @@ impl McpServer {
             name: name.to_owned(),
             redactor: reach.redactor(),
             watcher: Watcher::default(),
-            offered: std::sync::Mutex::default(),
+            offers: Offers::read(options.offers.get(name)),
             reach,
             options,
             state: Arc::default(),
@@ -191,6 +193,9 @@ impl Invoker for McpServer {
 
     fn ask<'a>(&'a self, method: &'a str, params: Value) -> Pending<'a, Result<Value, Fault>> {
         Box::pin(async move {
+            if self.shared.offers.lacks(method) {
+                return Err(Fault::before(FaultKind::Missing, format!("no {method} here")));
+            }
             let connection = self.shared.connection().await?;
             let limit = self.shared.options.answer_timeout;
             let asked = tokio::time::timeout(limit, connection.ask(method, params)).await;
@@ -204,7 +209,7 @@ impl Invoker for McpServer {
     }
 
     fn offers(&self, method: &str) -> bool {
-        self.shared.offered.lock().unwrap_or_else(PoisonError::into_inner).contains(method)
+        self.shared.offers.has(method)
     }
 
     fn watch(&self, told: OnChange) {
@@ -313,19 +318,9 @@ impl ServerState {
 
     /// Reports the connection, and changes of the lists that the server has or had before.
     fn tell_connected(&self, connection: &Connection) {
-        let mut offered = self.offered.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changed = vec![Changed::Connected];
-        for (method, list) in LISTS {
-            let (had, has) = (offered.remove(method), connection.has(method));
-            if has {
-                offered.insert(method);
-            }
-            if had || has {
-                changed.push(list);
-            }
-        }
-        drop(offered);
-        changed.into_iter().for_each(|changed| self.watcher.tell(changed));
+        let lists = self.offers.replace(|kind| connection.has(kind));
+        self.watcher.tell(Changed::Connected);
+        lists.into_iter().for_each(|changed| self.watcher.tell(changed));
     }
 
     fn not_opened(&self, unopened: ConnectFault) -> Fault {

@@ -8,7 +8,11 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be read or written.
-    #[error("cannot {action} the pins at {}; check the path and its permissions", path.display())]
+    #[error(
+        "cannot {action} the pins at {}; name a file that can be read and written with --pins FILE, or use no \
+         pins with --pin-mode off",
+        path.display()
+    )]
     Io {
         action: &'static str,
         path: PathBuf,

@@ -121,8 +121,8 @@ impl PartialEq for PinnedDefinition {
 pub(super) struct PinCache(Mutex<Option<(Stamp, Arc<ByServer>)>>);
 
 /// Identifies a version of the file, which each write replaces.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Stamp {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Stamp {
     modified: Option<SystemTime>,
     bytes: u64,
     #[cfg(unix)]
@@ -130,6 +130,11 @@ struct Stamp {
 }
 
 impl Stamp {
+    /// The present version of a file; `None` if it does not exist.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().as_ref().map(Self::of)
+    }
+
     fn of(about: &Metadata) -> Self {
         Self {
             modified: about.modified().ok(),

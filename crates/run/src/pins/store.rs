@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,7 +10,7 @@ use std::time::SystemTime;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::file::{ByServer, Pin, PinCache, PinnedDefinition, oldest};
+use super::file::{ByServer, Pin, PinCache, PinnedDefinition, Stamp, oldest};
 use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use toolroute_catalog::{Tool, ToolId, suspicions};
@@ -179,6 +180,14 @@ impl Pins {
     /// How new and changed definitions are treated.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// A number that changes when the file changes. It costs one look at the file's metadata.
+    #[doc(hidden)] // For our own crates.
+    pub fn stamp(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        Stamp::of_file(&self.path).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Returns the key of a server for [`Pins::check`]. It is needed if the name alone does not

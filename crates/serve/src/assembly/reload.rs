@@ -43,6 +43,7 @@ pub(crate) fn rebuild(assembly: Assembly, present: &Arc<Service>) -> Result<Rebu
     let parts = assembly.parts();
     if *present.engine().config() == assembly.config && present.options.parts == parts {
         let changed = replace_catalog(present.engine(), &screened.0)?;
+        present.set_hidden(screened.1);
         Handle::current().spawn(present.ask_first(assembly.first_lists()));
         return Ok(RebuildResult::InPlace { changed });
     }

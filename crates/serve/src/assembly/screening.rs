@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toolroute_catalog::Tool;
-use toolroute_rank::engine::HeldTool;
-use toolroute_run::pins::{Mode, Pins};
+use toolroute_run::pins::{Mode, Pins, Screened};
 
 /// Pins, and the fingerprints by which they identify the servers.
 #[derive(Clone)]
@@ -20,13 +19,16 @@ pub struct Screening {
 impl Screening {
     /// Splits a server's list into the tools that may be used and those that are held back, and
     /// reports the latter to the user. If pins cannot be checked, all tools are held back.
-    pub(crate) fn screen(&self, server: &str, tools: Vec<Tool>) -> (Vec<Tool>, Vec<HeldTool>) {
-        let fingerprint = self.fingerprints.get(server).map_or("", String::as_str);
-        let screened = self.pins.screen(server, fingerprint, tools);
+    pub(crate) fn screen(&self, server: &str, tools: Vec<Tool>) -> Screened {
+        let screened = self.check(server, tools);
         screened.notes.iter().for_each(|note| self.notes.tell(note));
-        let held = screened.held.into_iter();
-        let held = held.map(|(tool, because)| HeldTool { tool: Arc::new(tool), because });
-        (screened.accepted, held.collect())
+        screened
+    }
+
+    /// Like [`Screening::screen`], without a report to the user.
+    pub(crate) fn check(&self, server: &str, tools: Vec<Tool>) -> Screened {
+        let fingerprint = self.fingerprints.get(server).map_or("", String::as_str);
+        self.pins.screen(server, fingerprint, tools)
     }
 
     /// Whether a person must approve a tool of a server before anything else of the server is

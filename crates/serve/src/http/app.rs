@@ -18,7 +18,7 @@ use super::{ApiError, Client, Conduct, Limits};
 use crate::bodies::{BODY_BUDGET, BodyBudget};
 use crate::filter::DEFAULT_KEEP;
 use crate::guard::{RETRY_AFTER, Token, WorkQueue};
-use crate::{FindRequest, FindResult, Service, Sources};
+use crate::{CurrentService, FindRequest, FindResult, Service, Sources};
 
 /// Stores the text of [`Changes`](crate::Changes) for the next start.
 pub type Persist = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
@@ -152,6 +152,13 @@ impl App {
         self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The current service for those who ask for it again and again.
+    #[doc(hidden)] // For our own crates.
+    pub fn current(self: &Arc<Self>) -> CurrentService {
+        let app = Arc::clone(self);
+        Arc::new(move || app.service())
+    }
+
     /// Waits for a worker. 503 if the queue is full or moves too slowly.
     async fn worker(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         let entered = tokio::time::timeout(LONGEST_WAIT, self.queue.enter()).await;
@@ -203,8 +210,9 @@ impl App {
 
     /// Selects tools, once a worker is free.
     pub(super) async fn find(&self, find: FindRequest) -> Result<FindResult, ApiError> {
-        let permit = self.worker().await?;
         let service = self.service();
+        service.announced_lists(find.server.as_deref()).await;
+        let permit = self.worker().await?;
         let finding = tokio::spawn(async move {
             let _permit = permit;
             service.find(find).await

@@ -15,12 +15,17 @@ pub enum TooLong {
     AsText,
 }
 
+/// How the person who runs the gateway allows a tool for good. An agent has no part in it.
+const FOR_GOOD: &str = "(Whoever runs this gateway can say what the tool does, by `hints` in an `--overlay` \
+                        file, or set `--confirm`; both take effect at its next start.)";
+
 /// The result of `tools/call`.
 pub fn result(asked: &Tool, report: &Report, too_long: TooLong) -> CallToolResult {
     match &report.outcome {
         Outcome::Answered(answer) => answered(asked, answer, too_long),
         Outcome::Confirm { message, .. } => error(format!(
-            "{message}. Ask the user. Once they agree, call it again by call_tool with \"confirm\": true."
+            "{message}. Ask the user. Once they agree, call it again by call_tool with \"confirm\": true. \
+             {FOR_GOOD}"
         )),
         Outcome::Clarify { message, .. } => {
             error(format!("{message}. describe_tool {} gives its schema.", asked.id))

@@ -40,7 +40,7 @@ impl Gateway {
         match Meta::of(&request.name) {
             Some(meta) => self.meta(meta, given, context).await,
             None => {
-                self.shared.service.first_lists().await;
+                self.shared.service.catch_up().await;
                 // A client that got the tool in `tools/list` knows its hints and asks its user. A
                 // client that only found the tool knows no more than its id.
                 let confirmed = self.listed().await.is_ok_and(|listed| listed.has(&request.name));
@@ -62,7 +62,7 @@ impl Gateway {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let profile = self.shared.profile.as_deref();
-        self.shared.service.first_lists().await;
+        self.shared.service.catch_up().await;
         match meta {
             Meta::Find => match arguments::find(&given, profile) {
                 Ok(mut call) => {

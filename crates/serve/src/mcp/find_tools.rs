@@ -17,7 +17,7 @@ use toolroute_session::Session;
 use super::arguments::{Detail, FindToolsCall};
 use super::definition::{Definition, parameters, to_json};
 use super::{Gateway, GatewayState};
-use crate::service::off_thread;
+use crate::service::{LIST_WAIT, off_thread};
 use crate::{About, Error, FindResult, UnavailableServer};
 
 /// The most characters of a description in a compact answer.
@@ -134,6 +134,7 @@ impl Gateway {
     pub(super) async fn find_tools(&self, call: FindToolsCall) -> Result<CallToolResult, Error> {
         let FindToolsCall { find, detail, budget_tokens } = call;
         let (server, session) = (find.server.clone(), Arc::clone(&find.session));
+        self.shared.service.announced_lists(server.as_deref()).await;
         let found = self.shared.service.find(find).await?;
         let shared = Arc::clone(&self.shared);
         off_thread(move || {
@@ -164,7 +165,7 @@ impl GatewayState {
             fit_reason: found.selection.fit_reason.as_ref(),
             read_as: found.selection.read_as.as_deref(),
             left_out: &found.selection.left_out,
-            note: starting(found).or_else(|| self.note(found, server)),
+            note: starting(found).or_else(|| changing(found)).or_else(|| self.note(found, server)),
             unavailable_servers: Some(&found.unavailable),
             held_back: held(&found.selection.held_back),
             token_metrics: None,
@@ -223,9 +224,14 @@ impl GatewayState {
         Some(match nearest.is_empty() {
             _ if is_unread => unread.into(),
             _ if found.selection.no_tools == Some(NoTools::EmptyCatalog) => {
-                "There is no tool here to choose from: no server has listed one that is allowed \
-                 (`--allow`, `--deny`, `--read-only`). Asking with other words does not help."
-                    .into()
+                let because = service.all_held(profile).unwrap_or_else(|| {
+                    let permissions = "`--allow`, `--deny`, `--read-only`";
+                    format!("no server has listed one that is allowed ({permissions})")
+                });
+                format!(
+                    "There is no tool here to choose from: {because}. Asking with other words does \
+                     not help."
+                )
             }
             _ if found.selection.no_tools == Some(NoTools::Filtered) => {
                 "Tools were found, and the filters leave none of them: the profile, server, \
@@ -281,6 +287,20 @@ fn starting(found: &FindResult) -> Option<String> {
         many => format!("The servers {} are still starting, and their", many.join(", ")),
     };
     Some(format!("{still} tools are not in this answer. Ask again in a few seconds."))
+}
+
+/// The note if new tools may be missing because their servers have not listed them in time.
+fn changing(found: &FindResult) -> Option<String> {
+    let changing = found.unavailable.iter().filter(|server| server.is_changing);
+    let names: Vec<&str> = changing.map(|server| server.server.as_str()).collect();
+    let seconds = LIST_WAIT.as_secs();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} announced other tools and has not listed them within {seconds} s, so new ones may be \
+             missing. Ask again in a few seconds.",
+            names.join(", ")
+        )
+    })
 }
 
 fn metrics(baseline: usize, returned: usize) -> TokenMetrics {

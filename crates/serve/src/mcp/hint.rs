@@ -18,8 +18,8 @@ const EMPTY_WORDS: [&str; 28] = [
     "update", "with",
 ];
 
-/// The hint for clients of a profile: the number of tools, the names of the servers, and some
-/// subjects of each. Servers without tools are left out; before any tool is known, those that may
+/// The hint for clients of a profile: the number of tools, the names of the servers, and as many
+/// subjects of each as there is room for. Servers without tools are left out; before any tool is known, those that may
 /// still list some are named. Equal catalogs give equal hints.
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
@@ -48,19 +48,33 @@ fn written(by_server: &BTreeMap<String, Vec<&Tool>>) -> String {
         1 => "There is 1 tool:".to_owned(),
         _ => format!("There are {tools} tools:"),
     };
-    for (place, (server, tools)) in by_server.iter().enumerate() {
+    let mut room = MOST_CHARS.saturating_sub(hint.chars().count());
+    let mut named = Vec::new();
+    for (server, tools) in by_server {
         let name = if server.is_empty() { "others" } else { server };
-        let subjects = subjects(server, tools);
-        let about = match subjects.is_empty() {
-            true => format!(" {name};"),
-            false => format!(" {name} ({});", subjects.join(", ")),
-        };
-        let left = by_server.len() - place;
-        if hint.chars().count() + about.chars().count() > MOST_CHARS {
-            hint.push_str(&format!(" and {left} more servers;"));
-            break;
+        let Some(left) = room.checked_sub(name.chars().count() + "; ".len()) else { break };
+        room = left;
+        named.push((name, subjects(server, tools), 0));
+    }
+    // Each server gets its next word in turn, so that none has five while another has none.
+    for nth in 0..SUBJECTS {
+        for (_, subjects, shown) in &mut named {
+            let Some(word) = subjects.get(nth).filter(|_| *shown == nth) else { continue };
+            // The brackets of the first word, the comma before any other.
+            let around = if nth == 0 { " ()" } else { ", " }.len();
+            let Some(left) = room.checked_sub(word.chars().count() + around) else { continue };
+            (room, *shown) = (left, nth + 1);
         }
-        hint.push_str(&about);
+    }
+    for (name, subjects, shown) in &named {
+        hint.push_str(&match subjects[..*shown].join(", ") {
+            about if about.is_empty() => format!(" {name};"),
+            about => format!(" {name} ({about});"),
+        });
+    }
+    let left = by_server.len() - named.len();
+    if left > 0 {
+        hint.push_str(&format!(" and {left} more servers;"));
     }
     hint.pop();
     hint.push('.');
@@ -117,6 +131,18 @@ mod tests {
             hint(&tools),
             "There are 4 tools: files (directory, file, text); mail (email, send)."
         );
+    }
+
+    #[test]
+    fn servers_are_named_before_anything_is_said_about_them() {
+        let names: Vec<String> = (0..30).map(|n| format!("server{n:02}")).collect();
+        let tools = ["alpha", "bravo", "carol", "delta", "early"];
+        let tools: Vec<(&str, &str)> =
+            names.iter().flat_map(|name| tools.map(|tool| (name.as_str(), tool))).collect();
+        let hint = hint(&tools);
+        assert!(names.iter().all(|name| hint.contains(name)), "{hint}");
+        assert!(hint.chars().count() <= MOST_CHARS && !hint.contains("more servers"), "{hint}");
+        assert!(hint.contains("server00 (alpha); ") && hint.contains("server29"), "{hint}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The gateway over Streamable HTTP: `/mcp`, and `/mcp/{profile}` for each profile.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,8 +21,9 @@ use super::malformed::refused_handshake;
 use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
 use crate::bodies::{self, BODY_BUDGET, BodyBudget};
-use crate::http::{Limits, accept};
-use crate::{Error, Service, Shutdown, Token, guard};
+use crate::http::reload::reload_on_change;
+use crate::http::{App, Limits, accept};
+use crate::{Error, Service, Shutdown, Token, guard, health};
 
 /// How long a session may be idle. Agents pause while people think, and not every client starts a
 /// new session when its own is gone.
@@ -145,7 +147,9 @@ impl GatewayFactory {
         let service = (self.current)();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&latest.0, &service) {
-            *latest = (Arc::clone(&service), Gateway::new(service, &self.options)?);
+            // A service that replaces another has other servers or profiles, and so another hint.
+            let options = GatewayOptions { hints: BTreeMap::new(), ..self.options.clone() };
+            *latest = (Arc::clone(&service), Gateway::new(service, &options)?);
         }
         Ok(Gateway::of(Arc::clone(&latest.1.shared)))
     }
@@ -158,40 +162,46 @@ impl GatewayFactory {
 /// # Errors
 /// Those of [`Gateway::new`].
 pub fn gateway_router(service: &Arc<Service>, options: &McpHttpOptions) -> Result<Router, Error> {
-    guarded(service, options, None)
+    let service = Arc::clone(service);
+    let router =
+        mcp_router(&(Arc::new(move || Arc::clone(&service)) as CurrentService), &behind(options))?;
+    Ok(guarded(router, options, None))
 }
 
-/// Serves only the gateway until the shutdown begins.
+/// Serves only the gateway of an app, with `/healthz`, `/readyz` and `/metrics`, until the shutdown
+/// begins. The app's sources are read again as by [`serve`](crate::http::serve).
 ///
 /// # Errors
 /// Those of [`Gateway::new`], and [`Error::Listen`] for a listener without an address.
 pub async fn serve_mcp(
     listener: TcpListener,
-    service: &Arc<Service>,
+    app: Arc<App>,
     options: McpHttpOptions,
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(|source| Error::Listen { source })?;
-    let router = guarded(service, &options, Some(address.ip()))?;
+    let reloading = tokio::spawn(reload_on_change(Arc::clone(&app), options.shutdown.clone()));
+    let router =
+        mcp_router(&app.current(), &behind(&options))?.merge(health::routes().with_state(app));
+    let router = guarded(router, &options, Some(address.ip()));
     accept(listener, router, Limits::default(), &options.shutdown).await;
+    reloading.abort();
     Ok(())
 }
 
-/// The routes inside a guard, which also answers to the address that the server listens on.
-fn guarded(
-    service: &Arc<Service>,
-    options: &McpHttpOptions,
-    address: Option<IpAddr>,
-) -> Result<Router, Error> {
+/// The options of routes whose requests a guard has checked.
+fn behind(options: &McpHttpOptions) -> McpHttpOptions {
+    McpHttpOptions { guarded: true, ..options.clone() }
+}
+
+/// Routes inside a guard, which also answers to the address that the server listens on.
+fn guarded(router: Router, options: &McpHttpOptions, address: Option<IpAddr>) -> Router {
     let guard = Arc::new(guard::Guard {
         hosts: options.hosts.clone(),
         address,
         token: options.token.clone(),
         ..guard::Guard::default()
     });
-    let options = McpHttpOptions { guarded: true, ..options.clone() };
-    let service = Arc::clone(service);
-    let router = mcp_router(&(Arc::new(move || Arc::clone(&service)) as CurrentService), &options)?;
-    Ok(router
+    router
         .layer(middleware::from_fn_with_state(BodyBudget::new(BODY_BUDGET), bodies::bounded))
-        .layer(middleware::from_fn_with_state(guard, guard::admit)))
+        .layer(middleware::from_fn_with_state(guard, guard::admit))
 }

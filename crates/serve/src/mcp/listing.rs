@@ -50,8 +50,10 @@ impl ClientLists {
     /// the change only from the notification.
     pub fn announce(&mut self, now: Option<&ToolList>, known: Option<&ToolList>) -> bool {
         let is_known = |list: &Option<ToolList>| list.as_ref().or(known) == now;
-        let differs = !is_known(&self.latest) || !is_known(&self.announced);
-        if differs && self.announced.is_some() {
+        // A client that has received no list is told of each change once.
+        let is_outdated = self.latest.is_some() && !is_known(&self.latest);
+        let differs = is_outdated || !is_known(&self.announced);
+        if differs {
             self.announced = now.cloned();
         }
         differs
@@ -65,7 +67,7 @@ impl Gateway {
         let profile = service.profile(self.shared.profile.as_deref());
         let is_pinned = profile.is_ok_and(|profile| !profile.pinned.is_empty());
         if is_pinned || self.shared.expose == Expose::Selected {
-            service.first_lists().await;
+            service.catch_up().await;
         }
     }
 

@@ -25,6 +25,10 @@ const MOST_RECEIVERS: usize = 8;
 /// each of its lists more than once.
 const TOGETHER: Duration = Duration::from_millis(150);
 
+/// The least time between two notifications about lists: while servers start, one after the other
+/// reports its lists.
+const APART: Duration = Duration::from_secs(5);
+
 /// A notification to a client.
 enum Notification {
     List(ListKind),
@@ -51,12 +55,14 @@ struct ClientFeed {
     /// Lists that changed, to be reported when `due`.
     changed: BTreeSet<ListKind>,
     due: Option<Instant>,
+    /// The earliest time of the next notification about lists.
+    not_before: Option<Instant>,
 }
 
 impl ClientFeed {
     fn new(gateway: Gateway, notices: NoticeReceiver) -> Self {
-        let (listed, named, changed, due) = Default::default();
-        Self { gateway, notices, listed, named, changed, due }
+        let (listed, named, changed, due, not_before) = Default::default();
+        Self { gateway, notices, listed, named, changed, due, not_before }
     }
 
     /// The next notifications; `None` if the service has ended. Cancel safe: recorded changes are
@@ -93,7 +99,8 @@ impl ClientFeed {
 
     fn note(&mut self, lists: impl IntoIterator<Item = ListKind>) {
         self.changed.extend(lists);
-        self.due.get_or_insert_with(|| Instant::now() + TOGETHER);
+        let soon = Instant::now() + TOGETHER;
+        self.due.get_or_insert(self.not_before.map_or(soon, |at| at.max(soon)));
     }
 
     /// Notifications of the lists that differ from those of the client.
@@ -112,7 +119,11 @@ impl ClientFeed {
         self.due = None;
         let changed = std::mem::take(&mut self.changed).into_iter();
         let due = changed.filter(|list| *list != ListKind::Tools || differs);
-        due.map(Notification::List).collect()
+        let due: Vec<Notification> = due.map(Notification::List).collect();
+        if !due.is_empty() {
+            self.not_before = Some(Instant::now() + APART);
+        }
+        due
     }
 }
 

@@ -101,7 +101,7 @@ impl Gateway {
     }
 
     async fn server_and_name(&self, name: &str) -> Result<(String, String), ErrorData> {
-        self.shared.service.first_lists().await;
+        self.shared.service.catch_up().await;
         let open = self.open()?;
         let found = split(&open, name);
         let found = found.map(|(server, rest)| (server.to_owned(), rest.to_owned()));

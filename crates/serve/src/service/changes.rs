@@ -60,9 +60,14 @@ impl Changes {
         self.by_id.insert(id.to_owned(), None);
     }
 
+    /// Whether no client changed or removed the tool.
+    pub fn is_as_listed(&self, tool: &Tool) -> bool {
+        !self.by_id.contains_key(tool.id.as_str())
+    }
+
     pub fn over(&self, server: &str, listed: Vec<Tool>) -> Vec<Tool> {
-        let is_as_listed = |tool: &Tool| !self.by_id.contains_key(tool.id.as_str());
-        let mut tools: Vec<Tool> = listed.into_iter().filter(is_as_listed).collect();
+        let listed = listed.into_iter().filter(|tool| self.is_as_listed(tool));
+        let mut tools: Vec<Tool> = listed.collect();
         let own = self.by_id.values().flatten();
         let own = own.filter(|tool| tool.server.as_deref() == Some(server));
         tools.extend(own.cloned());

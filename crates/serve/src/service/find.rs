@@ -65,6 +65,9 @@ pub struct UnavailableServer {
     /// Whether the server is down or disabled, and none of its tools are known from before.
     #[serde(skip)]
     pub is_lost: bool,
+    /// Whether its list has changed and is not read yet.
+    #[serde(skip)]
+    pub is_changing: bool,
 }
 
 /// The number of prompts that are ranked together. Each has a copy of the request's context.
@@ -73,7 +76,18 @@ const PROMPTS_AT_A_TIME: usize = 64;
 /// A result for each of many prompts, in their order. An error concerns only its own prompt.
 pub(crate) type ManyResults = Vec<Result<FindResult, engine::Error>>;
 
+/// Why tools of a server may be missing whose list has changed.
+const CHANGING: &str =
+    "its list of tools has changed and is not read yet; ask again in a few seconds";
+
 impl Service {
+    /// Waits for lists that servers announced, of all servers or only one: a new tool is to be found
+    /// right after its server told of it. The wait is short; [`Service::find`] names the servers that
+    /// took longer.
+    pub(crate) async fn announced_lists(&self, only: Option<&str>) {
+        self.list_changes.wait(only).await;
+    }
+
     /// Selects tools within a profile, on the runtime's blocking pool.
     ///
     /// # Errors
@@ -154,7 +168,10 @@ impl Service {
     fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
-        if find.server.is_none() && states.iter().all(|state| state.lacking().is_none()) {
+        let awaited = self.list_changes.awaited();
+        let is_complete =
+            awaited.is_empty() && states.iter().all(|state| state.lacking().is_none());
+        if find.server.is_none() && is_complete {
             // The usual case. Everything else iterates over the catalog.
             return Ok(Vec::new());
         }
@@ -177,9 +194,12 @@ impl Service {
             .filter_map(|state| {
                 // A disabled server is of interest only to those who ask for it.
                 let disabled = || find.server.as_ref().and_then(|_| state.disabled());
-                let because = state.lacking().or_else(disabled)?;
+                let because = state.lacking().or_else(disabled);
                 let (is_starting, is_lost) = (state.is_awaited(), state.is_lost());
-                Some(UnavailableServer { server: state.name, because, is_starting, is_lost })
+                let is_changing = because.is_none() && awaited.contains(&state.name);
+                let because = because.or_else(|| is_changing.then(|| CHANGING.to_owned()))?;
+                let server = state.name;
+                Some(UnavailableServer { server, because, is_starting, is_lost, is_changing })
             })
             .collect())
     }

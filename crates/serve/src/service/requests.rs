@@ -90,14 +90,14 @@ impl Service {
     /// Asks all servers of a profile at the same time, each within [`LONGEST`]. The answers are
     /// sorted by name.
     async fn ask_each<T: Send + 'static, F>(
-        &self,
+        self: &Arc<Self>,
         profile: Option<&str>,
         ask: impl Fn(Arc<dyn Invoker>) -> F,
     ) -> Result<Vec<(String, Result<Result<T, Fault>, Elapsed>)>, Error>
     where
         F: Future<Output = Result<T, Fault>> + Send + 'static,
     {
-        self.first_lists().await;
+        self.catch_up().await;
         let open = self.open_servers(profile)?;
         let mut asked = tokio::task::JoinSet::new();
         let servers = self.executor().map(|executor| executor.servers());

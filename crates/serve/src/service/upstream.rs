@@ -26,6 +26,8 @@ pub struct ServerState {
     pub tools: usize,
     /// The number of its tools that pins hold back.
     pub held_back: usize,
+    /// Why pins hold back every tool, if they cannot be read or written.
+    pub(super) pins_fault: Option<String>,
     /// The number of tools that it lists only to clients with capabilities that the gateway lacks.
     pub withheld: usize,
     /// The reason for which it was last unavailable, while it is tried again.
@@ -58,6 +60,7 @@ impl ServerState {
             status,
             tools,
             held_back: 0,
+            pins_fault: None,
             withheld: 0,
             failed: None,
             since_ms: now_ms(),
@@ -115,7 +118,11 @@ impl ServerState {
     }
 
     fn held(&self) -> Option<String> {
-        (self.held_back > 0).then(|| format!("{} held back by pins", tools(self.held_back)))
+        let held = (self.held_back > 0).then(|| tools(self.held_back))?;
+        Some(match &self.pins_fault {
+            Some(fault) => format!("{held} held back: {fault}"),
+            None => format!("{held} held back by pins"),
+        })
     }
 }
 
@@ -195,7 +202,9 @@ impl Service {
         let mut states: Vec<ServerState> = states.values().cloned().collect();
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         for state in &mut states {
-            state.held_back = hidden.get(&state.name).map_or(0, |hidden| hidden.held.len());
+            let Some(hidden) = hidden.get(&state.name) else { continue };
+            state.held_back = hidden.held.len();
+            state.pins_fault = hidden.pins_fault.clone();
         }
         states
     }
@@ -272,12 +281,13 @@ impl Service {
             return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
         }
         self.set_status(name, Status::Starting)?;
+        let announced = self.list_changes.made(name);
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
-        let mut count = None;
+        let (mut count, mut is_changed) = (None, false);
         let taken = match listed {
             Some(Ok(tools)) => match self.take_in(name, tools).await {
-                Ok(taken) => {
-                    count = Some(taken);
+                Ok((taken, changed)) => {
+                    (count, is_changed) = (Some(taken), changed);
                     self.callable(name).await.map(|()| taken)
                 }
                 Err(error) => Err(error),
@@ -301,6 +311,7 @@ impl Service {
         };
         // Status and number are set together: a starting server has no new tools yet.
         self.set_state(name, status, count)?;
+        self.list_changes.note_read(name, announced, is_changed);
         taken
     }
 
@@ -315,8 +326,13 @@ impl Service {
         })
     }
 
-    /// Replaces the server's tools, one server at a time, and sends notices of the changes.
-    async fn take_in(self: &Arc<Self>, name: &str, tools: Vec<Tool>) -> Result<usize, Error> {
+    /// Replaces the server's tools, one server at a time, and sends notices of the changes. Returns
+    /// their number, and whether the catalog changed.
+    async fn take_in(
+        self: &Arc<Self>,
+        name: &str,
+        tools: Vec<Tool>,
+    ) -> Result<(usize, bool), Error> {
         let _one_at_a_time = self.refreshing.lock().await;
         let (service, server) = (Arc::clone(self), name.to_owned());
         let before = self.presence(name);
@@ -324,15 +340,20 @@ impl Service {
         if changed {
             self.notify(Notice::Tools);
         }
-        // Prompts and resources are visible only if tools are.
-        if self.presence(name) != before {
-            let invoker = self.executor().and_then(|executor| executor.servers().get(name));
-            let offers = |method| invoker.as_ref().is_some_and(|invoker| invoker.offers(method));
-            let lists = [("prompts/list", Notice::Prompts), ("resources/list", Notice::Resources)];
-            let offered = lists.into_iter().filter(|(method, _)| offers(method));
-            offered.for_each(|(_, notice)| self.notify(notice));
+        self.notify_of_presence(name, before);
+        Ok((count, changed))
+    }
+
+    /// Sends notices of the server's prompts and resources, which are visible only if tools are.
+    pub(super) fn notify_of_presence(&self, name: &str, before: (bool, bool)) {
+        if self.presence(name) == before {
+            return;
         }
-        Ok(count)
+        let invoker = self.executor().and_then(|executor| executor.servers().get(name));
+        let offers = |method| invoker.as_ref().is_some_and(|invoker| invoker.offers(method));
+        let lists = [("prompts/list", Notice::Prompts), ("resources/list", Notice::Resources)];
+        let offered = lists.into_iter().filter(|(method, _)| offers(method));
+        offered.for_each(|(_, notice)| self.notify(notice));
     }
 
     /// Replaces the server's tools in the catalog. Returns their number, and whether the catalog
@@ -358,6 +379,16 @@ impl Service {
         drop(known);
         self.hold_back();
         Ok((loaded.catalog.len(), is_other))
+    }
+
+    /// Counts the server's tools in the catalog again.
+    pub(super) fn count_tools(&self, name: &str) {
+        let catalog = self.catalog();
+        let own = catalog.iter().filter(|tool| tool.server.as_deref() == Some(name));
+        let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = states.get_mut(name) {
+            state.tools = own.count();
+        }
     }
 
     pub(super) fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
@@ -410,7 +441,7 @@ pub(crate) fn differences(
 }
 
 /// The tool with exactly this id, which [`Catalog::get`] may also find as a name.
-fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
+pub(super) fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
     catalog.get(id.as_str()).filter(|tool| tool.id == *id)
 }
 
@@ -432,6 +463,8 @@ mod tests {
         assert!(!again.is_awaited());
         let held = ServerState { held_back: 1, withheld: 2, ..state(Status::Ready, None) };
         assert_eq!(held.lacking().unwrap(), "1 tool held back by pins");
+        let fault = ServerState { pins_fault: Some("no disk".to_owned()), ..held.clone() };
+        assert_eq!(fault.lacking().unwrap(), "1 tool held back: no disk");
         assert_eq!(
             held.reason().unwrap(),
             "1 tool held back by pins; without 2 tools that it lists only to clients with sampling, \

@@ -3,12 +3,12 @@
 //! If profile, permissions or pins leave no tool of a server, its prompts and resources are hidden
 //! too, because they come from the same author.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::Path;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
 
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::HeldTool;
+use toolroute_run::pins::{Screened, pins_option};
 
 use super::{Error, ServerState, Service, ServiceOptions};
 use crate::profile::View;
@@ -16,10 +16,10 @@ use crate::profile::View;
 /// The tools of a server that are hidden from every client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HiddenTools {
-    /// Ids of the tools that may run but that pins hold back.
-    pub held: BTreeSet<String>,
-    /// Those of `held` that an approval would admit.
-    pub tools: Vec<HeldTool>,
+    /// The tools that may run but that pins hold back, by id.
+    pub held: BTreeMap<String, HeldTool>,
+    /// Why pins hold back every tool, if they cannot be read or written.
+    pub pins_fault: Option<String>,
     /// Ids of the tools that permissions forbid, with the reason.
     pub forbidden: BTreeMap<String, &'static str>,
 }
@@ -27,6 +27,18 @@ pub struct HiddenTools {
 impl HiddenTools {
     pub fn is_empty(&self) -> bool {
         self.held.is_empty() && self.forbidden.is_empty()
+    }
+
+    /// Sets the tools that pins hold back. Returns the accepted ones.
+    pub fn hold(&mut self, screened: Screened, may_hold: impl Fn(&Tool) -> bool) -> Vec<Tool> {
+        let Screened { accepted, held, error, .. } = screened;
+        self.pins_fault = error.and_then(|_| held.first().map(|(_, because)| because.clone()));
+        let held = held.into_iter().filter(|(tool, _)| may_hold(tool));
+        let held = held.map(|(tool, because)| {
+            (tool.id.to_string(), HeldTool { tool: Arc::new(tool), because })
+        });
+        self.held = held.collect();
+        accepted
     }
 }
 
@@ -60,27 +72,23 @@ impl Service {
         let mut hidden = HiddenTools { forbidden, ..HiddenTools::default() };
         let is_own = options.own_servers.contains(server);
         let mut tools = match options.screening.as_ref().filter(|_| !is_own) {
-            Some(screening) => {
-                let runs = tools.iter().filter(|tool| may_run(tool));
-                let runs: Vec<ToolId> = runs.map(|tool| tool.id.clone()).collect();
-                let (accepted, mut tools) = screening.screen(server, tools);
-                let ids: HashSet<&ToolId> = accepted.iter().map(|tool| &tool.id).collect();
-                let held = runs.iter().filter(|id| !ids.contains(id));
-                hidden.held = held.map(ToString::to_string).collect();
-                tools.retain(|held| hidden.held.contains(held.tool.id.as_str()));
-                hidden.tools = tools;
-                accepted
-            }
+            Some(screening) => hidden.hold(screening.screen(server, tools), may_run),
             None => tools,
         };
         tools.retain(may_run);
         Admission { tools, hidden }
     }
 
+    /// Replaces the hidden tools of these servers.
+    pub(crate) fn set_hidden(&self, hidden: BTreeMap<String, HiddenTools>) {
+        self.hidden.write().unwrap_or_else(PoisonError::into_inner).extend(hidden);
+        self.hold_back();
+    }
+
     /// Informs the engine which tools are held back, so that selections can name them.
     pub(super) fn hold_back(&self) {
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
-        let held = hidden.values().flat_map(|hidden| hidden.tools.iter().cloned()).collect();
+        let held = hidden.values().flat_map(|hidden| hidden.held.values().cloned()).collect();
         drop(hidden);
         self.engine.hold_back(held);
     }
@@ -89,6 +97,26 @@ impl Service {
     pub(crate) fn visible_servers(&self, profile: Option<&str>) -> Result<Vec<ServerState>, Error> {
         let named = self.named(self.view(profile)?);
         Ok(self.servers().into_iter().filter(|state| named(&state.name)).collect())
+    }
+
+    /// What pins hold back of the servers that clients of a profile may know of, and the cure;
+    /// `None` if they hold back nothing.
+    pub(crate) fn all_held(&self, profile: Option<&str>) -> Option<String> {
+        let mut states = self.visible_servers(profile).ok()?;
+        states.retain(|state| state.held_back > 0);
+        let fault = states.first()?.pins_fault.clone();
+        let servers: Vec<String> = states.into_iter().map(|state| state.name).collect();
+        let pins = self.options.screening.as_ref()?.pins.file_in_commands();
+        let because = fault.unwrap_or_else(|| {
+            let pins = pins_option(pins);
+            format!(
+                "`toolroute pins list --held{pins}` shows them, `toolroute pins approve` lets them in"
+            )
+        });
+        Some(format!(
+            "pins hold back the tools of {}. Tell the user: {because}",
+            servers.join(", ")
+        ))
     }
 
     /// The names of the servers whose prompts and resources clients of a profile get.
@@ -156,9 +184,7 @@ impl Service {
         let spelled = id.replacen(':', "__", 1);
         let ids = [id, &spelled];
         if let Some(held) = self.hidden(&ids, view, |hidden, id| hidden.held.get(id).cloned()) {
-            let pins = self.options.screening.as_ref();
-            let pins = pins.and_then(|screening| screening.pins.file_in_commands());
-            return Error::HeldBack { id: held, pins: pins.map(Path::to_owned) };
+            return Error::HeldBack { id: held.tool.id.to_string(), because: held.because };
         }
         let reason = |hidden: &HiddenTools, id: &str| {
             let because = *hidden.forbidden.get(id)?;
@@ -243,7 +269,10 @@ mod tests {
 
     #[test]
     fn a_server_is_visible_where_one_of_its_tools_is_or_may_come() {
-        let held = HiddenTools { held: ["held__x".to_owned()].into(), ..HiddenTools::default() };
+        let tool = Arc::new(Tool::new(Some("held"), "x", ""));
+        let one = HeldTool { tool, because: "it is new".to_owned() };
+        let held = [("held__x".to_owned(), one)].into();
+        let held = HiddenTools { held, ..HiddenTools::default() };
         let hidden = [("held".to_owned(), held)].into();
         let open = service(ServiceOptions { hidden, ..ServiceOptions::default() });
         assert_eq!(visible(&open, None), ["fs", "web", "new", "held"]);
@@ -275,7 +304,6 @@ mod tests {
         pins.approve(&Approve::Tool { id: "fs__read".into(), sha256: None }).unwrap();
         let some = Service::admit_tools(&options, "fs", tools);
         assert_eq!((some.tools.len(), some.hidden.forbidden.len()), (1, 1));
-        assert_eq!(some.hidden.held, ["fs__new".to_owned()].into());
-        assert_eq!(some.hidden.tools.len(), 1);
+        assert_eq!(some.hidden.held.into_keys().collect::<Vec<_>>(), ["fs__new"]);
     }
 }

@@ -69,7 +69,11 @@ impl Service {
             let (wake, woken) = mpsc::channel(1);
             let (renew, renewed) = mpsc::channel(1);
             let noted = Arc::clone(&marks);
+            let (lists, server) = (Arc::clone(&self.list_changes), name.to_owned());
             invoker.watch(Arc::new(move |changed| {
+                if changed == Changed::Tools {
+                    lists.announce(&server);
+                }
                 noted.lock().unwrap_or_else(PoisonError::into_inner).note(changed);
                 wake.try_send(()).ok();
             }));
@@ -93,6 +97,7 @@ impl Service {
         changed.into_iter().for_each(|uri| self.notify(Notice::Resource { uri }));
         if let Some(because) = dropped {
             self.set_status(name, Status::Unavailable { because }).ok();
+            self.list_changes.note_read(name, self.list_changes.made(name), false);
             return false;
         }
         // Listing the tools connects to the server, and that connection needs no second list.
