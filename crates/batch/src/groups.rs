@@ -3,10 +3,9 @@
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::input::OpenRows;
 use crate::job::GROUP;
 use crate::record::IdType;
-use crate::row::Row;
+use crate::row::{OpenRows, Row};
 use crate::{Error, Input, Shard};
 
 /// The limit for rows that are read while others are ranked.
