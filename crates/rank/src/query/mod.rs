@@ -76,9 +76,9 @@ pub use features::{
 };
 pub use focus::Omission;
 pub use follow_up::{acts_on_it, is_follow_up, routing_text};
+pub use line_kinds::NoiseKind;
 pub use message::SmallModels;
 pub use mood::{Doer, no_order};
-pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_order::{VerbMismatch, means_same, ordered_change, told, verb_mismatch};
 pub use plain_text::Places;
