@@ -113,7 +113,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("toml_edit", &["cli/import/codex.rs"]),
     ("hyper_util", &["server/http.rs"]),
     ("utoipa", &["server/"]),
-    ("subtle", &["server/guard.rs"]),
+    ("subtle", &["server/http/guard.rs"]),
     ("anyhow", &["cli/", "main.rs", "lab/"]),
     ("clap", &["cli/", "main.rs", "lab/main.rs"]),
     ("clap_complete", &["cli/"]),

@@ -33,15 +33,11 @@
 //! ```
 
 mod assembly;
-mod bodies;
 mod error;
 pub mod filter;
-mod guard;
-mod health;
 pub mod http;
 mod learning;
 mod mcp;
-mod openapi;
 mod profile;
 pub mod proxy;
 mod service;
@@ -49,7 +45,7 @@ mod shutdown;
 
 pub use assembly::{Assembly, Keep, Notes, Screening, Sources, Upstreams, VectorFile};
 pub use error::Error;
-pub use guard::Token;
+pub use http::Token;
 pub use learning::{LearnEvery, learn_every};
 pub use mcp::{
     CurrentService, Expose, Gateway, GatewayOptions, McpHttpOptions, SELECTED, catalog_hint,

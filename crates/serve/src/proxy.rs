@@ -27,10 +27,10 @@ use tokio::net::TcpListener;
 use toolroute_rank::engine::Engine;
 
 use super::Shutdown;
-use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
-use super::guard::{Guard, Token, WorkQueue, admit, without_brackets};
-use super::health::openmetrics;
+use super::http::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
+use super::http::guard::{Guard, Token, WorkQueue, admit, without_brackets};
+use super::http::health::{self, openmetrics};
 use super::http::{ApiError, Limits, accept};
 
 /// The header of the proxy's own token, because `Authorization` is for the upstream.
@@ -150,7 +150,7 @@ impl Proxy {
             ..Guard::default()
         });
         Router::new()
-            .route("/toolroute/healthz", get(super::health::alive))
+            .route("/toolroute/healthz", get(health::alive))
             .route("/toolroute/metrics", get(metrics))
             .fallback(forward)
             .layer(middleware::from_fn_with_state(guard, admit))

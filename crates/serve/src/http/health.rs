@@ -11,7 +11,7 @@ use serde::Serialize;
 use toolroute_rank::engine::{Engine, HealthReport};
 use utoipa::ToSchema;
 
-use super::http::{ApiError, App};
+use super::{ApiError, App};
 
 /// Whether the program lives.
 #[derive(Serialize, ToSchema)]
