@@ -43,7 +43,7 @@ pub mod proxy;
 mod service;
 mod shutdown;
 
-pub use assembly::{Assembly, Keep, Notes, Screening, Sources, Upstreams, VectorFile};
+pub use assembly::{Assembly, Sources, Upstreams, VectorFile};
 pub use error::Error;
 pub use http::Token;
 pub use learning::{LearnEvery, learn_every};
@@ -53,8 +53,8 @@ pub use mcp::{
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    About, CallRequest, Changes, FindRequest, FindResult, Notice, RecentSelection, RunRequest,
-    ServerState, Service, Sessions, Status, UnavailableServer,
+    About, CallRequest, Changes, FindRequest, FindResult, Keep, Notes, Notice, RecentSelection,
+    RunRequest, Screening, ServerState, Service, Sessions, Status, UnavailableServer,
 };
 pub use shutdown::Shutdown;
 
