@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::Session;
 use super::back_reference::{StepBefore, refers_back};
 use super::doubt::{doubt, is_form_of_any, only_reads, question, says};
-use super::outlook::JoinedNeed;
 use toolroute_catalog::{Tool, ToolId, words_of};
 use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, condition};
 use toolroute_rank::query::{doubtful_parts, postponement};
@@ -45,6 +44,13 @@ pub struct Plan<'a> {
     pub(super) joined: Vec<JoinedNeed>,
     /// The tool of the draft's last step, if it can be run, and the selection that has it.
     pub(super) last_ready: Option<(Arc<Tool>, Selection)>,
+}
+
+/// A part of the prompt that belongs to the need before it.
+pub(super) struct JoinedNeed {
+    pub first: String,
+    pub second: String,
+    pub whole: String,
 }
 
 /// The result of a plan.
