@@ -1,46 +1,41 @@
-//! The subcommands, and which function runs each.
+//! The subcommands, and how their arguments are read.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use serde_json::json;
 
-use super::analyze::{self, AnalyzeArgs};
+use super::analyze::AnalyzeArgs;
 use super::args::{BenchArgs, EvalArgs};
 #[cfg(feature = "server")]
 use super::args::{McpArgs, ProxyArgs, ServeArgs};
-use super::batch::{self, BatchArgs};
+use super::batch::BatchArgs;
 #[cfg(feature = "mcp")]
-use super::call::{self, CallArgs, OutputArgs};
-use super::candidates::{self, CandidatesArgs};
+use super::call::{CallArgs, OutputArgs};
+use super::candidates::CandidatesArgs;
 #[cfg(feature = "mcp")]
-use super::conduct::{self, ConductArgs};
-use super::configure::{self, ConfigArgs};
+use super::conduct::ConductArgs;
+use super::configure::ConfigArgs;
 #[cfg(feature = "mcp")]
-use super::doctor::{self, DoctorArgs};
-use super::feedback::{self, FeedbackArgs};
+use super::doctor::DoctorArgs;
+use super::feedback::FeedbackArgs;
 use super::global::Global;
 #[cfg(feature = "mcp")]
-use super::import::{self, ImportArgs};
-use super::index::{self, IndexArgs};
-use super::learn::{self, LearnArgs};
+use super::import::ImportArgs;
+use super::index::IndexArgs;
+use super::learn::LearnArgs;
 #[cfg(feature = "mcp")]
-use super::ledger::{self, LedgerArgs};
+use super::ledger::LedgerArgs;
 #[cfg(feature = "mcp")]
-use super::metrics::{self, MetricsArgs};
-use super::model::{self, ModelArgs};
+use super::metrics::MetricsArgs;
+use super::model::ModelArgs;
 #[cfg(feature = "mcp")]
-use super::pins::{self, PinsArgs};
-use super::route::{self, RouteArgs};
+use super::pins::PinsArgs;
+use super::route::RouteArgs;
 #[cfg(feature = "mcp")]
-use super::run::{self, RunArgs};
+use super::run::RunArgs;
 use super::settings::{Settings, Typed, Variables};
-use super::tools::{self, ToolsArgs};
-use super::{bench, eval, render};
-#[cfg(feature = "server")]
-use super::{mcp, proxy, serve};
+use super::tools::ToolsArgs;
 
 /// Selects the right tools for a prompt of an LLM agent: locally, without a server or network
 #[derive(Parser)]
@@ -189,60 +184,6 @@ impl Command {
             #[cfg(feature = "server")]
             Self::Mcp(args) => args.catalog.live.or_imported(),
             _ => {}
-        }
-    }
-
-    /// Runs the command and returns its exit code.
-    pub fn run(&self, global: &Global) -> anyhow::Result<ExitCode> {
-        match self {
-            Self::Index(args) => index::run(args, global),
-            Self::Route(args) => route::run(args, global),
-            Self::Analyze(args) => analyze::run(args, global),
-            Self::Tools(args) => tools::run(args, global),
-            Self::Model(args) => model::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Call(args) => call::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Run(args) => run::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Output(args) => call::output(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Pins(args) => pins::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Import(args) => import::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Doctor(args) => doctor::run(args, global),
-            #[cfg(feature = "server")]
-            Self::Mcp(args) => mcp::run(args, global),
-            #[cfg(feature = "server")]
-            Self::Serve(args) => serve::run(args, global),
-            #[cfg(feature = "server")]
-            Self::Proxy(args) => proxy::run(args, global),
-            Self::Batch(args) => batch::run(args, global),
-            Self::Feedback(args) => feedback::run(args, global),
-            Self::Eval(args) => eval::run(args, global),
-            Self::Learn(args) => learn::run(args, global),
-            Self::Bench(args) => bench::run(args, global),
-            Self::Candidates(args) => candidates::run(args, global),
-            Self::Config(args) => configure::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Conduct(args) => conduct::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Ledger(args) => ledger::run(args, global),
-            #[cfg(feature = "mcp")]
-            Self::Metrics(args) => metrics::run(args, global),
-            Self::Completions { shell } => {
-                // `generate` panics if it cannot write, so it writes to memory first.
-                let mut script = Vec::new();
-                clap_complete::generate(*shell, &mut Cli::command(), "toolroute", &mut script);
-                if global.json {
-                    let script = String::from_utf8_lossy(&script);
-                    render::json(&json!({"shell": shell.to_string(), "script": script}))?;
-                } else {
-                    render::bytes(&script)?;
-                }
-                Ok(ExitCode::SUCCESS)
-            }
         }
     }
 }

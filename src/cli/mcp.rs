@@ -16,7 +16,6 @@ use super::command::Command;
 use super::exit::{self, Failure};
 use super::limit::Limit;
 use super::serve::sources::{LastRead, SourceFiles};
-use super::settings::ProfileSettings;
 use super::setup::{self, EngineRequirements};
 use super::tool_lists::Lists;
 use super::{call, models, render, secrets, serve, servers};
@@ -27,8 +26,8 @@ use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
 use toolroute_serve::http::{App, HttpOptions};
 use toolroute_serve::{
-    Assembly, Expose, Gateway, GatewayOptions, McpHttpOptions, Profile, Profiles, SELECTED,
-    Service, Shutdown, Upstreams, serve_mcp,
+    Assembly, Expose, Gateway, GatewayOptions, McpHttpOptions, Profiles, SELECTED, Service,
+    Shutdown, Upstreams, serve_mcp,
 };
 
 /// Default maximum number of tools of one server in an answer if tools of other servers score
@@ -239,18 +238,9 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
     }
 }
 
-pub fn configured(global: &Global) -> Profiles {
-    let profile = |about| {
-        let ProfileSettings { tools, servers, pinned, limit, query } = about;
-        Profile { tools, servers, pinned, limit, query }
-    };
-    let configured = global.settings.profiles().into_iter();
-    configured.map(|(name, about)| (name, profile(about))).collect()
-}
-
 /// Returns the profiles of the configuration; the flags change the default profile.
 fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
-    let mut profiles = configured(global);
+    let mut profiles = serve::profiles(global);
     let named = args.profile.clone().unwrap_or_default();
     if !named.is_empty() && !profiles.contains_key(&named) {
         let known = profiles.keys().cloned().collect();

@@ -81,11 +81,13 @@ mod words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use serde_json::json;
 
-use command::Cli;
+use command::{Cli, Command};
 use exit::Failure;
+use global::Global;
 
 /// Parses the process's arguments, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
@@ -119,6 +121,62 @@ fn run_typed(typed: Vec<OsString>) -> ExitCode {
     match done.and_then(|code| render::flush().map(|()| code)) {
         Ok(code) => code,
         Err(error) => report(&error, cli.global.json),
+    }
+}
+
+impl Command {
+    /// Runs the command and returns its exit code.
+    fn run(&self, global: &Global) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Index(args) => index::run(args, global),
+            Self::Route(args) => route::run(args, global),
+            Self::Analyze(args) => analyze::run(args, global),
+            Self::Tools(args) => tools::run(args, global),
+            Self::Model(args) => model::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Call(args) => call::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Run(args) => run::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Output(args) => call::output(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Pins(args) => pins::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Import(args) => import::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Doctor(args) => doctor::run(args, global),
+            #[cfg(feature = "server")]
+            Self::Mcp(args) => mcp::run(args, global),
+            #[cfg(feature = "server")]
+            Self::Serve(args) => serve::run(args, global),
+            #[cfg(feature = "server")]
+            Self::Proxy(args) => proxy::run(args, global),
+            Self::Batch(args) => batch::run(args, global),
+            Self::Feedback(args) => feedback::run(args, global),
+            Self::Eval(args) => eval::run(args, global),
+            Self::Learn(args) => learn::run(args, global),
+            Self::Bench(args) => bench::run(args, global),
+            Self::Candidates(args) => candidates::run(args, global),
+            Self::Config(args) => configure::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Conduct(args) => conduct::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Ledger(args) => ledger::run(args, global),
+            #[cfg(feature = "mcp")]
+            Self::Metrics(args) => metrics::run(args, global),
+            Self::Completions { shell } => {
+                // `generate` panics if it cannot write, so it writes to memory first.
+                let mut script = Vec::new();
+                clap_complete::generate(*shell, &mut Cli::command(), "toolroute", &mut script);
+                if global.json {
+                    let script = String::from_utf8_lossy(&script);
+                    render::json(&json!({"shell": shell.to_string(), "script": script}))?;
+                } else {
+                    render::bytes(&script)?;
+                }
+                Ok(ExitCode::SUCCESS)
+            }
+        }
     }
 }
 

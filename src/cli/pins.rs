@@ -1,13 +1,13 @@
 //! `toolroute pins`: shows and approves the definitions of tools that servers list.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::args::{Global, LiveArgs};
+use super::args::{Global, LiveArgs, pins_at};
 use super::exit::{self, Failure};
 use super::{paths, render, servers};
 use toolroute_catalog::Catalog;
@@ -18,12 +18,6 @@ use toolroute_run::pins::{
 
 /// The digits of a hash that are shown.
 const SHOWN_DIGITS: usize = 12;
-
-/// Opens the pins in the named file, or in the user's data folder.
-pub(super) fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
-    let pins = Pins::new(paths::pins(named)?, mode);
-    Ok(if named.is_some() { pins.name_file_in_commands() } else { pins })
-}
 
 /// Removes the tools that pins hold back from a catalog, and returns both.
 ///

@@ -18,12 +18,14 @@ use super::args::{
     RightsArgs, ServeArgs, UsageArgs,
 };
 use super::exit::{self, Failure};
+use super::settings::ProfileSettings;
 use super::{paths, render, servers, setup};
 use sources::SourceFiles;
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_serve::http::{self, App, Conduct, HttpOptions, Limits, Persist};
 use toolroute_serve::{
-    Assembly, Changes, CurrentService, LearnEvery, Notes, Shutdown, Token, VectorFile, learn_every,
+    Assembly, Changes, CurrentService, LearnEvery, Notes, Profile, Profiles, Shutdown, Token,
+    VectorFile, learn_every,
 };
 use toolroute_vectors::durable::{self, Readers};
 
@@ -148,6 +150,16 @@ pub fn shared(
         notes: Notes::new(|line| render::note(&render::plain(line))),
         ..Assembly::default()
     })
+}
+
+/// Returns the profiles of the configuration.
+pub fn profiles(global: &Global) -> Profiles {
+    let profile = |about| {
+        let ProfileSettings { tools, servers, pinned, limit, query } = about;
+        Profile { tools, servers, pinned, limit, query }
+    };
+    let configured = global.settings.profiles().into_iter();
+    configured.map(|(name, about)| (name, profile(about))).collect()
 }
 
 pub fn vectors(catalog: &CatalogArgs, args: &EngineArgs) -> VectorFile {

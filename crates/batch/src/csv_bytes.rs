@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-use crate::input::no_text;
+use crate::format::no_text;
 
 /// Why bytes are not a complete table of text.
 #[derive(Debug, thiserror::Error)]

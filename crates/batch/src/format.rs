@@ -147,6 +147,25 @@ impl fmt::Display for FileFormat {
     }
 }
 
+/// Returns the cure for a file that is binary or compressed although the format requires text.
+pub(crate) fn no_text(head: &[u8], format: &str) -> Option<String> {
+    let packed = match head {
+        [0x1f, 0x8b, ..] => "gz",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zst",
+        [b'P', b'A', b'R', b'1', ..] => {
+            return Some("it is Parquet: give --input-format parquet".to_owned());
+        }
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
+            return Some("it is Arrow: give --input-format arrow".to_owned());
+        }
+        [b'P', b'K', 3, 4, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            return Some(toolroute_eval::cure(head).to_owned());
+        }
+        _ => return None,
+    };
+    Some(format!("{}, or give --input-format {format}.{packed}", toolroute_eval::cure(head)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

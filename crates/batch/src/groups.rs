@@ -3,11 +3,13 @@
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::input::OpenRows;
-use crate::job::GROUP;
 use crate::record::IdType;
-use crate::row::Row;
+use crate::row::{OpenRows, Row};
 use crate::{Error, Input, Shard};
+
+/// The number of rows that are answered and written together. A resumed run starts at a multiple of
+/// it.
+pub(crate) const GROUP: usize = 256;
 
 /// The limit for rows that are read while others are ranked.
 const READ_AHEAD: usize = 2 * GROUP;

@@ -12,29 +12,14 @@ use toolroute_vectors::durable;
 use crate::columns::{self, Columns};
 use crate::csv_bytes::{CsvBytes, CsvError};
 use crate::csv_rows::CsvRows;
-use crate::format::{Compression, FileFormat, Format};
-use crate::json_rows::JsonRows;
+use crate::format::{Compression, FileFormat, Format, no_text};
+use crate::json_rows::{JSON_LINES, JsonRows};
 use crate::record::IdType;
-use crate::row::Row;
+use crate::row::OpenRows;
 use crate::{Error, compression};
-
-/// The rows of an open input.
-pub(crate) type Rows = Box<dyn Iterator<Item = Result<Row, Error>> + Send>;
-
-/// An input whose columns are known.
-pub(crate) struct OpenRows {
-    pub rows: Rows,
-    pub id: IdType,
-    /// The number of rows, if it is known without reading them.
-    pub total: Option<usize>,
-}
 
 /// The beginning of the input, for the error that describes an input without any readable row.
 type Head = Arc<Mutex<Vec<u8>>>;
-
-/// What JSON lines are, for errors.
-pub(crate) const JSON_LINES: &str =
-    "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}";
 
 /// The length of the beginning in bytes.
 const HEAD_BYTES: usize = 4_096;
@@ -271,25 +256,6 @@ fn row_cure(found: &str) -> Option<String> {
     } else {
         None
     }
-}
-
-/// Returns the cure for a file that is binary or compressed although the format requires text.
-pub(crate) fn no_text(head: &[u8], format: &str) -> Option<String> {
-    let packed = match head {
-        [0x1f, 0x8b, ..] => "gz",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zst",
-        [b'P', b'A', b'R', b'1', ..] => {
-            return Some("it is Parquet: give --input-format parquet".to_owned());
-        }
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
-            return Some("it is Arrow: give --input-format arrow".to_owned());
-        }
-        [b'P', b'K', 3, 4, ..] | [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
-            return Some(toolroute_eval::cure(head).to_owned());
-        }
-        _ => return None,
-    };
-    Some(format!("{}, or give --input-format {format}.{packed}", toolroute_eval::cure(head)))
 }
 
 /// Returns the cure for a text without any JSON row.

@@ -8,7 +8,7 @@ use toolroute_rank::engine::{Engine, fingerprint};
 
 use crate::answer::RowOutcomes;
 use crate::format::{FileFormat, Format};
-use crate::groups::RowGroups;
+use crate::groups::{GROUP, RowGroups};
 use crate::journal::Journal;
 use crate::output::Output;
 use crate::record::{IdType, Layout};
@@ -165,10 +165,6 @@ impl BatchJob<'_> {
         Ok((answered, all))
     }
 }
-
-/// The number of rows that are answered and written together. A resumed run starts at a multiple of
-/// it.
-pub(crate) const GROUP: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -9,8 +9,8 @@ use toolroute_rank::engine::Fit;
 use toolroute_vectors::durable::{self, Readers};
 
 use crate::format::{Compression, FileFormat, Format};
-use crate::job::GROUP;
-use crate::output::same_metadata;
+use crate::groups::GROUP;
+use crate::output::{partial_path, same_metadata};
 use crate::record::{Layout, OutputRecord};
 use crate::summary::RowOutcome;
 use crate::{BatchCounts, Error, writer};
@@ -45,12 +45,6 @@ pub(crate) struct Journal {
     pub bad: Vec<BadRow>,
     /// The counts of these rows.
     pub counts: BatchCounts,
-}
-
-pub(crate) fn partial_path(output: &Path) -> PathBuf {
-    let mut path = output.as_os_str().to_owned();
-    path.push(".partial");
-    path.into()
 }
 
 impl Journal {

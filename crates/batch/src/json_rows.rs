@@ -10,8 +10,11 @@ use toolroute_rank::engine::Context;
 
 use crate::Error;
 use crate::columns::{CANDIDATES_FLAG, Columns, ID_FLAG, TOOLS_FLAG};
-use crate::input::JSON_LINES;
 use crate::row::{self, Cells, Row};
+
+/// What JSON lines are, for errors.
+pub(crate) const JSON_LINES: &str =
+    "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}";
 
 /// Converts an I/O error.
 type Failed = Box<dyn Fn(std::io::Error) -> Error + Send>;

@@ -4,7 +4,6 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::journal::partial_path;
 
 /// The limit for links that are followed, to detect cycles; the same as Linux has.
 const MAX_LINKS: usize = 40;
@@ -57,6 +56,13 @@ impl Output {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns the path of the unfinished output.
+pub(crate) fn partial_path(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".partial");
+    path.into()
 }
 
 /// Follows links. The last one may lead to a file that does not exist yet.

@@ -7,7 +7,9 @@ use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::Context;
 use toolroute_rank::query::says_nothing;
 
+use crate::Error;
 use crate::columns::Columns;
+use crate::record::IdType;
 
 /// A row of the input.
 #[derive(Debug)]
@@ -39,6 +41,17 @@ impl Row {
         let candidates = query.candidates.iter().flatten().map(String::len).sum::<usize>();
         tools + query.query.len() + candidates
     }
+}
+
+/// The rows of an open input.
+pub(crate) type Rows = Box<dyn Iterator<Item = Result<Row, Error>> + Send>;
+
+/// An input whose columns are known.
+pub(crate) struct OpenRows {
+    pub rows: Rows,
+    pub id: IdType,
+    /// The number of rows, if it is known without reading them.
+    pub total: Option<usize>,
 }
 
 /// The cells of a row, which may not form a prompt.

@@ -182,6 +182,17 @@ fn continues((before, after): (&str, &str)) -> bool {
     is_abbreviation || after.trim_start().starts_with(char::is_lowercase)
 }
 
+/// The sentences of a text, line by line.
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| line.split_inclusive(". ")).filter(|it| !it.trim().is_empty())
+}
+
+/// The words and identifiers of a text.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let is_end = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'));
+    text.split(is_end).map(|token| token.trim_matches('-')).filter(|token| !token.is_empty())
+}
+
 /// Returns the title, unless it has the same words as the name.
 pub(super) fn distinct_title(tool: &Tool) -> Option<&str> {
     let title = tool.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Error;
-use super::continuation::asks_of;
+use super::inputs::asks_of;
 use super::ledger::{Ledger, ObligationRow, Standing};
 use super::lineage::{INPUT, Lineage};
 use super::obligation::{Duty, ObligationType, Status};

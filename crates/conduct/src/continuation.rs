@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::inputs::Ask;
+use super::inputs::asks_of;
 use super::ledger::{Change, ObligationRow, Purpose};
 use super::lineage::{INPUT, Lineage, UTTERANCE};
 use super::obligation::{Duty, NewObligation, Status};
@@ -98,11 +98,6 @@ impl Conductor<'_> {
 fn anew(row: &ObligationRow) -> NewObligation {
     let ObligationRow { what, payload, say, .. } = row.clone();
     NewObligation { id: String::new(), what, payload, say }
-}
-
-pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
-    let asks = question.payload.get("asks").cloned().unwrap_or_default();
-    serde_json::from_value(asks).unwrap_or_default()
 }
 
 /// Returns the arguments in the answer of a tool that satisfies `CLARIFY(input)`: by name, or a

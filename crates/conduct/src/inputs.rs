@@ -10,8 +10,7 @@ use super::condition::{self, Scene, check};
 use super::facts::{FactQuery, Scope, is_sound};
 use super::ledger::{AssertionRow, Ledger, ObligationRow};
 use super::lineage::Lineage;
-use super::obligation::{Duty, Status};
-use super::translate::{Reference, reference};
+use super::obligation::{Duty, Reference, Status, reference};
 use super::{Error, schema};
 use toolroute_catalog::Tool;
 
@@ -36,6 +35,12 @@ impl Ask {
     pub fn is_called(&self, name: &str) -> bool {
         self.input == name || self.kind.as_deref() == Some(name)
     }
+}
+
+/// Returns what a question asks for.
+pub(super) fn asks_of(question: &ObligationRow) -> Vec<Ask> {
+    let asks = question.payload.get("asks").cloned().unwrap_or_default();
+    serde_json::from_value(asks).unwrap_or_default()
 }
 
 /// The reasons why a tool cannot be called yet.

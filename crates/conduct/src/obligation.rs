@@ -153,6 +153,22 @@ pub struct NewObligation {
     pub say: Option<String>,
 }
 
+/// The key of a payload value that is taken from an earlier obligation.
+const FROM: &str = "$from";
+
+/// A payload value that refers to a part of another obligation's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference<'a> {
+    pub id: &'a str,
+    /// A JSON pointer; empty for the whole output.
+    pub at: &'a str,
+}
+
+pub fn reference(value: &Value) -> Option<Reference<'_>> {
+    let id = value.get(FROM)?.as_str()?;
+    Some(Reference { id, at: value.get("at").and_then(Value::as_str).unwrap_or_default() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

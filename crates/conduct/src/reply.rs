@@ -4,8 +4,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value, json};
 
-use super::continuation::asks_of;
-use super::inputs::Ask;
+use super::inputs::{Ask, asks_of};
 use super::json::contradict;
 use super::ledger::{Change, NewAssertion, ObligationRow, Origin, Standing};
 use super::lineage::{CONTRADICTION, INPUT, Lineage, UTTERANCE};

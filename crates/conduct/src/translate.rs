@@ -6,13 +6,10 @@ use serde_json::{Map, Value};
 
 use super::answer::{Answer, Entry};
 use super::json::{canonical, shown};
-use super::obligation::{Duty, Request, Status};
+use super::obligation::{Duty, Request, Status, reference};
 use super::reply::{Reply, ReplyValue};
 use super::{Error, schema};
 use toolroute_rank::engine::fingerprint;
-
-/// The key of a payload value that is taken from an earlier obligation.
-pub const FROM: &str = "$from";
 
 /// An input document: a request, and replies to questions of an earlier one.
 pub struct Document {
@@ -93,19 +90,6 @@ pub fn name(request: &mut Request) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// A payload value that refers to a part of another obligation's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reference<'a> {
-    pub id: &'a str,
-    /// A JSON pointer; empty for the whole output.
-    pub at: &'a str,
-}
-
-pub fn reference(value: &Value) -> Option<Reference<'_>> {
-    let id = value.get(FROM)?.as_str()?;
-    Some(Reference { id, at: value.get("at").and_then(Value::as_str).unwrap_or_default() })
 }
 
 /// Returns the text of an answer: the `say` of each obligation, or a standard sentence.

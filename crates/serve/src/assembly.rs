@@ -6,15 +6,13 @@
 //! configuration.
 
 mod reload;
-mod screening;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
-use toolroute_catalog::{Catalog, Tool};
+use toolroute_catalog::Catalog;
 use toolroute_rank::engine::{Engine, EngineConfig};
 use toolroute_rank::feedback::{self, StoreOptions, UsageVectors};
 use toolroute_run::execution::{
@@ -24,12 +22,14 @@ use toolroute_run::pins::{Pins, screen_catalog};
 use toolroute_session::join;
 use toolroute_vectors::embedding::Embedder;
 
-use crate::service::{Changes, HiddenTools, Service, ServiceOptions, Sessions};
+use crate::service::{
+    Changes, FirstLists, HiddenTools, Keep, Notes, Parts, Screening, Service, ServiceOptions,
+    Sessions,
+};
 use crate::{Error, Profiles};
 
 pub use reload::Sources;
 pub(crate) use reload::{RebuildResult, rebuild};
-pub use screening::{Notes, Screening};
 
 /// The parts of a service. Each part has a default that leaves it out.
 ///
@@ -194,46 +194,6 @@ impl Upstreams {
             keep: None,
             revision: String::new(),
         }
-    }
-}
-
-/// Stores the tools that a server lists. Returns the tools to search, with the user's additions
-/// such as tiers.
-pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
-
-/// The lists of tools that [`Service::start`] requests first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FirstLists {
-    pub stale: Vec<String>,
-    pub vectors: Option<PathBuf>,
-}
-
-/// The parts that decide on a reload whether a service can take over a changed catalog or must be
-/// rebuilt.
-#[derive(Clone, Default)]
-pub(crate) struct Parts {
-    model: Option<Arc<dyn Embedder>>,
-    usage: Option<(PathBuf, u64, Option<SystemTime>)>,
-    servers: Option<(BTreeMap<String, String>, String)>,
-    own_servers: Servers,
-    without_sources: bool,
-}
-
-impl Parts {
-    /// Whether the same servers run the tools, with the same options.
-    fn have_same_servers(&self, other: &Self) -> bool {
-        self.servers == other.servers && self.own_servers.are_same(&other.own_servers)
-    }
-}
-
-impl PartialEq for Parts {
-    fn eq(&self, other: &Self) -> bool {
-        let is_same_model = match (&self.model, &other.model) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (own, other) => own.is_none() && other.is_none(),
-        };
-        let is_same_kind = self.without_sources == other.without_sources;
-        is_same_model && is_same_kind && self.usage == other.usage && self.have_same_servers(other)
     }
 }
 

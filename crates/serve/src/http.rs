@@ -17,6 +17,7 @@
 pub(super) mod analyze;
 mod app;
 pub(super) mod arguments;
+pub(crate) mod bodies;
 pub(super) mod call;
 pub(super) mod conduct;
 mod connections;
@@ -26,8 +27,11 @@ mod events;
 mod extract;
 pub(super) mod feedback;
 pub(super) mod filter;
+pub(crate) mod guard;
+pub(crate) mod health;
 mod log_limit;
 pub(super) mod map;
+mod openapi;
 pub(super) mod outputs;
 pub(super) mod reload;
 pub(super) mod rerank;
@@ -52,7 +56,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::{Error, McpHttpOptions, Shutdown, bodies, guard, health, mcp_router, openapi};
+use super::{Error, McpHttpOptions, Shutdown, mcp_router};
 
 pub use app::{App, HttpOptions, Persist, SESSION_HEADER};
 pub use conduct::Conduct;
@@ -61,6 +65,7 @@ pub(super) use connections::{Client, accept};
 pub use error::ApiError;
 pub(super) use error::{ErrorBody, unknown_path, with_json};
 pub(super) use filter::{add_counts, add_reason, limit_of};
+pub use guard::Token;
 pub(super) use log_limit::LogLimit;
 
 /// Answers requests until the shutdown begins, then finishes those that are in progress.

@@ -33,23 +33,19 @@
 //! ```
 
 mod assembly;
-mod bodies;
 mod error;
 pub mod filter;
-mod guard;
-mod health;
 pub mod http;
 mod learning;
 mod mcp;
-mod openapi;
 mod profile;
 pub mod proxy;
 mod service;
 mod shutdown;
 
-pub use assembly::{Assembly, Keep, Notes, Screening, Sources, Upstreams, VectorFile};
+pub use assembly::{Assembly, Sources, Upstreams, VectorFile};
 pub use error::Error;
-pub use guard::Token;
+pub use http::Token;
 pub use learning::{LearnEvery, learn_every};
 pub(crate) use mcp::mcp_router;
 pub use mcp::{
@@ -58,8 +54,8 @@ pub use mcp::{
 };
 pub use profile::{Profile, Profiles};
 pub use service::{
-    About, CallRequest, Changes, FindRequest, FindResult, Notice, RecentSelection, RunRequest,
-    ServerState, Service, Sessions, Status, UnavailableServer,
+    About, CallRequest, Changes, FindRequest, FindResult, Keep, Notes, Notice, RecentSelection,
+    RunRequest, Screening, ServerState, Service, Sessions, Status, UnavailableServer,
 };
 pub use shutdown::Shutdown;
 

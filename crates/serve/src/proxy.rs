@@ -26,10 +26,10 @@ use reqwest::Url;
 use tokio::net::TcpListener;
 use toolroute_rank::engine::Engine;
 
-use super::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
-use super::guard::{Guard, Token, WorkQueue, admit, without_brackets};
-use super::health::openmetrics;
+use super::http::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
+use super::http::guard::{Guard, Token, WorkQueue, admit, without_brackets};
+use super::http::health::{self, openmetrics};
 use super::http::{ApiError, Limits, accept};
 use super::{Error, Shutdown};
 
@@ -158,7 +158,7 @@ impl Proxy {
             ..Guard::default()
         });
         Router::new()
-            .route("/toolroute/healthz", get(super::health::alive))
+            .route("/toolroute/healthz", get(health::alive))
             .route("/toolroute/metrics", get(metrics))
             .fallback(forward)
             .layer(middleware::from_fn_with_state(guard, admit))

@@ -13,6 +13,7 @@ mod list_changes;
 mod recent;
 mod requests;
 mod run;
+mod screening;
 mod sessions;
 mod upstream;
 mod visibility;
@@ -20,16 +21,17 @@ mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use tokio::sync::broadcast;
 use toolroute_catalog::{Catalog, Tool, ToolId};
 use toolroute_rank::engine::Engine;
-use toolroute_run::execution::{Executor, LeftOut, Neighbor, Permissions};
+use toolroute_run::execution::{Executor, LeftOut, Neighbor, Permissions, Servers};
+use toolroute_vectors::embedding::Embedder;
 
-use crate::assembly::{FirstLists, Keep, Parts, Screening};
 use crate::profile::View;
 use crate::{Error, Profile, Profiles};
 
@@ -41,6 +43,7 @@ pub use find::{FindRequest, FindResult, UnavailableServer};
 pub(crate) use list_changes::LIST_WAIT;
 pub use recent::RecentSelection;
 pub use run::RunRequest;
+pub use screening::{Notes, Screening};
 pub use sessions::Sessions;
 pub(crate) use upstream::differences;
 pub use upstream::{ServerState, Status};
@@ -80,6 +83,46 @@ pub(crate) struct ServiceOptions {
     pub first_lists: FirstLists,
     /// Whether no source of tools is configured.
     pub without_sources: bool,
+}
+
+/// Stores the tools that a server lists. Returns the tools to search, with the user's additions
+/// such as tiers.
+pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
+
+/// The lists of tools that [`Service::start`] requests first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstLists {
+    pub stale: Vec<String>,
+    pub vectors: Option<PathBuf>,
+}
+
+/// The parts that decide on a reload whether a service can take over a changed catalog or must be
+/// rebuilt.
+#[derive(Clone, Default)]
+pub(crate) struct Parts {
+    pub model: Option<Arc<dyn Embedder>>,
+    pub usage: Option<(PathBuf, u64, Option<SystemTime>)>,
+    pub servers: Option<(BTreeMap<String, String>, String)>,
+    pub own_servers: Servers,
+    pub without_sources: bool,
+}
+
+impl Parts {
+    /// Whether the same servers run the tools, with the same options.
+    pub fn have_same_servers(&self, other: &Self) -> bool {
+        self.servers == other.servers && self.own_servers.are_same(&other.own_servers)
+    }
+}
+
+impl PartialEq for Parts {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same_model = match (&self.model, &other.model) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        let is_same_kind = self.without_sources == other.without_sources;
+        is_same_model && is_same_kind && self.usage == other.usage && self.have_same_servers(other)
+    }
 }
 
 /// A change that clients may want to be notified of.

@@ -10,14 +10,7 @@ use toolroute_run::execution::{ArgumentSources, PreparedArguments, Question, Sou
 
 use super::back_reference::refers_back;
 use super::doubt::doubt;
-use super::plan::{Plan, Step, StepState};
-
-/// A part of the prompt that belongs to the need before it.
-pub(super) struct JoinedNeed {
-    first: String,
-    second: String,
-    whole: String,
-}
+use super::plan::{JoinedNeed, Plan, Step, StepState};
 
 impl Step {
     /// Whether the step cannot be done, as far as is known before the plan runs.

@@ -9,7 +9,6 @@ use serde::Serialize;
 use super::Session;
 use super::back_reference::{StepBefore, refers_back};
 use super::doubt::{doubt, is_form_of_any, only_reads, question, says};
-use super::outlook::JoinedNeed;
 use toolroute_catalog::{Tool, ToolId, words_of};
 use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, condition};
 use toolroute_rank::query::{doubtful_parts, postponement};
@@ -55,6 +54,13 @@ impl fmt::Debug for Plan<'_> {
             .field("steps", &self.steps.iter().map(|step| step.state).collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
+}
+
+/// A part of the prompt that belongs to the need before it.
+pub(super) struct JoinedNeed {
+    pub first: String,
+    pub second: String,
+    pub whole: String,
 }
 
 /// The result of a plan.

@@ -29,6 +29,8 @@ pub use engine::{EngineArgs, ModelChoice};
 pub use measure::{BenchArgs, BenchCommand, EncoderArgs, EvalArgs};
 #[cfg(feature = "server")]
 pub use pins::PinArgs;
+#[cfg(feature = "mcp")]
+pub use pins::pins_at;
 #[cfg(feature = "server")]
 pub use select::UsageArgs;
 pub use select::{PolicyArgs, SelectArgs, parse_weight, weights};

@@ -1,10 +1,10 @@
 //! Arguments for pinning the definitions of tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::pins::pins_at;
+use crate::cli::paths;
 use crate::cli::words::{Pinning, joined, word};
 use toolroute_run::pins::{Mode, Pins};
 
@@ -31,4 +31,10 @@ impl PinArgs {
         };
         pins_at(self.pins.as_deref(), mode).map(Some)
     }
+}
+
+/// Opens the pins in the named file, or in the user's data folder.
+pub fn pins_at(named: Option<&Path>, mode: Mode) -> anyhow::Result<Pins> {
+    let pins = Pins::new(paths::pins(named)?, mode);
+    Ok(if named.is_some() { pins.name_file_in_commands() } else { pins })
 }

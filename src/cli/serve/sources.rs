@@ -9,7 +9,7 @@ use super::super::args::{CatalogArgs, EngineArgs, Global, LimitArgs, ServeArgs};
 use super::super::command::{Cli, Command};
 use super::super::setup::{self, EngineRequirements};
 use super::super::tool_lists::Lists;
-use super::super::{call, file_changes, mcp, models, render, secrets, servers};
+use super::super::{call, file_changes, models, render, secrets, servers};
 use toolroute_catalog::{Catalog, LoadOptions, Problem};
 use toolroute_run::execution::ServersFile;
 use toolroute_serve::{Assembly, Service, Sources, Upstreams, VectorFile};
@@ -169,7 +169,7 @@ pub fn of_serve(
             let revision = format!("{rights:?} {yes}");
             Upstreams { revision, ..lists.upstreams(file, &from.overlay) }
         }),
-        profiles: mcp::configured(global),
+        profiles: super::profiles(global),
         ..super::shared(&args.record, &args.stand_ins, (rights, pinning))?
     };
     Ok((assembly, LastRead { broken, ..LastRead::of(&args.engine, model) }))

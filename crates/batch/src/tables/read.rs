@@ -18,9 +18,8 @@ use super::guard::catch_panics;
 use crate::Error;
 use crate::columns::{CANDIDATES_FLAG, ColumnPositions, Columns, ID_FLAG, PROMPT_FLAG, TOOLS_FLAG};
 use crate::format::Format;
-use crate::input::OpenRows;
 use crate::record::IdType;
-use crate::row::{self, Cells, Row};
+use crate::row::{self, Cells, OpenRows, Row};
 
 /// The number of rows that are decoded together.
 const BATCH: usize = 1_024;

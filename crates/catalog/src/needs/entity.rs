@@ -1,11 +1,13 @@
 //! The parameters of a tool that are ids, and what they are ids of.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use serde_json::value::RawValue;
 
-use super::mentions::{sentences, tokens};
-use super::supply::objects;
+use crate::effects::is_reading_verb;
 use crate::row::fields;
-use crate::text::{properties, words_of};
+use crate::text::{properties, sentences, tokens, words_of};
 use crate::{Tool, singular};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,19 @@ const GENERIC: [&str; 19] = [
 
 /// The shortest entity of an id in one word: `tvid`, not `void`.
 const LEAST_STEM: usize = 3;
+
+/// Words at the end of a name that are not what is given: `user_list`, `account_info`, `resolve_library_id`.
+pub static FILLERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "advanced all api autocomplete basic data detail detailed everything guid id identifier index \
+     info information name number overview result suggestion summary tool uid uuid v1 v2"
+        .split(' ')
+        .collect()
+});
+
+const PREPOSITIONS: [&str; 15] = [
+    "and", "at", "by", "for", "from", "in", "near", "of", "on", "or", "to", "using", "via", "with",
+    "within",
+];
 
 /// The required parameters of a tool that are ids of something, and placeholders of its name such as
 /// `{tv_id}`.
@@ -173,6 +188,23 @@ fn owner(name: &str, tool: &Tool, description: &str) -> Option<String> {
         }
     }
     objects(&words_of(&tool.name)).into_iter().next()
+}
+
+/// The nouns that a name says are given: `tv` of `search_tv`, `dashboard` of `dashboard_list`, `tab` of
+/// `get_list_of_open_tabs`. `by` begins what they are found by.
+pub fn objects(name: &[String]) -> Vec<String> {
+    let name: Vec<String> = name.iter().map(|word| singular(word).into_owned()).collect();
+    let end = name.iter().position(|word| word == "by").unwrap_or(name.len());
+    let is_verb = |word: &String| is_reading_verb(word) || word == "create";
+    let is_noun = |word: &&String| !is_verb(word) && !FILLERS.contains(word.as_str());
+    let is_preposition = |word: &String| PREPOSITIONS.contains(&word.as_str());
+    let mut parts = name[..end].split(is_preposition);
+    let object = parts.find_map(|part| part.iter().rfind(is_noun));
+    let verb = name.iter().position(is_verb).filter(|at| *at > 0);
+    let before = verb.map(|at| &name[at - 1]);
+    let mut found: Vec<String> = object.into_iter().chain(before).cloned().collect();
+    found.dedup();
+    found
 }
 
 /// The names of the parameters that the schema requires.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::entity::{IdParameter, descriptions, is_id, named_ids};
-use crate::text::words_of;
+use crate::text::{sentences, tokens, words_of};
 use crate::{Tool, singular};
 
 /// The rows of a server's tools by name. A name of one word ("search") is left out: in a sentence
@@ -138,14 +138,4 @@ impl<'a> Sentence<'a> {
     fn refers_back(&self) -> bool {
         self.words.iter().any(|word| REFERENCES.contains(&word.as_str()))
     }
-}
-
-pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n').flat_map(|line| line.split_inclusive(". ")).filter(|it| !it.trim().is_empty())
-}
-
-/// The words and identifiers of a text.
-pub fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let is_end = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'));
-    text.split(is_end).map(|token| token.trim_matches('-')).filter(|token| !token.is_empty())
 }

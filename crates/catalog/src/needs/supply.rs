@@ -1,15 +1,11 @@
 //! The tools of one server that give ids of an entity.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use super::Supplier;
-use super::entity::{IdParameter, without_placeholders};
-use super::mentions::tokens;
+use super::entity::{FILLERS, IdParameter, objects, without_placeholders};
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
 use crate::singular;
-use crate::text::{head, words_of};
+use crate::text::{head, tokens, words_of};
 
 /// A tool that may give ids.
 pub struct Giver<'a> {
@@ -34,19 +30,6 @@ impl Giver<'_> {
 
 /// Characters of a description that say what a tool is about.
 const ABOUT_CHARS: usize = 200;
-
-/// Words at the end of a name that are not what is given: `user_list`, `account_info`, `resolve_library_id`.
-static FILLERS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "advanced all api autocomplete basic data detail detailed everything guid id identifier index \
-     info information name number overview result suggestion summary tool uid uuid v1 v2"
-        .split(' ')
-        .collect()
-});
-
-const PREPOSITIONS: [&str; 15] = [
-    "and", "at", "by", "for", "from", "in", "near", "of", "on", "or", "to", "using", "via", "with",
-    "within",
-];
 
 /// Verbs that find something by words.
 const SEARCHES: [&str; 5] = ["browse", "find", "list", "lookup", "search"];
@@ -125,23 +108,6 @@ fn ordered(mut found: Vec<&Giver<'_>>, entity: &[String]) -> Vec<Supplier> {
         is_exact: words(giver) == (0, 0),
     };
     found.into_iter().map(supplier).collect()
-}
-
-/// The nouns that a name says are given: `tv` of `search_tv`, `dashboard` of `dashboard_list`, `tab` of
-/// `get_list_of_open_tabs`. `by` begins what they are found by.
-pub fn objects(name: &[String]) -> Vec<String> {
-    let name: Vec<String> = name.iter().map(|word| singular(word).into_owned()).collect();
-    let end = name.iter().position(|word| word == "by").unwrap_or(name.len());
-    let is_verb = |word: &String| is_reading_verb(word) || word == "create";
-    let is_noun = |word: &&String| !is_verb(word) && !FILLERS.contains(word.as_str());
-    let is_preposition = |word: &String| PREPOSITIONS.contains(&word.as_str());
-    let mut parts = name[..end].split(is_preposition);
-    let object = parts.find_map(|part| part.iter().rfind(is_noun));
-    let verb = name.iter().position(is_verb).filter(|at| *at > 0);
-    let before = verb.map(|at| &name[at - 1]);
-    let mut found: Vec<String> = object.into_iter().chain(before).cloned().collect();
-    found.dedup();
-    found
 }
 
 /// The words of a description's first sentence, in the singular.

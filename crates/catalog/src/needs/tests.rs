@@ -76,11 +76,11 @@ fn names_of_every_style_say_what_is_given() {
         ("Card Search", "card"),
         ("get_team_roster", "roster"),
     ] {
-        let found = supply::objects(&words_of(name));
+        let found = entity::objects(&words_of(name));
         assert!(found.iter().any(|word| word == expected), "{name}: {found:?}");
     }
-    assert!(supply::objects(&words_of("get_team_roster")).iter().all(|word| word != "team"));
-    assert!(supply::objects(&words_of("search_by_category")).is_empty());
+    assert!(entity::objects(&words_of("get_team_roster")).iter().all(|word| word != "team"));
+    assert!(entity::objects(&words_of("search_by_category")).is_empty());
 }
 
 #[test]

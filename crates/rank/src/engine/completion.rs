@@ -1,7 +1,7 @@
 //! Completes an answer: adds a tool that provides an id next to a tool that requires it.
 
 use super::candidate_scorer::AdmissionRules;
-use super::ranking::Ranking;
+use super::ranking::{Ranking, Supplied};
 use super::state::State;
 use crate::catalog::{RequiredId, Supplier};
 use crate::query::has_id_of;
@@ -25,13 +25,6 @@ const LEAST_FIRST: f32 = 0.15;
 /// The minimum score of the last tool of a full answer, as a share of the first one's, at which it stays
 /// instead of a supplier.
 const NEAR_FIRST: f32 = 0.8;
-
-/// A tool that was added to an answer because another one needs it.
-pub(super) struct Supplied {
-    pub row: u32,
-    pub to: u32,
-    pub parameter: String,
-}
 
 impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,

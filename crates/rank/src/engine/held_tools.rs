@@ -4,21 +4,13 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use serde::Serialize;
 
-use super::state::State;
+use super::state::{HeldTool, HeldTools, State};
 use super::{Engine, Error, SelectRequest, Selection, catalog_change};
 use crate::catalog::{Catalog, Change, Tool, ToolId};
-
-/// A tool that must be neither found nor called.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeldTool {
-    pub tool: Arc<Tool>,
-    /// Why, and how to release it.
-    pub because: String,
-}
 
 /// A tool that an answer would contain if it were not held back.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,14 +22,6 @@ pub struct HeldMatch {
     pub score: f32,
     /// Why, and how to release it.
     pub because: String,
-}
-
-/// The tools that are held back, and the state whose catalog includes them.
-#[derive(Default)]
-pub(super) struct HeldTools {
-    tools: Vec<HeldTool>,
-    /// Computed lazily, with the catalog from which it was computed.
-    with: Mutex<Option<(Arc<Catalog>, Arc<State>)>>,
 }
 
 impl HeldTools {

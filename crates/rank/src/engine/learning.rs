@@ -7,12 +7,12 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::indexing::model_key;
-use super::state::{CatalogIndex, State};
+use super::state::{AppliedUsage, CatalogIndex, State, UsageReport};
 use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
 use crate::embedding::{ModelIdentity, Role};
 use crate::feedback::{
-    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, ServedScores, UsageRows, UsageVectors,
+    ExecutionStore, LoggedPrompt, PromptHash, RowUsage, UsageRows, UsageVectors,
 };
 use crate::index::{self, IndexKind, VectorIndex, Vectors};
 use crate::selection::Strategy;
@@ -61,25 +61,6 @@ impl LearnReport {
         self.unknown_ids.dedup();
         self
     }
-}
-
-/// How much of the usage applies to an engine's catalog.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct UsageReport {
-    /// Number of tools of the catalog whose vectors were moved.
-    pub applied: usize,
-    /// Number of tools with usage that are not in the catalog.
-    pub absent: usize,
-}
-
-/// The part of the usage that applies to a catalog.
-#[derive(Clone)]
-pub(super) struct AppliedUsage {
-    pub rows: Arc<UsageRows>,
-    pub report: UsageReport,
-    pub fingerprint: String,
-    /// What past prompts scored.
-    pub served: Option<ServedScores>,
 }
 
 /// How moved vectors are searched. The graph of a snapshot links the vectors before they were

@@ -58,9 +58,9 @@ pub use config::{DEFAULT_LIMIT, DEFAULT_MIN_CONFIDENCE, EngineConfig};
 pub use error::Error;
 pub use handle::Engine;
 pub use health::{CheckResult, HealthReport};
-pub use held_tools::{HeldMatch, HeldTool};
+pub use held_tools::HeldMatch;
 pub use indexing::{IndexReport, SnapshotState, fingerprint};
-pub use learning::{LearnReport, PastPrompt, UsageReport};
+pub use learning::{LearnReport, PastPrompt};
 pub use map::{Map, MapPoint};
 pub use metrics::Metrics;
 pub use offer::{Offer, OfferedTool};
@@ -69,6 +69,7 @@ pub use request::{
     Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
     Timings,
 };
+pub use state::{HeldTool, UsageReport};
 pub use texts::{TextScore, TextVectors};
 pub use vectors::CatalogVectors;
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::candidate_scorer::AdmissionRules;
-use super::completion::Supplied;
 use crate::selection::{Candidate, Exclusion, PolicyOrder};
 
 /// The candidates that the policy admits and those that it excludes, both best first.
@@ -15,6 +14,13 @@ pub(super) struct Ranking {
     pub all: Vec<Candidate>,
     /// Tools that were added because others need them.
     pub supplied: Vec<Supplied>,
+}
+
+/// A tool that was added to an answer because another one needs it.
+pub(super) struct Supplied {
+    pub row: u32,
+    pub to: u32,
+    pub parameter: String,
 }
 
 /// Maximum number of excluded tools to name: enough to see what a filter hides.

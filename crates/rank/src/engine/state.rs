@@ -1,17 +1,17 @@
 //! A state of the catalog, with everything that is derived from it. A selection uses one state
 //! throughout.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use serde::Serialize;
 
 use super::background::Background;
-use super::held_tools::HeldTools;
-use super::learning::AppliedUsage;
 use super::live_inputs::{LiveInputs, RowObservations};
 use super::request::LazySuspicions;
 use super::{EngineConfig, Error};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Tool};
 use crate::embedding::Embedder;
-use crate::feedback::UsageVectors;
+use crate::feedback::{ServedScores, UsageRows, UsageVectors};
 use crate::index::{VectorIndex, Vectors};
 use crate::query::Lexicon;
 use crate::selection::{
@@ -67,6 +67,41 @@ pub(super) struct CatalogIndex {
     pub vectors: Arc<Vectors>,
     pub search: Arc<dyn VectorIndex>,
     pub learned: Option<AppliedUsage>,
+}
+
+/// How much of the usage applies to an engine's catalog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct UsageReport {
+    /// Number of tools of the catalog whose vectors were moved.
+    pub applied: usize,
+    /// Number of tools with usage that are not in the catalog.
+    pub absent: usize,
+}
+
+/// The part of the usage that applies to a catalog.
+#[derive(Clone)]
+pub(super) struct AppliedUsage {
+    pub rows: Arc<UsageRows>,
+    pub report: UsageReport,
+    pub fingerprint: String,
+    /// What past prompts scored.
+    pub served: Option<ServedScores>,
+}
+
+/// A tool that must be neither found nor called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldTool {
+    pub tool: Arc<Tool>,
+    /// Why, and how to release it.
+    pub because: String,
+}
+
+/// The tools that are held back, and the state whose catalog includes them.
+#[derive(Default)]
+pub(super) struct HeldTools {
+    pub tools: Vec<HeldTool>,
+    /// Computed lazily, with the catalog from which it was computed.
+    pub with: Mutex<Option<(Arc<Catalog>, Arc<State>)>>,
 }
 
 /// The parts of a state that do not depend on the catalog; the next state reuses them.

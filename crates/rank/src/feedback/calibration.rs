@@ -8,11 +8,10 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use toolroute_catalog::Tool;
 
 use super::learned_vectors::{CatalogHistory, LearnedVector};
-use super::usage_vectors::{SampledPrompt, UsageVectors};
+use super::usage_vectors::{MOST_HANDICAP, SampledPrompt, ServedScores, UsageVectors};
 use crate::index::{Vectors, dot};
 
 /// The strengths to try, the usual one first.
@@ -31,9 +30,6 @@ const HANDICAP_PRIOR: f32 = 10.0;
 /// The prior of the handicap. Measured on two catalogs: 0.17 to 0.34 if each tool has five prompts
 /// or more.
 const USUAL_HANDICAP: f32 = 0.15;
-
-/// The maximum handicap.
-pub(super) const MOST_HANDICAP: f32 = 1.0;
 
 /// A past prompt of the sample, compared with the tools of a catalog.
 struct Probe<'a> {
@@ -56,8 +52,18 @@ pub(super) struct Fitted {
     pub served: Option<ServedScores>,
 }
 
+impl UsageVectors {
+    /// Fits strength and handicap to a catalog, and measures the scores of past prompts. Must be called after learning and forgetting.
+    #[doc(hidden)] // For our own crates.
+    pub fn calibrate(&mut self, tools: &[Arc<Tool>], own: &Vectors) {
+        let fitted = fit(self, tools, own);
+        (self.strength, self.handicap, self.served) =
+            (fitted.strength, fitted.handicap, fitted.served);
+    }
+}
+
 /// Fits strength and handicap to the sample, and measures the best scores with them.
-pub(super) fn fit(usage: &UsageVectors, tools: &[Arc<Tool>], own: &Vectors) -> Fitted {
+fn fit(usage: &UsageVectors, tools: &[Arc<Tool>], own: &Vectors) -> Fitted {
     let learned = CatalogHistory::new(usage, tools, own);
     let probes = probes(usage, tools, &learned);
     let (more, lone): (Vec<&Probe<'_>>, _) =
@@ -90,15 +96,6 @@ pub(super) fn fit(usage: &UsageVectors, tools: &[Arc<Tool>], own: &Vectors) -> F
     let best = |probe: &&Probe<'_>| held_out.scores(probe).into_iter().fold(f32::MIN, f32::max);
     let served = ServedScores::of(served.par_iter().map(best).collect());
     Fitted { strength, handicap, served }
-}
-
-/// The best score by meaning that past prompts reach, each held out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ServedScores {
-    /// The score that 90 % of them reach.
-    pub reached: f32,
-    /// The number of prompts, at most that of the sample.
-    pub prompts: u32,
 }
 
 impl ServedScores {

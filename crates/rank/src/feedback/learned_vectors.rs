@@ -88,6 +88,15 @@ impl UsageRows {
     }
 }
 
+impl UsageVectors {
+    /// Returns the new vectors of the tools with history, by row. `own` has the tools' vectors without
+    /// history.
+    #[doc(hidden)] // For our own crates.
+    pub fn learned_vectors(&self, tools: &[Arc<Tool>], own: &Vectors) -> Vec<LearnedVector> {
+        CatalogHistory::new(self, tools, own).moves(self.strength)
+    }
+}
+
 fn share(prompts: u64) -> f32 {
     let n = prompts as f32;
     MOST_SHARE * n / (n + 1.0)

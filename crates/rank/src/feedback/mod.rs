@@ -49,7 +49,7 @@ mod usage_vectors;
 mod weights;
 mod workflow;
 
-pub use calibration::{ServedScores, ndcg};
+pub use calibration::ndcg;
 pub use credibility::{HALF_LIFE_DAYS, PER_DAY, PER_SESSION_AND_DAY, client_session};
 pub use error::{Error, StoreError};
 pub use execution::{CallAttempt, Choice, Execution, LoggedContext, PromptHash, PromptVector};
@@ -69,7 +69,7 @@ pub use store::{
     ExecutionStore, ForgetReport, ForgetScope, InsertReport, Retention, StoreOptions, WeightRecord,
 };
 pub use success::{EMPTY, SuccessMetrics};
-pub use usage_vectors::UsageVectors;
+pub use usage_vectors::{ServedScores, UsageVectors};
 pub use weights::{
     LEAST_EXECUTIONS, MOST_EXECUTIONS, MOST_STEP, ScoreWeights, UnchangedReason, WeightUpdate,
 };

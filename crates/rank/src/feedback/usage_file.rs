@@ -9,16 +9,18 @@
 //! | sampled × (32 + dimension × 4) | SHA-256 of the prompt's text, its vector, `f32` |
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use toolroute_catalog::ToolId;
-use toolroute_vectors::durable::{Flaw, HASH, Sealed};
+use toolroute_vectors::durable::{self, Flaw, HASH, Readers, Sealed};
 
 use super::Error;
-use super::calibration::{MOST_HANDICAP, ServedScores};
 use super::execution::PromptHash;
-use super::usage_vectors::{History, ONE, PromptSample, SampledPrompt, UsageVectors};
+use super::usage_vectors::{
+    History, MOST_HANDICAP, ONE, PromptSample, SampledPrompt, ServedScores, UsageVectors,
+};
 use crate::index::ModelKey;
 
 /// Increment the version with every change of the layout, and add a file of the old version as a
@@ -44,6 +46,39 @@ struct Header {
 struct HeaderTool {
     id: ToolId,
     prompts: u64,
+}
+
+impl UsageVectors {
+    /// Returns a fingerprint of what was learned: the SHA-256 of all of it, in hexadecimal.
+    #[doc(hidden)] // For our own crates.
+    pub fn fingerprint(&self) -> String {
+        let bytes = encode(self);
+        let seal = &bytes[bytes.len() - HASH..];
+        durable::hex(seal)
+    }
+
+    /// Writes the file atomically, readable by its owner only.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let written = durable::replace(path, Readers::Owner, &encode(self));
+        written.map_err(|source| Error::Io { path: path.to_owned(), source })
+    }
+
+    /// Reads and verifies a file.
+    ///
+    /// # Errors
+    /// If the file is missing, unreadable or damaged.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
+            _ => Error::Io { path: path.to_owned(), source },
+        })?;
+        decode(&bytes, path)
+    }
 }
 
 pub(super) fn encode(usage: &UsageVectors) -> Vec<u8> {

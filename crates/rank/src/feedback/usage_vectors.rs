@@ -1,18 +1,13 @@
 //! Usage vectors: for each tool, the sum of the vectors of the prompts that it served.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
 
-use toolroute_catalog::{Tool, ToolId};
-use toolroute_vectors::durable::{self, Readers};
+use serde::{Deserialize, Serialize};
+use toolroute_catalog::ToolId;
 
-use super::calibration::ServedScores;
+use super::Error;
 use super::execution::PromptHash;
-use super::learned_vectors::{CatalogHistory, LearnedVector};
-use super::{Error, calibration, usage_file};
-use crate::index::{ModelKey, Vectors};
+use crate::index::ModelKey;
 
 /// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of
 /// addition. There is room for 2^31 prompts.
@@ -69,6 +64,18 @@ pub(super) type PromptSample = BTreeMap<PromptHash, SampledPrompt>;
 pub(super) struct SampledPrompt {
     pub vector: Vec<f32>,
     pub tools: BTreeMap<ToolId, u64>,
+}
+
+/// The maximum handicap.
+pub(super) const MOST_HANDICAP: f32 = 1.0;
+
+/// The best score by meaning that past prompts reach, each held out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServedScores {
+    /// The score that 90 % of them reach.
+    pub reached: f32,
+    /// The number of prompts, at most that of the sample.
+    pub prompts: u32,
 }
 
 /// What was learned from past prompts, independent of their order.
@@ -195,51 +202,5 @@ impl UsageVectors {
         self.sample
             .retain(|_, prompt| !(prompt.tools.remove(id).is_some() && prompt.tools.is_empty()));
         self.tools.remove(id).is_some()
-    }
-
-    /// Returns the new vectors of the tools with history, by row. `own` has the tools' vectors without
-    /// history.
-    #[doc(hidden)] // For our own crates.
-    pub fn learned_vectors(&self, tools: &[Arc<Tool>], own: &Vectors) -> Vec<LearnedVector> {
-        CatalogHistory::new(self, tools, own).moves(self.strength)
-    }
-
-    /// Fits strength and handicap to a catalog, and measures the scores of past prompts. Must be called after learning and forgetting.
-    #[doc(hidden)] // For our own crates.
-    pub fn calibrate(&mut self, tools: &[Arc<Tool>], own: &Vectors) {
-        let fitted = calibration::fit(self, tools, own);
-        (self.strength, self.handicap, self.served) =
-            (fitted.strength, fitted.handicap, fitted.served);
-    }
-
-    /// Returns a fingerprint of what was learned: the SHA-256 of all of it, in hexadecimal.
-    #[doc(hidden)] // For our own crates.
-    pub fn fingerprint(&self) -> String {
-        let bytes = usage_file::encode(self);
-        let seal = &bytes[bytes.len() - durable::HASH..];
-        durable::hex(seal)
-    }
-
-    /// Writes the file atomically, readable by its owner only.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the file cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let path = path.as_ref();
-        let written = durable::replace(path, Readers::Owner, &usage_file::encode(self));
-        written.map_err(|source| Error::Io { path: path.to_owned(), source })
-    }
-
-    /// Reads and verifies a file.
-    ///
-    /// # Errors
-    /// If the file is missing, unreadable or damaged.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => Error::Missing { path: path.to_owned() },
-            _ => Error::Io { path: path.to_owned(), source },
-        })?;
-        usage_file::decode(&bytes, path)
     }
 }

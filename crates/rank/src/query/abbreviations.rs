@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use regex::Captures;
 
 use super::Pattern;
-use super::actions::third_person;
 use super::spelling::Lexicon;
+use super::verbs::third_person;
 
 /// Abbreviations and what they stand for. Those in capitals are words or titles in lower case.
 const TABLE: [(&str, &str); 23] = [

@@ -1,17 +1,13 @@
 //! Finds words with which a prompt forbids, postpones or restricts an action.
 
-use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::content::own_words;
+use super::is_listed;
 use super::mood::{begins_clause, wants_to_see, without_reports};
 use super::negation::is_past;
-use super::plain_text::{MOMENT, Places, TAKEN, unquoted, words};
+use super::plain_text::{MOMENT, Places, TAKEN, unquoted, without_asides, words};
 use super::requests::is_verb;
-use super::{is_listed, pattern};
 use toolroute_translation::restriction;
 
 /// Words that forbid or restrict, wherever they are.
@@ -77,14 +73,6 @@ const COUNTS: &str = "a an the next one two three four five six seven eight nine
 
 /// With more moments than these, a prompt is not read again for each.
 const MOST_MOMENTS: usize = 16;
-
-/// Words that seem to forbid, to restrict or to postpone, and only make an order polite or urgent.
-static ASIDES: LazyLock<Regex> = LazyLock::new(|| {
-    let chance = r"(?:get|have) (?:(?:a|the|some) )?(?:chance|minute|moment|second|time)";
-    pattern(&format!(
-        r"\b(?:if (?:at all )?possible|as soon as possible|if need be|at once|once (?:and for all|more|again)|(?:do not|don't|do n't) (?:forget to|worry|hesitate|panic)|(?:wondering|appreciate it|glad|grateful|happy|nice|great) if|(?:(?:if|when|whenever|once|as soon as) you (?:can|could|please|like|wish|want|would|will|don't mind|do not mind|would be so kind|{chance})|(?:as|like) (?:before|usual))(?P<end>\s*(?:$|[.,;:!?])))"
-    ))
-});
 
 /// Returns the word or phrase with which a prompt forbids, restricts, postpones or doubts an action;
 /// `None` if there is none. Quoted text is ignored.
@@ -157,10 +145,6 @@ fn restricts(words: &[&str], at: usize) -> Option<String> {
     let restricts =
         words[at] == "only" && is_listed(RESTRICTED, next) && word(words, at, 2) != TAKEN;
     restricts.then(|| format!("only {next}"))
-}
-
-pub(super) fn without_asides(plain: &str) -> Cow<'_, str> {
-    ASIDES.replace_all(plain, "$end")
 }
 
 /// The word `ahead` places after a word; empty at the end of a clause.

@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::Pattern;
 use super::clauses::sentences;
+use super::line_kinds::NoiseKind;
 use super::mails::asks;
-use super::noise::{NoiseKind, Part, is_plain, parts};
+use super::noise::{Part, is_plain, parts};
 use super::requests::{is_content, is_request};
 
 /// A part of a prompt that is ignored in ranking.

@@ -1,7 +1,61 @@
 //! Classifies the lines of pasted text: logs, stack traces, tables, code, mails or chats.
 
+use std::fmt;
+
+use serde::Serialize;
+
 use super::Pattern;
-use super::noise::NoiseKind;
+
+/// A kind of text that is ignored in ranking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoiseKind {
+    /// Base64, data URIs, long hexadecimal numbers.
+    Encoded,
+    Log,
+    /// A stack trace.
+    Trace,
+    /// Rows of Markdown, CSV or a database.
+    Table,
+    /// Source code, JSON, XML, differences.
+    Code,
+    /// A mail or a letter, and its quotes.
+    Mail,
+    Chat,
+    Legal,
+    /// Prose around the question.
+    Context,
+    /// The middle of a prompt of more than 128 KiB.
+    Middle,
+}
+
+impl fmt::Display for NoiseKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Encoded => "encoded data",
+            Self::Log => "log",
+            Self::Trace => "stack trace",
+            Self::Table => "table",
+            Self::Code => "code",
+            Self::Mail => "mail",
+            Self::Chat => "chat",
+            Self::Legal => "legal text",
+            Self::Context => "context",
+            Self::Middle => "middle of a long text",
+        })
+    }
+}
+
+impl NoiseKind {
+    /// Minimum number of lines to leave out. Fewer lines are considered part of the request.
+    pub(super) fn least_lines(self) -> usize {
+        match self {
+            Self::Table | Self::Code | Self::Chat => 3,
+            Self::Log | Self::Trace | Self::Mail => 2,
+            Self::Encoded | Self::Legal | Self::Context | Self::Middle => 1,
+        }
+    }
+}
 
 /// Maximum average number of words in a table's cells. Text between commas has more.
 const CELL_WORDS: usize = 4;

@@ -1,7 +1,7 @@
 //! Bounds how much of a prompt is read.
 
 use super::focus::Omission;
-use super::noise::NoiseKind;
+use super::line_kinds::NoiseKind;
 
 /// How many bytes are read of the beginning of a longer prompt, and how many of its end. The time to
 /// read a prompt grows with its length: 128 KiB, some 30,000 tokens, take a tenth of a second.

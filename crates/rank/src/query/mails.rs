@@ -1,8 +1,9 @@
 //! Finds mails, letters and legal text among the paragraphs of a prompt.
 
 use super::Pattern;
+use super::line_kinds::NoiseKind;
 use super::mood::may_order;
-use super::noise::{NoiseKind, Part};
+use super::noise::Part;
 use super::plain_text::first_word;
 use super::requests::{is_content, is_request};
 use super::wishes::is_order;

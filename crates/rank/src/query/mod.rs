@@ -56,6 +56,7 @@ mod structure;
 mod synonyms;
 mod task;
 mod testing_status;
+mod verbs;
 mod wishes;
 
 use std::ops::Deref;
@@ -77,9 +78,9 @@ pub use features::{
 };
 pub use focus::Omission;
 pub use follow_up::{acts_on_it, is_follow_up, routing_text};
+pub use line_kinds::NoiseKind;
 pub use message::SmallModels;
 pub use mood::{Doer, no_order};
-pub use noise::NoiseKind;
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_order::{VerbMismatch, means_same, ordered_change, told, verb_mismatch};
 pub use plain_text::Places;
@@ -88,7 +89,7 @@ pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
 pub use wishes::doubtful_parts;
 
-pub(crate) use actions::{Actions, Order, actions_in, order, third_person};
+pub(crate) use actions::{Order, order};
 pub(crate) use categories::Categories;
 pub(crate) use features::words;
 pub(crate) use ids::has_id_of;
@@ -99,6 +100,7 @@ pub(crate) use reading::ReadingWords;
 pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
 pub(crate) use synonyms::are_opposites;
+pub(crate) use verbs::{Actions, actions_in, third_person};
 pub(crate) use wishes::wishes;
 
 /// A constant regular expression of this crate, compiled when it is first used.

@@ -7,13 +7,12 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::actions::action_of;
-use super::caveat::without_asides;
 use super::content::own_words;
 use super::function_words::begins_object;
 use super::negation::{is_form_of_verb, is_past};
-use super::plain_text::{first_word, unquoted, words};
+use super::plain_text::{first_word, unquoted, without_asides, words};
 use super::requests::is_verb;
+use super::verbs::action_of;
 use super::{Pattern, Places, is_listed};
 use toolroute_translation::Language;
 

@@ -6,13 +6,14 @@ use std::collections::HashSet;
 use toolroute_catalog::{Tool, embedding_text, singular, words_of, writes};
 use toolroute_translation::Language;
 
-use super::actions::{Actions, action_of, actions_in, begins_object, inflections, is_lowering};
+use super::actions::{begins_object, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
 use super::plain_text::{self, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
+use super::verbs::{Actions, action_of, actions_in, inflections};
 use super::{Pattern, is_listed};
 use other_object::{beside, other_object};
 

@@ -1,6 +1,12 @@
 //! The words of a prompt that say what is to be done, without the values that it contains.
 
+use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern;
 
 /// Stands for a value of the prompt that an argument took.
 pub(super) const TAKEN: &str = "§";
@@ -11,6 +17,14 @@ pub(super) const MOMENT: &str = "¤";
 /// Quotation marks, each with the one that closes it.
 const QUOTES: [(char, char); 7] =
     [('"', '"'), ('“', '”'), ('«', '»'), ('„', '“'), ('‘', '’'), ('\'', '\''), ('`', '`')];
+
+/// Words that seem to forbid, to restrict or to postpone, and only make an order polite or urgent.
+static ASIDES: LazyLock<Regex> = LazyLock::new(|| {
+    let chance = r"(?:get|have) (?:(?:a|the|some) )?(?:chance|minute|moment|second|time)";
+    pattern(&format!(
+        r"\b(?:if (?:at all )?possible|as soon as possible|if need be|at once|once (?:and for all|more|again)|(?:do not|don't|do n't) (?:forget to|worry|hesitate|panic)|(?:wondering|appreciate it|glad|grateful|happy|nice|great) if|(?:(?:if|when|whenever|once|as soon as) you (?:can|could|please|like|wish|want|would|will|don't mind|do not mind|would be so kind|{chance})|(?:as|like) (?:before|usual))(?P<end>\s*(?:$|[.,;:!?])))"
+    ))
+});
 
 /// The places of a prompt's values, as byte ranges.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,6 +83,11 @@ pub(super) fn quote_end(prompt: &str, at: usize, mark: char) -> Option<usize> {
     let end = ends.find(|end| !is_apostrophe || !prompt[*end..].starts_with(char::is_alphanumeric));
     // A quote that is not closed goes on to the end, unless its mark is also an apostrophe.
     end.or((!is_apostrophe && mark != '`').then_some(prompt.len()))
+}
+
+/// Returns a text without words that only seem to forbid, to restrict or to postpone.
+pub(super) fn without_asides(plain: &str) -> Cow<'_, str> {
+    ASIDES.replace_all(plain, "$end")
 }
 
 /// Returns the words of a text, and a comma for each border between clauses.

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
-use super::actions::undone;
 use super::mood::may_order;
 use super::requests::verbs;
+use super::verbs::undone;
 
 /// The words that are considered correct, in lower case.
 pub trait Lexicon {

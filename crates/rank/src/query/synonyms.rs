@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::actions::{Actions, action_of};
 use super::is_listed;
 use super::plain_text::words;
+use super::verbs::{Actions, action_of};
 
 /// Words that are each other's opposite and no verbs: `mark_room_clean` and `mark_room_dirty`.
 pub(super) const OPPOSITES: [(&str, &str); 24] = [

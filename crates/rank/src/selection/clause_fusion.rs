@@ -1,6 +1,6 @@
 //! Combines the scores of the requests in one prompt, so that each request finds its tool.
 
-use super::retriever::Score;
+use super::candidate::Score;
 
 /// The weight of the best clause relative to the whole prompt, if the clauses find different tools.
 /// Weights of 0.5 to 0.7 rank equally well on the sets of `docs/quality.md`.

@@ -2,11 +2,14 @@
 
 use toolroute_vectors::embedding::Calibration;
 
-use super::fit::SURE;
+use super::candidate::{Candidate, Score};
 use super::fusion::Fusion;
-use super::hybrid::total_without_name;
-use super::retriever::{Candidate, Retrieval, Score};
+use super::retriever::Retrieval;
 use crate::feedback::ServedScores;
+
+/// The confidence from which the verdict is [`Fit::Fits`](super::Fit::Fits). `scripts/calibrate.py` chooses the width
+/// of a model's calibration so that this is the confidence at its upper cut-off.
+pub const SURE: f32 = 0.75;
 
 /// The weight of the fused score relative to the cosine. Over eleven catalogs, weights of 0.3 to
 /// 0.8 recognise prompts of other catalogs best; each part alone is worse.
@@ -31,7 +34,7 @@ pub(super) fn evidence_by_meaning(best: f32) -> f32 {
 /// `best` is the best cosine.
 pub(super) fn blended(candidate: &Candidate, fusion: Fusion, best: f32) -> f32 {
     if !fusion.is_plain() {
-        return total_without_name(candidate);
+        return candidate.total_without_name();
     }
     let raw = |part: Option<Score>| part.map_or(0.0, |score| score.raw);
     let cosine = raw(candidate.semantic);

@@ -3,9 +3,8 @@
 use serde::Serialize;
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool, ToolId};
 
+use super::candidate::{Candidate, Criterion, Score};
 use super::fusion::Fusion;
-use super::order::Criterion;
-use super::retriever::{Candidate, Score};
 use super::signals::Intent;
 use crate::feedback::RowUsage;
 use crate::query::words;

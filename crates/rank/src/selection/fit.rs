@@ -7,14 +7,10 @@ use serde::Serialize;
 use toolroute_catalog::Tool;
 use toolroute_vectors::index::name_words;
 
-use super::confidence::blended;
+use super::confidence::{SURE, blended};
 use super::fusion::Fusion;
 use super::retriever::Retrieval;
 use crate::query::{Actions, actions_in, order, third_person, words};
-
-/// The confidence from which the verdict is [`Fit::Fits`]. `scripts/calibrate.py` chooses the width
-/// of a model's calibration so that this is the confidence at its upper cut-off.
-pub const SURE: f32 = 0.75;
 
 /// The length, in characters, of the beginning of a description that states what a tool does. The
 /// rest states when not to use it and names the actions of other tools.

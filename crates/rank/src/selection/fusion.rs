@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::retriever::{Score, Strategy};
+use super::candidate::Score;
+use super::retriever::Strategy;
 
 /// How the semantic and the keyword score become one score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

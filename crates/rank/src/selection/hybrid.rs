@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use toolroute_vectors::index::Rows;
 
+use super::candidate::{Candidate, Score};
 use super::clause_fusion::{Mixture, total};
 use super::fusion::Fusion;
 use super::keyword::KeywordRetriever;
 use super::plain::PlainRetriever;
 use super::pruning::{PartScores, Pruning, RawScores};
 use super::retriever::{
-    Candidate, Clause, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
-    Strategy,
+    Clause, Error, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
 };
 use super::semantic::{NEAREST, SemanticRetriever};
 use super::usage_weighting::{learned_share, shift_to_meaning};
@@ -194,11 +194,6 @@ pub fn retrievers(
         all.push(HybridRetriever::new(semantic, keyword, fusion));
     }
     all
-}
-
-/// Returns a candidate's score without the bonuses for its name and its wording.
-pub(super) fn total_without_name(candidate: &Candidate) -> f32 {
-    candidate.score - candidate.exact_name - candidate.wording
 }
 
 /// Creates candidates whose score is the sum of both parts. Tools in `named`, which the prompt

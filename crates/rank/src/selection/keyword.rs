@@ -10,11 +10,10 @@ use toolroute_catalog::{KeywordFields, Tool, keyword_fields, split_identifier};
 use toolroute_translation::{in_english, is_unsupported};
 use toolroute_vectors::index::{Bm25, Bm25Builder, Bm25Settings, Field, Hit, Rows};
 
+use super::candidate::{Candidate, Score};
 use super::exact_names::ExactNames;
 use super::fusion::Fusion;
-use super::retriever::{
-    Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
-};
+use super::retriever::{Error, Prompt, Retrieval, Retriever, StageTimes, Strategy};
 
 /// Tools whose texts are in memory at a time while they are indexed.
 const CHUNK: usize = 1_024;

@@ -16,6 +16,7 @@
 
 mod background;
 mod cache;
+mod candidate;
 mod clause_fusion;
 mod confidence;
 mod exact_names;
@@ -41,21 +42,21 @@ mod wording;
 
 pub use background::{background_evidence, background_prompts};
 pub use cache::{CacheKey, CacheSettings, SelectionCache, Versions};
-pub use confidence::{CatalogEvidence, confidence, evidence};
+pub use candidate::{Candidate, Criterion, Preference, Score};
+pub use confidence::{CatalogEvidence, SURE, confidence, evidence};
 pub use explanation::{
     Explanation, ExplanationInputs, Level, Part, PreferenceReason, Supply, Tiers,
 };
-pub use fit::{Fit, FitInputs, FitReason, SURE, ToolActions, judge_fit, missing_action};
+pub use fit::{Fit, FitInputs, FitReason, ToolActions, judge_fit, missing_action};
 pub use fusion::Fusion;
 pub use hybrid::{HybridRetriever, retrievers};
 pub use keyword::KeywordRetriever;
 pub use obligation::{Candidacies, Candidacy, candidates_for, satisfying};
-pub use order::{Criterion, POLICY_BAND, PolicyOrder, Preference, band_of, order};
+pub use order::{POLICY_BAND, PolicyOrder, band_of, order};
 pub use policy::{Exclusion, NEAR_BEST, OpenBreakers, Policy, Undeclared};
 pub use pruning::TAIL_FROM;
 pub use retriever::{
-    Candidate, Clause, Cut, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes,
-    Strategy,
+    Clause, Cut, Error, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy,
 };
 pub use semantic::{NEAREST, SemanticRetriever};
 pub use signals::{Assessment, Intent, SIGNALS, Signal, SignalInputs, SignalWeights, Signals};

@@ -4,8 +4,7 @@ use std::cmp::{Ordering, Reverse};
 
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
-use super::retriever::Candidate;
-use crate::query::words;
+use super::candidate::{Candidate, Criterion, Preference};
 
 /// The distance, on the scale of a cosine, within which two scores count as nearly equal. The
 /// policy decides among such tools.
@@ -43,25 +42,6 @@ pub fn order(a: &Tool, b: &Tool) -> Ordering {
 /// cosine, `unit` the score that corresponds to a cosine of 1, and `best` the best score.
 pub fn band_of(band: f32, unit: f32, best: f32) -> f32 {
     band * unit * (best / (CLOSE * unit)).clamp(0.0, 1.0)
-}
-
-words! {
-    /// A criterion of the policy, in the order of the source documents.
-    Criterion {
-        Reliability => "reliability",
-        Cost => "cost",
-        Latency => "latency",
-        /// Decides if both tools declare all three tiers and they are equal.
-        Name => "name",
-    }
-}
-
-/// Why the policy ranks a tool before one of its band with a higher score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preference {
-    /// The row of the other tool.
-    pub over: u32,
-    pub by: Criterion,
 }
 
 /// The tiers that a tool declares.
@@ -238,7 +218,7 @@ impl PolicyOrder {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::retriever::Score;
+    use super::super::candidate::Score;
     use super::*;
 
     /// Creates a tool from `reliability/cost/latency`, such as `h/t/5`: a letter for each tier,

@@ -9,12 +9,11 @@ use std::time::Instant;
 
 use toolroute_vectors::index::Rows;
 
+use super::candidate::{Candidate, Score};
 use super::fusion::Fusion;
 use super::hybrid::candidates;
 use super::keyword::KeywordRetriever;
-use super::retriever::{
-    Candidate, Error, Prompt, Retrieval, Retriever, Score, StageTimes, Strategy,
-};
+use super::retriever::{Error, Prompt, Retrieval, Retriever, StageTimes, Strategy};
 use super::semantic::SemanticRetriever;
 
 /// One strategy of the plain design.

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::candidate::Score;
 use super::clause_fusion::{COMPARED, Mixture, highest};
 use super::fusion::Fusion;
 use super::peaks::Peaks;
-use super::retriever::Score;
 use super::{fit, wording};
 
 /// The number of rows from which those that score far below the answer are dropped early. Fewer

@@ -6,9 +6,8 @@ use std::time::Instant;
 
 use toolroute_vectors::index::{Hit, Rows, VectorIndex};
 
-use super::retriever::{
-    Candidate, Error, Prompt, QueryVector, Retrieval, Retriever, Score, StageTimes, Strategy,
-};
+use super::candidate::{Candidate, Score};
+use super::retriever::{Error, Prompt, QueryVector, Retrieval, Retriever, StageTimes, Strategy};
 use crate::feedback::UsageRows;
 
 /// Ranks by the cosine between the prompt's vector and each tool's vector.

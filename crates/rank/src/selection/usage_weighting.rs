@@ -2,7 +2,7 @@
 
 use toolroute_vectors::index::Rows;
 
-use super::retriever::Score;
+use super::candidate::Score;
 use crate::feedback::UsageRows;
 
 /// The number of nearest tools that are examined: the default length of an answer.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use toolroute_catalog::{Schema, Tool, singular};
 use toolroute_vectors::index::name_words;
 
-use super::retriever::Candidate;
+use super::candidate::Candidate;
 use crate::query::{Order, Pattern, actions_in, are_opposites, asks_for_several, is_verb, order};
 
 /// Verbs of tools that return one thing.

@@ -12,12 +12,12 @@ use toolroute_rank::engine::{Engine, Map};
 use toolroute_rank::feedback::client_session;
 use toolroute_session::Session;
 
+use super::bodies::{BODY_BUDGET, BodyBudget};
+use super::guard::{RETRY_AFTER, Token, WorkQueue};
 use super::log_limit::LogLimit;
 use super::watch::StreamEvent;
 use super::{ApiError, Client, Conduct, Limits};
-use crate::bodies::{BODY_BUDGET, BodyBudget};
 use crate::filter::DEFAULT_KEEP;
-use crate::guard::{RETRY_AFTER, Token, WorkQueue};
 use crate::{CurrentService, FindRequest, FindResult, Service, Sources};
 
 /// Stores the text of [`Changes`](crate::Changes) for the next start.

@@ -20,10 +20,12 @@ use tokio::net::TcpListener;
 use super::malformed::refused_handshake;
 use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
-use crate::bodies::{self, BODY_BUDGET, BodyBudget};
+use crate::http::bodies::{self, BODY_BUDGET, BodyBudget};
+use crate::http::guard;
+use crate::http::health;
 use crate::http::reload::reload_on_change;
 use crate::http::{App, Limits, accept};
-use crate::{Error, Service, Shutdown, Token, guard, health};
+use crate::{Error, Service, Shutdown, Token};
 
 /// How long a session may be idle. Agents pause while people think, and not every client starts a
 /// new session when its own is gone.

@@ -11,8 +11,7 @@ use toolroute_run::execution::LeftOut;
 
 use super::recent::now_ms;
 use super::visibility::Admission;
-use super::{Error, Notice, Service, ServiceOptions, off_thread};
-use crate::assembly::FirstLists;
+use super::{Error, FirstLists, Notice, Service, ServiceOptions, off_thread};
 
 /// The state of a server that runs tools.
 #[derive(Clone, Debug, PartialEq)]

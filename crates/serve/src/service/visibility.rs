@@ -248,7 +248,7 @@ mod tests {
 
     use super::*;
     use crate::Profile;
-    use crate::assembly::{Notes, Screening};
+    use crate::{Notes, Screening};
 
     fn service(mut options: ServiceOptions) -> Arc<Service> {
         let tool = |server, name| Tool::new(Some(server), name, "Reads a file of notes");

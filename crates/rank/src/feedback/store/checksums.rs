@@ -6,7 +6,6 @@ use rusqlite::{Connection, Row};
 use sha2::{Digest as _, Sha256};
 
 use super::rows::Columns;
-use super::weight_log;
 
 /// The range of the long columns in a row of [`Columns::select`].
 const LONG: std::ops::Range<usize> = 4..8;
@@ -20,29 +19,12 @@ pub(super) fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached(set)?.execute((facts, rest, id)).map(drop)
 }
 
-/// Sets the checksum of a record of weights.
-pub(super) fn seal_weights(connection: &Connection, id: i64) -> rusqlite::Result<()> {
-    let sql = format!("SELECT {} FROM weights WHERE id = ?1", weight_log::COLUMNS);
-    let sum = connection
-        .query_row(&sql, [id], |row| row_checksum(row, 0..row.as_ref().column_count() - 1))?;
-    connection.execute("UPDATE weights SET sum = ?1 WHERE id = ?2", [sum, id]).map(drop)
-}
-
 /// Verifies a row of [`Columns::select`].
 pub(super) fn check(row: &Row<'_>, columns: Columns) -> rusqlite::Result<()> {
     let is_whole = row.get::<_, Option<i64>>("facts_sum")? == Some(facts(row)?)
         && (columns == Columns::Facts
             || row.get::<_, Option<i64>>("rest_sum")? == Some(rest(row)?));
     if is_whole { Ok(()) } else { Err(damage("an execution is not what was written")) }
-}
-
-/// Verifies a record of weights.
-pub(super) fn check_weights(row: &Row<'_>) -> rusqlite::Result<()> {
-    let sum = row_checksum(row, 0..row.as_ref().column_count() - 1)?;
-    match row.get::<_, Option<i64>>("sum")? == Some(sum) {
-        true => Ok(()),
-        false => Err(damage("a record of weights is not what was written")),
-    }
 }
 
 /// Returns the error of a damaged log.

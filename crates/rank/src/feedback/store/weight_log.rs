@@ -3,7 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::{ExecutionStore, checksums, now, rows, store_error};
+use super::checksums::{damage, row_checksum};
+use super::{ExecutionStore, now, rows, store_error};
 use crate::feedback::{ScoreWeights, StoreError};
 
 /// One change of the weights in the log.
@@ -25,8 +26,7 @@ pub struct WeightRecord {
 }
 
 /// The last column is the checksum of the others.
-pub(super) const COLUMNS: &str =
-    "id, at, action, weights, parent, executions, loss_before, loss_after, sum";
+const COLUMNS: &str = "id, at, action, weights, parent, executions, loss_before, loss_after, sum";
 
 impl ExecutionStore {
     /// Returns the current weights, or `None` if those of the configuration apply.
@@ -68,7 +68,7 @@ impl ExecutionStore {
 }
 
 fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<WeightRecord> {
-    checksums::check_weights(row)?;
+    check(row)?;
     let executions: i64 = row.get("executions")?;
     Ok(WeightRecord {
         id: row.get("id")?,
@@ -139,5 +139,22 @@ fn append(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)",
         params![now(), action, weights.map(json), parent, executions, before, after],
     )?;
-    checksums::seal_weights(connection, connection.last_insert_rowid())
+    seal(connection, connection.last_insert_rowid())
+}
+
+/// Sets the checksum of a record of weights.
+fn seal(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    let sql = format!("SELECT {} FROM weights WHERE id = ?1", COLUMNS);
+    let sum = connection
+        .query_row(&sql, [id], |row| row_checksum(row, 0..row.as_ref().column_count() - 1))?;
+    connection.execute("UPDATE weights SET sum = ?1 WHERE id = ?2", [sum, id]).map(drop)
+}
+
+/// Verifies a record of weights.
+fn check(row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
+    let sum = row_checksum(row, 0..row.as_ref().column_count() - 1)?;
+    match row.get::<_, Option<i64>>("sum")? == Some(sum) {
+        true => Ok(()),
+        false => Err(damage("a record of weights is not what was written")),
+    }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use toolroute_catalog::{Cost, LatencyTier, Tool};
 
 use super::Part;
-use super::retriever::Candidate;
+use super::candidate::Candidate;
 use crate::feedback::RunStats;
 use crate::query::{CategoryWords, ContextFeatures, Phase, TaskType};
 use facts::{CatalogFacts, ToolFacts};

@@ -1,6 +1,6 @@
 use toolroute_catalog::{ComplexityRange, IntentSignal};
 
-use super::super::retriever::Score;
+use super::super::candidate::Score;
 use super::*;
 
 fn tool(name: &str) -> Tool {

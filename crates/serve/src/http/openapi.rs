@@ -9,12 +9,11 @@ use toolroute_conduct::OBLIGATIONS_SCHEMA;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use super::filter::FilterReport;
-use super::health;
-use super::http::{
-    ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, map, outputs,
-    reload, rerank, run, select, tools, watch,
+use super::{
+    ErrorBody, analyze, arguments, call, conduct, embeddings, feedback, filter, health, map,
+    outputs, reload, rerank, run, select, tools, watch,
 };
+use crate::filter::FilterReport;
 
 /// The schemas that the macros cannot derive, by their place below `/components/schemas`: those of other
 /// crates' types, which know nothing of OpenAPI, and members that a schema says more precisely.

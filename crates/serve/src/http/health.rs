@@ -12,7 +12,7 @@ use serde::Serialize;
 use toolroute_rank::engine::{Engine, HealthReport};
 use utoipa::ToSchema;
 
-use super::http::{ApiError, App};
+use super::{ApiError, App};
 
 /// The routes, which the HTTP API and the gateway share.
 pub fn routes() -> Router<Arc<App>> {

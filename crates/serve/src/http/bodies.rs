@@ -16,7 +16,7 @@ use axum::response::Response;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::time::Instant;
 
-use super::http::ApiError;
+use super::ApiError;
 
 /// The default budget in bytes: four times the largest body that the proxy reads by default.
 pub const BODY_BUDGET: usize = 256 << 20;

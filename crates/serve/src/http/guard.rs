@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Error;
-use super::error::cut;
-use super::http::{ApiError, Client, LogLimit};
+use super::{ApiError, Client, LogLimit};
+use crate::Error;
+use crate::error::cut;
 
 /// The secret that clients must send. Only its hash is stored.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ pub struct Guard {
     /// `Authorization` is for the upstream.
     pub token_header: Option<&'static str>,
     /// Limits log lines about refused requests, which need no token.
-    pub(super) refused: Arc<LogLimit>,
+    pub(crate) refused: Arc<LogLimit>,
 }
 
 /// Whether a path needs no token. Monitors have none, and the page that asks the user for the token
