@@ -14,7 +14,8 @@ use super::exit::{self, Failure};
 use super::{paths, render, secrets};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
-    BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
+    Announced, BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers,
+    ServersFile,
 };
 use toolroute_vectors::durable::sha256_hex;
 
@@ -90,6 +91,12 @@ pub fn options() -> McpOptions {
     McpOptions { process: process_options(), ..McpOptions::default() }
 }
 
+/// How servers are started by the gateway, and by commands that store lists of tools for it: a server
+/// may list more tools to clients whose user can be asked.
+pub fn gateway_options() -> McpOptions {
+    McpOptions { announced: Announced::Elicitation, ..options() }
+}
+
 /// Which environment variables servers inherit.
 pub fn process_options() -> ProcessOptions {
     let base = BASE_VARIABLES
@@ -98,7 +105,7 @@ pub fn process_options() -> ProcessOptions {
     ProcessOptions { base_env: base.collect() }
 }
 
-/// The number of tools that each server lists only to clients with sampling, elicitation and roots.
+/// The number of tools that each server lists only to clients with sampling and roots.
 /// `doctor` determines and stores it.
 #[cfg(feature = "server")]
 pub fn withheld(file: &ServersFile) -> BTreeMap<String, usize> {
@@ -221,7 +228,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     if waits.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
-        let listed = list(&open_with(&file, options()), waits.clone())?;
+        let listed = list(&open_with(&file, gateway_options()), waits.clone())?;
         unkept = keep_answers(&file, &mut known, &listed, &waits);
     }
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));

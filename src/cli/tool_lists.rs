@@ -38,7 +38,7 @@ impl Lists {
         Upstreams {
             stale: self.stale.clone(),
             withheld: servers::withheld(&file),
-            options: servers::options(),
+            options: servers::gateway_options(),
             keep: Some(self.keeper(overlays)),
             ..Upstreams::new(file)
         }

@@ -1,6 +1,7 @@
 //! `toolroute mcp`, as clients see it, with real servers behind.
 
 pub mod client;
+mod elicitation;
 mod held;
 mod newest;
 mod protocol;

@@ -190,6 +190,7 @@ impl Call {
             question: &self.order.prompt,
             budget_tokens: None,
             profile: None,
+            user: None,
             alone: false,
             on_event: &|_| {},
         };

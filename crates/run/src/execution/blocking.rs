@@ -112,6 +112,7 @@ impl Blocking {
                 confirmed: order.confirmed,
                 question: "",
                 budget_tokens: None,
+                user: None,
                 on_event: &tell,
             };
             executor.call_with_key(&request, order.key.as_deref()).await

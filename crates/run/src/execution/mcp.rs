@@ -9,6 +9,7 @@ mod intake;
 mod lines;
 mod pipes;
 mod progress;
+mod questions;
 mod translate;
 
 use std::collections::BTreeSet;
@@ -19,8 +20,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
+pub use self::connection::Announced;
 use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
+use self::questions::Questions;
+use super::elicitation::User;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tools_of};
@@ -38,10 +42,7 @@ pub struct McpOptions {
     /// The time limit for the answer to a ping.
     pub check_timeout: Duration,
     pub process: ProcessOptions,
-    /// Whether to announce all client capabilities (sampling, elicitation, roots). Their requests
-    /// are then refused, declined or answered with an empty list. This is only for finding out
-    /// which tools a server lists to such clients, not for calls.
-    pub announces_all_capabilities: bool,
+    pub announced: Announced,
 }
 
 impl Default for McpOptions {
@@ -51,7 +52,7 @@ impl Default for McpOptions {
             answer_timeout: Duration::from_secs(60),
             check_timeout: Duration::from_secs(3),
             process: ProcessOptions::default(),
-            announces_all_capabilities: false,
+            announced: Announced::default(),
         }
     }
 }
@@ -188,13 +189,18 @@ impl Invoker for McpServer {
         })
     }
 
-    fn ask<'a>(&'a self, method: &'a str, params: Value) -> Pending<'a, Result<Value, Fault>> {
+    fn ask<'a>(
+        &'a self,
+        method: &'a str,
+        params: Value,
+        user: Option<&'a User>,
+    ) -> Pending<'a, Result<Value, Fault>> {
         Box::pin(async move {
             let connection = self.shared.connection().await?;
             let limit = self.shared.options.answer_timeout;
-            let asked = tokio::time::timeout(limit, connection.ask(method, params)).await;
+            let asked = User::within(user, limit, connection.ask(method, params, user)).await;
             let said = || Err(Fault::after(FaultKind::Timeout, format!("no answer to {method}")));
-            let answered = asked.unwrap_or_else(|_| said());
+            let answered = asked.unwrap_or_else(said);
             if answered.is_ok() {
                 self.shared.record_message();
             }
@@ -265,8 +271,8 @@ impl ServerState {
             Reach::Stdio(_) => self.options.start_timeout,
             Reach::Http(_) => self.options.answer_timeout,
         };
-        let handler =
-            Handler { announces_all_capabilities: self.options.announces_all_capabilities };
+        let questions = Questions::new(&self.name);
+        let handler = Handler { announced: self.options.announced, questions };
         let (process, watcher) = (&self.options.process, self.watcher.clone());
         let opening = async {
             match &self.reach {

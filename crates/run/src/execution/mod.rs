@@ -35,6 +35,7 @@
 //!         confirmed: false,
 //!         question: "",
 //!         budget_tokens: None,
+//!         user: None,
 //!         on_event: &|_| {},
 //!     })
 //!     .await;
@@ -51,6 +52,7 @@ mod breaker;
 #[cfg(feature = "mcp")]
 mod client;
 mod closures;
+mod elicitation;
 mod error;
 mod executor;
 mod extraction;
@@ -80,6 +82,7 @@ pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
 pub use client::{names_private_address, prepare_tls};
 pub use closures::Closures;
+pub use elicitation::{Elicitation, User};
 pub use error::Error;
 pub use executor::{
     DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
@@ -97,7 +100,7 @@ pub use invoker::{
 };
 pub use loop_guard::{CallHistory, CallLimits, CallStore, Exceeded, LoopGuard, SaveCalls};
 #[cfg(feature = "mcp")]
-pub use mcp::{McpOptions, McpServer};
+pub use mcp::{Announced, McpOptions, McpServer};
 pub use output::{
     AnswerStore, Estimate, Extractive, Page, Shape, Truncation, shape, tokens_of, truncate,
 };

@@ -75,7 +75,7 @@ impl ServerState {
     pub fn reason(&self) -> Option<String> {
         let withheld = (self.withheld > 0).then(|| {
             format!(
-                "without {} that it lists only to clients with sampling, elicitation or roots",
+                "without {} that it lists only to clients with sampling or roots",
                 tools(self.withheld)
             )
         });
@@ -428,8 +428,7 @@ mod tests {
         assert_eq!(held.lacking().unwrap(), "1 tool held back by pins");
         assert_eq!(
             held.reason().unwrap(),
-            "1 tool held back by pins; without 2 tools that it lists only to clients with sampling, \
-             elicitation or roots"
+            "1 tool held back by pins; without 2 tools that it lists only to clients with sampling or roots"
         );
     }
 }
