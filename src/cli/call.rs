@@ -209,6 +209,7 @@ impl Caller<'_> {
             confirmed: self.args.limits.yes,
             question,
             budget_tokens: None,
+            user: None,
             on_event: &|event| render::warn(self.global, &describe_event(&event)),
         };
         let mut report = self.executor.call(&request).await;

@@ -14,7 +14,8 @@ use super::exit::{self, Failure};
 use super::{paths, render, secrets};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
-    BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers, ServersFile,
+    Announced, BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers,
+    ServersFile,
 };
 use toolroute_vectors::durable::sha256_hex;
 
@@ -94,6 +95,12 @@ pub fn options(file: &ServersFile) -> McpOptions {
     McpOptions { process: process_options(), offers, ..McpOptions::default() }
 }
 
+/// How servers are started by the gateway, and by commands that store lists of tools for it: a server
+/// may list more tools to clients whose user can be asked.
+pub fn gateway_options(file: &ServersFile) -> McpOptions {
+    McpOptions { announced: Announced::Elicitation, ..options(file) }
+}
+
 /// Which environment variables servers inherit.
 pub fn process_options() -> ProcessOptions {
     let base = BASE_VARIABLES
@@ -102,7 +109,7 @@ pub fn process_options() -> ProcessOptions {
     ProcessOptions { base_env: base.collect() }
 }
 
-/// The number of tools that each server lists only to clients with sampling, elicitation and roots.
+/// The number of tools that each server lists only to clients with sampling and roots.
 /// `doctor` determines and stores it.
 #[cfg(feature = "server")]
 pub fn withheld(file: &ServersFile) -> BTreeMap<String, usize> {
@@ -225,7 +232,7 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     if waits.is_empty() {
         file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
     } else {
-        let listed = list(&open_with(&file, options(&file)), waits.clone())?;
+        let listed = list(&open_with(&file, gateway_options(&file)), waits.clone())?;
         unkept = keep_answers(&file, &mut known, &listed, &waits);
     }
     let stale = known.iter().filter(|kept| kept.is_stale(live.refresh));

@@ -38,7 +38,7 @@ impl Lists {
         Upstreams {
             stale: self.stale.clone(),
             withheld: servers::withheld(&file),
-            options: servers::options(&file),
+            options: servers::gateway_options(&file),
             keep: Some(self.keeper(overlays)),
             ..Upstreams::new(file)
         }

@@ -143,6 +143,7 @@ impl Drill {
             confirmed: true,
             question: "",
             budget_tokens: None,
+            user: None,
             on_event: &|_| {},
         };
         self.executor.call(&request).await
@@ -321,7 +322,8 @@ async fn overhead(drill: &Drill, calls: usize) -> (f64, f64, f64) {
         let invoker = drill.executor.servers().of(&tool).expect("a known server");
         let began = Instant::now();
         let given = arguments.as_object().expect("an object");
-        let call = Call { tool: &tool, arguments: given, key: None, on_progress: &|_| {} };
+        let call =
+            Call { tool: &tool, arguments: given, key: None, on_progress: &|_| {}, user: None };
         invoker.invoke(call).await.expect("an answer");
         direct.push(began.elapsed().as_secs_f64() * 1_000.0);
         let report = drill.call(&[Arc::clone(&tool)], &arguments).await;

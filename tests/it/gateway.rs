@@ -2,6 +2,7 @@
 
 mod changes;
 pub mod client;
+mod elicitation;
 mod held;
 mod newest;
 mod protocol;

@@ -201,6 +201,7 @@ impl Call {
             question: &self.order.prompt,
             budget_tokens: None,
             profile: None,
+            user: None,
             alone: false,
             on_event: &|_| {},
         };

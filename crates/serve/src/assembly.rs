@@ -172,7 +172,7 @@ pub struct Upstreams {
     /// Names of the servers that [`Service::start`] asks for their tools. The tools of the others
     /// are in the assembly's catalog.
     pub stale: Vec<String>,
-    /// The number of tools that each server lists only to clients with sampling, elicitation or
+    /// The number of tools that each server lists only to clients with sampling or
     /// roots.
     pub withheld: BTreeMap<String, usize>,
     /// Stores each list of tools that a server returns, for the next start.

@@ -12,6 +12,7 @@ mod answer;
 mod arguments;
 mod call;
 mod definition;
+mod elicitation;
 mod find_tools;
 mod hint;
 mod http;
@@ -264,9 +265,9 @@ impl ServerHandler for Gateway {
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        Ok(self.prompt(request).await?.into())
+        Ok(self.prompt(request, &self.user(&context)).await?.into())
     }
 
     async fn list_resources(
@@ -288,9 +289,9 @@ impl ServerHandler for Gateway {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(self.resource(&request.uri).await?.into())
+        Ok(self.resource(&request.uri, &self.user(&context)).await?.into())
     }
 
     async fn complete(

@@ -68,7 +68,7 @@ pub(crate) struct ServiceOptions {
     pub screening: Option<Screening>,
     /// The servers of the file that cannot be started, each with the reason. They are still listed.
     pub left_out: BTreeMap<String, LeftOut>,
-    /// The number of tools that each server lists only to clients with sampling, elicitation or
+    /// The number of tools that each server lists only to clients with sampling or
     /// roots.
     pub withheld: BTreeMap<String, usize>,
     /// The hidden tools in each server's last known list.

@@ -9,7 +9,9 @@ use super::duplicates;
 use crate::cli::render::counted;
 use crate::cli::{paths, servers};
 use toolroute_catalog::Tool;
-use toolroute_run::execution::{Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile};
+use toolroute_run::execution::{
+    Announced, Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile,
+};
 use toolroute_run::pins::{Mode, Pins, pins_option, shell_word};
 
 const CHECK: &str = "servers";
@@ -98,7 +100,7 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
     let asked = file.entries.iter().filter(|(_, entry)| !matches!(entry, Entry::OpenApi(_)));
     let asked = asked.map(|(name, _)| (name.clone(), None));
     let wait = Duration::from_secs(args.wait);
-    let options = servers::options(file);
+    let options = servers::gateway_options(file);
     let answer_timeout = options.answer_timeout.min(wait);
     let options = McpOptions { start_timeout: wait, answer_timeout, ..options };
     let listed = match servers::list(&servers::open_with(file, options.clone()), asked) {
@@ -152,7 +154,7 @@ fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMa
         |name: &&String| matches!(file.entries.get(*name), Some(Entry::Stdio(_) | Entry::Http(_)));
     let answered = listed.iter().filter(|(_, tools)| tools.is_ok()).map(|(name, _)| name);
     let asked = answered.filter(is_mcp).map(|name| (name.clone(), None));
-    let options = McpOptions { announces_all_capabilities: true, ..options };
+    let options = McpOptions { announced: Announced::Everything, ..options };
     let more = servers::list(&servers::open_with(file, options), asked).unwrap_or_default();
     let mut told = BTreeMap::new();
     for (name, tools) in more {
@@ -166,8 +168,8 @@ fn withheld(file: &ServersFile, listed: &Listed, options: McpOptions) -> BTreeMa
         paths::put(&servers::withheld_path(&name, print), &kept).ok();
         if !names.is_empty() {
             let said = format!(
-                "; {} more it lists only to clients that offer sampling, elicitation or roots, which the \
-                 gateway does not: {}",
+                "; {} more it lists only to clients that offer sampling or roots, which the gateway \
+                 does not: {}",
                 names.len(),
                 names.join(", ")
             );

@@ -227,14 +227,14 @@ fn tools_that_a_server_keeps_from_the_gateway_are_told() {
     let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
     let doctor = site.sandbox.toolroute().arg("doctor").args(servers).output().unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
-    let more = "`picky` answers with 1 tool; 1 more it lists only to clients that offer sampling, \
-                elicitation or roots, which the gateway does not: ask_the_model";
+    let more = "`picky` answers with 1 tool; 1 more it lists only to clients that offer sampling \
+                or roots, which the gateway does not: ask_the_model";
     assert!(said.contains(more), "{said}");
     assert!(said.contains("`notes` answers with 7 tools\n"), "{said}");
     // What doctor saw is in the server's state from then on.
     let server = Server::start(&site.sandbox, &[&["serve"][..], &servers].concat());
     let told = pairs(&get(server.port, "/v1/servers").ok()["servers"], "name", "reason");
-    let picky = "without 1 tool that it lists only to clients with sampling, elicitation or roots";
+    let picky = "without 1 tool that it lists only to clients with sampling or roots";
     assert_eq!(told[1], ("picky".to_owned(), picky.to_owned()));
     assert_eq!(told[0].1, "");
 }

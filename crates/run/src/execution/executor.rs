@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
+use super::elicitation::User;
 use super::fallback::{Candidate, Conditions};
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
@@ -137,6 +138,8 @@ pub struct Request<'a> {
     pub question: &'a str,
     /// The limit of the answer in tokens, for a context window that is nearly full.
     pub budget_tokens: Option<usize>,
+    /// The user whom servers may ask.
+    pub user: Option<&'a User>,
     /// Receives the events while the tools run. It must not block.
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
 }
@@ -155,6 +158,7 @@ impl<'a> Request<'a> {
             confirmed: false,
             question: "",
             budget_tokens: None,
+            user: None,
             on_event: &|_| {},
         }
     }

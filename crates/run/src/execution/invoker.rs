@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::elicitation::User;
 use toolroute_catalog::Tool;
 
 /// The arguments of a call: the members of one JSON object.
@@ -67,6 +68,8 @@ pub struct Call<'a> {
     pub key: Option<&'a str>,
     /// Receives the progress of the run.
     pub on_progress: OnProgress<'a>,
+    /// The user whom the server may ask while the call runs.
+    pub user: Option<&'a User>,
 }
 
 /// Runs the tools of one server, program or library.
@@ -101,12 +104,18 @@ pub trait Invoker: Send + Sync {
         true
     }
 
-    /// Sends an MCP request that is not a tool call, such as `resources/read`.
+    /// Sends an MCP request that is not a tool call, such as `resources/read`. The server may ask
+    /// the user meanwhile.
     ///
     /// # Errors
     /// [`FaultKind::Missing`] if the server does not support the method; otherwise the reason why
     /// there is no answer.
-    fn ask<'a>(&'a self, method: &'a str, _params: Value) -> Pending<'a, Result<Value, Fault>> {
+    fn ask<'a>(
+        &'a self,
+        method: &'a str,
+        _params: Value,
+        _user: Option<&'a User>,
+    ) -> Pending<'a, Result<Value, Fault>> {
         let said = format!("no {method} here");
         Box::pin(std::future::ready(Err(Fault::before(FaultKind::Missing, said))))
     }

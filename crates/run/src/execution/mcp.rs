@@ -10,6 +10,7 @@ mod lines;
 mod offers;
 mod pipes;
 mod progress;
+mod questions;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -21,9 +22,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
+pub use self::connection::Announced;
 use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
 use self::offers::Offers;
+use self::questions::Questions;
+use super::elicitation::User;
 use super::invoker::{Call, Changed, Fault, FaultKind, Invoker, OnChange, Output, Pending};
 use super::redact::{self, Redactor};
 use super::servers::{Program, Remote, tools_of};
@@ -42,10 +46,8 @@ pub struct McpOptions {
     pub check_timeout: Duration,
     /// How programs are started.
     pub process: ProcessOptions,
-    /// Whether to announce all client capabilities (sampling, elicitation, roots). Their requests
-    /// are then refused, declined or answered with an empty list. This is only for finding out
-    /// which tools a server lists to such clients, not for calls.
-    pub announces_all_capabilities: bool,
+    /// Which client capabilities are announced.
+    pub announced: Announced,
     /// The file of each server that keeps what it has besides tools, by server. Without one, the
     /// server is started for each question about its prompts and resources.
     pub offers: BTreeMap<String, PathBuf>,
@@ -58,7 +60,7 @@ impl Default for McpOptions {
             answer_timeout: Duration::from_secs(60),
             check_timeout: Duration::from_secs(3),
             process: ProcessOptions::default(),
-            announces_all_capabilities: false,
+            announced: Announced::default(),
             offers: BTreeMap::new(),
         }
     }
@@ -191,16 +193,21 @@ impl Invoker for McpServer {
         })
     }
 
-    fn ask<'a>(&'a self, method: &'a str, params: Value) -> Pending<'a, Result<Value, Fault>> {
+    fn ask<'a>(
+        &'a self,
+        method: &'a str,
+        params: Value,
+        user: Option<&'a User>,
+    ) -> Pending<'a, Result<Value, Fault>> {
         Box::pin(async move {
             if self.shared.offers.lacks(method) {
                 return Err(Fault::before(FaultKind::Missing, format!("no {method} here")));
             }
             let connection = self.shared.connection().await?;
             let limit = self.shared.options.answer_timeout;
-            let asked = tokio::time::timeout(limit, connection.ask(method, params)).await;
+            let asked = User::within(user, limit, connection.ask(method, params, user)).await;
             let said = || Err(Fault::after(FaultKind::Timeout, format!("no answer to {method}")));
-            let answered = asked.unwrap_or_else(|_| said());
+            let answered = asked.unwrap_or_else(said);
             if answered.is_ok() {
                 self.shared.record_message();
             }
@@ -271,8 +278,8 @@ impl ServerState {
             Reach::Stdio(_) => self.options.start_timeout,
             Reach::Http(_) => self.options.answer_timeout,
         };
-        let handler =
-            Handler { announces_all_capabilities: self.options.announces_all_capabilities };
+        let questions = Questions::new(&self.name);
+        let handler = Handler { announced: self.options.announced, questions };
         let (process, watcher) = (&self.options.process, self.watcher.clone());
         let opening = async {
             match &self.reach {

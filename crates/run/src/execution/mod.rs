@@ -43,6 +43,7 @@ mod breaker;
 #[cfg(feature = "mcp")]
 mod client;
 mod closures;
+mod elicitation;
 mod error;
 mod executor;
 mod extraction;
@@ -72,6 +73,7 @@ pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
 pub use client::{names_private_address, prepare_tls};
 pub use closures::Closures;
+pub use elicitation::{Elicitation, User};
 pub use error::Error;
 pub use executor::{
     DEFAULT_MAX_CHARS, Event, Executor, ExecutorOptions, Failure, OnFailure, Request,
@@ -89,7 +91,7 @@ pub use invoker::{
 };
 pub use loop_guard::{CallHistory, CallLimits, CallStore, Exceeded, LoopGuard, SaveCalls};
 #[cfg(feature = "mcp")]
-pub use mcp::{McpOptions, McpServer};
+pub use mcp::{Announced, McpOptions, McpServer};
 pub use output::{
     AnswerStore, Estimate, Extractive, Page, Shape, Truncation, shape, tokens_of, truncate,
 };

@@ -1,6 +1,6 @@
 //! Timeouts, announcements of slow tools, and retries.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 
@@ -184,6 +184,27 @@ pub(super) fn display_name(tool: &Tool) -> String {
     let name = tool.title.as_deref().filter(|title| !title.trim().is_empty());
     let name = name.unwrap_or(tool.id.as_str());
     name.chars().filter(|c| !c.is_control()).take(MOST).collect()
+}
+
+/// Waits for the work for at most `limit` after its start or after the latest sign of life, and never
+/// beyond the deadline. Returns `None` if it takes longer.
+pub(super) async fn extended_timeout<T>(
+    (limit, deadline): (Duration, Instant),
+    sign: impl Fn() -> Option<Instant>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::pin!(work);
+    let mut until = (Instant::now() + limit).min(deadline);
+    loop {
+        if let Ok(done) = tokio::time::timeout_at(until.into(), &mut work).await {
+            return Some(done);
+        }
+        let later = sign().map_or(until, |sign| (sign + limit).min(deadline));
+        if later <= until {
+            return None;
+        }
+        until = later;
+    }
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ pub async fn call(
                 confirmed: asked.confirmed,
                 question: &asked.question,
                 profile: asked.profile.as_deref(),
+                user: None,
                 alone: false,
                 budget_tokens: asked.budget_tokens,
                 on_event: &*on_event,

@@ -8,7 +8,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
-use toolroute_run::execution::{Arguments, Event};
+use toolroute_run::execution::{Arguments, Event, User};
 use toolroute_session::Session;
 
 use super::answer::TooLong;
@@ -162,6 +162,7 @@ impl Gateway {
             Ok(session) => session,
             Err(error) => return to_protocol(Err(error)),
         };
+        let user = self.user(&context);
         let call = service.call(CallRequest {
             id: tool.id.as_str(),
             arguments: &asked.arguments,
@@ -171,6 +172,7 @@ impl Gateway {
             profile,
             alone: is_checked,
             budget_tokens: asked.budget_tokens,
+            user: Some(&user),
             on_event: &on_event,
         });
         tokio::pin!(call);
@@ -192,11 +194,18 @@ impl Gateway {
         match report {
             Ok(report) => {
                 let too_long = if is_checked { TooLong::Whole } else { TooLong::AsText };
-                Ok(answer::result(&tool, &report, too_long))
+                Ok(with_unasked(answer::result(&tool, &report, too_long), &user))
             }
             Err(error) => to_protocol(Err(error)),
         }
     }
+}
+
+/// Adds which questions of servers were not put to the user.
+fn with_unasked(mut result: CallToolResult, user: &User) -> CallToolResult {
+    let unasked = user.unasked().into_iter();
+    result.content.extend(unasked.map(|said| ContentBlock::text(format!("[{said}]"))));
+    result
 }
 
 fn has_output_schema(tool: &toolroute_catalog::Tool) -> bool {

@@ -10,6 +10,7 @@ use rmcp::model::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use toolroute_run::execution::User;
 
 use super::{Gateway, internal};
 use crate::Error;
@@ -39,10 +40,11 @@ impl Gateway {
     pub(super) async fn prompt(
         &self,
         request: GetPromptRequestParams,
+        user: &User,
     ) -> Result<GetPromptResult, ErrorData> {
         let (server, name) = self.server_and_name(&request.name).await?;
         let params = json!({ "name": name, "arguments": request.arguments.unwrap_or_default() });
-        read(self.ask(&server, "prompts/get", params).await?)
+        read(self.ask(&server, ("prompts/get", params), Some(user)).await?)
     }
 
     pub(super) async fn completion(
@@ -53,7 +55,7 @@ impl Gateway {
         let mut params = serde_json::to_value(&request)
             .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let Some(name) = params["ref"]["name"].as_str().map(str::to_owned) else {
-            let refused = match self.first_answer(METHOD, &params).await? {
+            let refused = match self.first_answer(METHOD, &params, None).await? {
                 Ok(answer) => return read(answer),
                 Err(refused) => refused.into_iter().next(),
             };
@@ -64,7 +66,7 @@ impl Gateway {
         };
         let (server, name) = self.server_and_name(&name).await?;
         params["ref"]["name"] = Value::String(name);
-        read(self.ask(&server, METHOD, params).await?)
+        read(self.ask(&server, (METHOD, params), None).await?)
     }
 
     /// The lists of all servers of the profile. Servers that do not answer are left out.
@@ -82,9 +84,10 @@ impl Gateway {
         &self,
         method: &str,
         params: &Value,
+        user: Option<&User>,
     ) -> Result<Result<Value, Vec<(String, Error)>>, ErrorData> {
         let (service, profile) = (&self.shared.service, self.shared.profile.as_deref());
-        let answered = service.ask_all(method, params, profile).await;
+        let answered = service.ask_all((method, params), user, profile).await;
         let mut refused = Vec::new();
         for (server, answer) in answered.map_err(|error| internal(&error))? {
             match answer {
@@ -95,8 +98,13 @@ impl Gateway {
         Ok(Err(refused))
     }
 
-    async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, ErrorData> {
-        let asked = self.shared.service.ask(server, method, params).await;
+    async fn ask(
+        &self,
+        server: &str,
+        (method, params): (&str, Value),
+        user: Option<&User>,
+    ) -> Result<Value, ErrorData> {
+        let asked = self.shared.service.ask(server, (method, params), user).await;
         asked.map_err(|error| to_protocol(&error))
     }
 

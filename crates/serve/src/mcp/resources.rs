@@ -4,6 +4,7 @@
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
+use toolroute_run::execution::User;
 
 use super::Gateway;
 use super::prompts::{each, read, to_protocol};
@@ -32,12 +33,16 @@ impl Gateway {
         Ok(templates)
     }
 
-    pub(super) async fn resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-        read(self.ask_about_resource("resources/read", uri).await?)
+    pub(super) async fn resource(
+        &self,
+        uri: &str,
+        user: &User,
+    ) -> Result<ReadResourceResult, ErrorData> {
+        read(self.ask_about_resource("resources/read", uri, Some(user)).await?)
     }
 
     pub(super) async fn subscribe_to(&self, uri: &str) -> Result<(), ErrorData> {
-        self.ask_about_resource("resources/subscribe", uri).await.map(drop)
+        self.ask_about_resource("resources/subscribe", uri, None).await.map(drop)
     }
 
     /// The answer of the first server, by name, that answers a request about a resource.
@@ -45,9 +50,14 @@ impl Gateway {
     /// # Errors
     /// The error of the server that lists the resource or a template for it. If none does, an error
     /// that names the servers with resources.
-    async fn ask_about_resource(&self, method: &str, uri: &str) -> Result<Value, ErrorData> {
+    async fn ask_about_resource(
+        &self,
+        method: &str,
+        uri: &str,
+        user: Option<&User>,
+    ) -> Result<Value, ErrorData> {
         let params = json!({ "uri": uri });
-        let refused = match self.first_answer(method, &params).await? {
+        let refused = match self.first_answer(method, &params, user).await? {
             Ok(value) => return Ok(value),
             Err(refused) => refused,
         };

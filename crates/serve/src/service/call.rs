@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 
 use toolroute_catalog::{Need, Tool, ToolId};
 use toolroute_run::execution::{
-    Arguments, Candidate, Event, Executor, Fallbacks, Neighbor, Page, Report, Request, candidates,
+    Arguments, Candidate, Event, Executor, Fallbacks, Neighbor, Page, Report, Request, User,
+    candidates,
 };
 use toolroute_session::{Session, neighbors};
 
@@ -30,6 +31,8 @@ pub struct CallRequest<'a> {
     /// The most tokens of the answer.
     pub budget_tokens: Option<usize>,
     pub profile: Option<&'a str>,
+    /// The user whom servers may ask while the call runs; `None` if nobody can be asked.
+    pub user: Option<&'a User>,
     /// Whether no other tool may answer instead.
     pub alone: bool,
     pub on_event: &'a (dyn Fn(Event) + Send + Sync),
@@ -56,6 +59,7 @@ impl Service {
             confirmed: call.confirmed,
             question: asked.as_deref().unwrap_or(call.question),
             budget_tokens: call.budget_tokens,
+            user: call.user,
             on_event: call.on_event,
         };
         let mut report = executor.call(&request).await;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::error::Elapsed;
-use toolroute_run::execution::{Fault, FaultKind, Invoker};
+use toolroute_run::execution::{Fault, FaultKind, Invoker, User};
 
 use super::{Error, Service};
 
@@ -17,19 +16,25 @@ const LONGEST: Duration = Duration::from_secs(10);
 const MOST_PAGES: usize = 50;
 
 impl Service {
-    /// Sends a request to one server, and starts the server if it is not running.
+    /// Sends a request to one server, and starts the server if it is not running. The server may ask
+    /// the user before it answers.
     ///
     /// # Errors
     /// [`Error::UnknownServer`]; [`Error::Refused`] with the server's own error;
     /// [`Error::Unavailable`].
     #[doc(hidden)] // For our own crates.
-    pub async fn ask(&self, server: &str, method: &str, params: Value) -> Result<Value, Error> {
+    pub async fn ask(
+        &self,
+        server: &str,
+        (method, params): (&str, Value),
+        user: Option<&User>,
+    ) -> Result<Value, Error> {
         let executor = self.executor().ok_or(Error::NoExecutor)?;
         let Some(invoker) = executor.servers().get(server) else {
             let known = executor.servers().names().map(str::to_owned).collect();
             return Err(Error::UnknownServer { name: server.to_owned(), known });
         };
-        let answered = invoker.ask(method, params).await;
+        let answered = invoker.ask(method, params, user).await;
         answered.map_err(|fault| self.failed(server, &fault))
     }
 
@@ -38,19 +43,19 @@ impl Service {
     #[doc(hidden)] // For our own crates.
     pub async fn ask_all(
         self: &Arc<Self>,
-        method: &str,
-        params: &Value,
+        (method, params): (&str, &Value),
+        user: Option<&User>,
         profile: Option<&str>,
     ) -> Result<Vec<(String, Result<Value, Error>)>, Error> {
         let ask = |invoker: Arc<dyn Invoker>| {
-            let (method, params) = (method.to_owned(), params.clone());
-            async move { invoker.ask(&method, params).await }
+            let (method, params, user) = (method.to_owned(), params.clone(), user.cloned());
+            async move { invoker.ask(&method, params, user.as_ref()).await }
         };
         let mut answers = Vec::new();
-        for (name, answered) in self.ask_each(profile, ask).await? {
+        for (name, answered) in self.ask_each(profile, user, ask).await? {
             match answered {
-                Ok(Ok(value)) => answers.push((name, Ok(value))),
-                Ok(Err(fault)) if fault.kind != FaultKind::Missing => {
+                Some(Ok(value)) => answers.push((name, Ok(value))),
+                Some(Err(fault)) if fault.kind != FaultKind::Missing => {
                     let error = self.failed(&name, &fault);
                     answers.push((name, Err(error)));
                 }
@@ -74,26 +79,27 @@ impl Service {
             async move { pages(&invoker, &method, &member).await }
         };
         let mut lists = Vec::new();
-        for (name, listed) in self.ask_each(profile, list).await? {
+        for (name, listed) in self.ask_each(profile, None, list).await? {
             match listed {
-                Ok(Ok(listed)) => lists.push((name, listed)),
-                Ok(Err(fault)) if fault.kind != FaultKind::Missing => {
+                Some(Ok(listed)) => lists.push((name, listed)),
+                Some(Err(fault)) if fault.kind != FaultKind::Missing => {
                     self.failed(&name, &fault);
                 }
-                Ok(Err(_)) => {}
-                Err(_) => tracing::warn!(server = name, method, "no answer in time"),
+                Some(Err(_)) => {}
+                None => tracing::warn!(server = name, method, "no answer in time"),
             }
         }
         Ok(lists)
     }
 
-    /// Asks all servers of a profile at the same time, each within [`LONGEST`]. The answers are
-    /// sorted by name.
+    /// Asks all servers of a profile at the same time, each within [`LONGEST`], not counting the time
+    /// in which the user is asked. The answers are sorted by name; a missing one is `None`.
     async fn ask_each<T: Send + 'static, F>(
         self: &Arc<Self>,
         profile: Option<&str>,
+        user: Option<&User>,
         ask: impl Fn(Arc<dyn Invoker>) -> F,
-    ) -> Result<Vec<(String, Result<Result<T, Fault>, Elapsed>)>, Error>
+    ) -> Result<Vec<(String, Option<Result<T, Fault>>)>, Error>
     where
         F: Future<Output = Result<T, Fault>> + Send + 'static,
     {
@@ -104,9 +110,8 @@ impl Service {
         for name in servers.iter().flat_map(|servers| servers.names()) {
             let invoker = servers.and_then(|servers| servers.get(name));
             let Some(invoker) = invoker.filter(|_| open.contains(name)) else { continue };
-            let answer = tokio::time::timeout(LONGEST, ask(Arc::clone(invoker)));
-            let name = name.to_owned();
-            asked.spawn(async move { (name, answer.await) });
+            let (name, answer, user) = (name.to_owned(), ask(Arc::clone(invoker)), user.cloned());
+            asked.spawn(async move { (name, User::within(user.as_ref(), LONGEST, answer).await) });
         }
         let mut answers = Vec::new();
         while let Some(answered) = asked.join_next().await {
@@ -144,7 +149,7 @@ async fn pages(
 ) -> Result<Vec<Value>, Fault> {
     let (mut all, mut params) = (Vec::new(), json!({}));
     for _ in 0..MOST_PAGES {
-        let mut page = invoker.ask(method, params).await?;
+        let mut page = invoker.ask(method, params, None).await?;
         if let Value::Array(elements) = page[member].take() {
             all.extend(elements);
         }

@@ -98,6 +98,7 @@ impl Service {
                 question: &planned.need,
                 budget_tokens: None,
                 profile: run.profile,
+                user: None,
                 alone: false,
                 on_event: run.on_event,
             };

@@ -80,7 +80,7 @@ impl ServerState {
     pub fn reason(&self) -> Option<String> {
         let withheld = (self.withheld > 0).then(|| {
             format!(
-                "without {} that it lists only to clients with sampling, elicitation or roots",
+                "without {} that it lists only to clients with sampling or roots",
                 tools(self.withheld)
             )
         });
@@ -466,8 +466,7 @@ mod tests {
         assert_eq!(fault.lacking().unwrap(), "1 tool held back: no disk");
         assert_eq!(
             held.reason().unwrap(),
-            "1 tool held back by pins; without 2 tools that it lists only to clients with sampling, \
-             elicitation or roots"
+            "1 tool held back by pins; without 2 tools that it lists only to clients with sampling or roots"
         );
     }
 }

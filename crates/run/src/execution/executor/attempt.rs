@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::super::elicitation::User;
 use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
-use super::super::timing::announcement;
+use super::super::timing::{announcement, extended_timeout};
 use super::{Event, Executor, Request, millis};
 use toolroute_catalog::{RetryOn, Tool};
 
@@ -98,12 +99,16 @@ impl Executor {
             if let Err(fault) = within(time_left(deadline), invoker.prepare()).await {
                 return (Err(Fault { reached: false, ..fault }), 0.0);
             }
-            let began = Instant::now();
-            let call = Call { tool, arguments, key, on_progress: &tell };
-            let heard = || *heard.lock().unwrap_or_else(PoisonError::into_inner);
+            let (began, before) = (Instant::now(), asked_ms(request));
+            let call = Call { tool, arguments, key, on_progress: &tell, user: request.user };
+            // The user's time to answer a question is not the tool's.
+            let heard = || {
+                let progress = *heard.lock().unwrap_or_else(PoisonError::into_inner);
+                progress.max(request.user.and_then(User::latest))
+            };
             let limits = (timing.timeout(tool), deadline);
             let result = with_progress_timeout(limits, heard, invoker.invoke(call)).await;
-            (result, millis(began))
+            (result, (millis(began) - (asked_ms(request) - before)).max(0.0))
         };
         tokio::pin!(work);
         tokio::select! {
@@ -120,6 +125,11 @@ impl Executor {
     }
 }
 
+/// How long the user has been asked during the request, in milliseconds.
+fn asked_ms(request: &Request<'_>) -> f64 {
+    request.user.map_or(0.0, |user| user.took().as_secs_f64() * 1_000.0)
+}
+
 fn time_left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
 }
@@ -134,31 +144,20 @@ async fn within<T>(
     }
 }
 
-/// Waits for the work for at most `limit` after its start or its latest progress message, and never
+/// Waits for the work for at most `limit` after its start or its latest sign of life, and never
 /// beyond the deadline.
 async fn with_progress_timeout<T>(
     (limit, deadline): (Duration, Instant),
     heard: impl Fn() -> Option<Instant>,
     work: impl Future<Output = Result<T, Fault>>,
 ) -> Result<T, Fault> {
-    tokio::pin!(work);
     let began = Instant::now();
-    let mut until = (began + limit).min(deadline);
-    loop {
-        match tokio::time::timeout_at(until.into(), &mut work).await {
-            Ok(done) => return done,
-            Err(_) => {
-                let latest = (heard().unwrap_or(began) + limit).min(deadline);
-                if latest <= until {
-                    break;
-                }
-                until = latest;
-            }
-        }
+    if let Some(done) = extended_timeout((limit, deadline), &heard, work).await {
+        return done;
     }
     let waited = began.elapsed();
     let said = match heard() {
-        _ if until == deadline => {
+        _ if Instant::now() >= deadline => {
             format!("no answer in {waited:.0?}, the longest that a request may take")
         }
         Some(_) => format!("no answer and no progress in {limit:?}"),

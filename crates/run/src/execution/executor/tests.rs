@@ -84,6 +84,7 @@ fn call_with(
         confirmed: false,
         question: "",
         budget_tokens: None,
+        user: None,
         on_event,
     };
     runtime.block_on(setup.executor.call_with_key(&request, key))

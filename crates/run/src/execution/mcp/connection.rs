@@ -6,13 +6,14 @@ use std::time::Duration;
 use rmcp::ClientHandler;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, Implementation,
+    ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, CustomResult,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, Implementation,
     ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestId,
     RequestMetaObject, ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, PeerRequestOptions,
-    RoleClient, RunningService, ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, InboundStreamOrigin, Peer,
+    PeerRequestOptions, RequestContext, RoleClient, RunningService, ServiceError,
 };
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
@@ -21,12 +22,14 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
 
 use super::super::client;
+use super::super::elicitation::User;
 use super::super::invoker::{Call, Fault, FaultKind, Output};
 use super::super::servers::{Program, Remote};
 use super::super::spawn::ProcessOptions;
-use super::intake::{Intake, ServerHandle, Watcher};
+use super::intake::{Intake, Routes, ServerHandle, Watcher};
 use super::pipes::Pipes;
 use super::progress::Listeners;
+use super::questions::{self, Questions};
 use super::translate;
 
 /// The most pages of a list, because a server may return a next page forever.
@@ -46,26 +49,76 @@ pub(super) struct Connection {
     peer: Peer<RoleClient>,
     service: Mutex<Option<RunningService<RoleClient, Handler>>>,
     progress: Listeners,
+    questions: Questions,
     stderr_tail: StderrTail,
     server_handle: Arc<ServerHandle>,
 }
 
-/// Handles requests of the server: pings are answered, the list of roots is empty, and all other
-/// requests are refused or declined. Notifications are handled earlier.
-#[derive(Clone, Copy)]
+/// The capabilities of a client that servers are told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Announced {
+    #[default]
+    Nothing,
+    /// That a user can be asked. A question during a call is put to the call's [`User`], any other
+    /// is answered with `cancel`.
+    Elicitation,
+    /// Sampling, elicitation and roots. Their requests are refused, cancelled or answered with an
+    /// empty list. This is only for finding out which tools a server lists to such clients, not for
+    /// calls.
+    Everything,
+}
+
+/// Handles requests of the server: pings are answered, the list of roots is empty, questions are put
+/// to the user, and all other requests are refused. Notifications are handled earlier.
+#[derive(Clone)]
 pub(super) struct Handler {
-    /// [`super::McpOptions::announces_all_capabilities`].
-    pub announces_all_capabilities: bool,
+    pub announced: Announced,
+    pub questions: Questions,
+}
+
+impl Handler {
+    async fn answer(&self, sent: Value, context: &RequestContext<RoleClient>) -> Value {
+        let origin = context.extensions.get::<InboundStreamOrigin>();
+        self.questions.answer(&context.id, origin, sent).await
+    }
 }
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("toolroute", env!("CARGO_PKG_VERSION"));
-        let offers = match self.announces_all_capabilities {
-            true => everything(),
-            false => ClientCapabilities::default(),
+        let offers = match self.announced {
+            Announced::Nothing => json!({}),
+            Announced::Elicitation => json!({"elicitation": {"form": {}, "url": {}}}),
+            Announced::Everything => {
+                json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}})
+            }
         };
+        let offers: ClientCapabilities =
+            serde_json::from_value(offers).expect("these are MCP's own words. This is a bug.");
         ClientConfig::new(offers, us)
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let sent = serde_json::to_value(request).unwrap_or_default();
+        let answered = serde_json::from_value(self.answer(sent, &context).await);
+        Ok(answered.unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Cancel)))
+    }
+
+    /// Answers questions that rmcp cannot read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method != questions::METHOD {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+        }
+        let sent = request.params.unwrap_or_default();
+        Ok(CustomResult::new(self.answer(sent, &context).await))
     }
 }
 
@@ -114,13 +167,23 @@ impl Connection {
             let (transport, server_handle) = open()?;
             let server_handle = Arc::new(server_handle);
             let handle = Arc::clone(&server_handle);
-            let intake = Intake::new(transport, progress.clone(), watcher.clone(), handle);
-            match handler.serve_with_lifecycle(intake, mode.clone()).await {
+            let questions = handler.questions.clone();
+            let routes = Routes { listeners: progress.clone(), questions };
+            let intake = Intake::new(transport, routes, watcher.clone(), handle);
+            match handler.clone().serve_with_lifecycle(intake, mode.clone()).await {
                 Ok(service) => {
                     listen(&mode, &service);
                     let peer = service.peer().clone();
                     let service = Mutex::new(Some(service));
-                    return Ok(Self { peer, service, progress, stderr_tail, server_handle });
+                    let questions = handler.questions;
+                    return Ok(Self {
+                        peer,
+                        service,
+                        progress,
+                        questions,
+                        stderr_tail,
+                        server_handle,
+                    });
                 }
                 Err(error) => {
                     mode = next_mode(&mode, &error)
@@ -143,8 +206,10 @@ impl Connection {
         let params = CallToolRequestParams::new(call.tool.name.clone());
         let params = params.with_arguments(call.arguments.clone());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let running = self.questions.begin(call.user);
         let sent = self.peer.send_cancellable_request(request, options(call.key));
         let mut handle = sent.await.map_err(|error| Fault::before(FaultKind::Broken, error))?;
+        running.sent(&handle.id);
         let mut progress = self.progress.listen(handle.progress_token.clone());
         let mut abandoned = CancelOnDrop { peer: &self.peer, id: Some(handle.id.clone()) };
         let answered = loop {
@@ -190,13 +255,30 @@ impl Connection {
         Ok(tools)
     }
 
-    /// Sends an MCP request that is not a tool call.
-    pub async fn ask(&self, method: &str, params: Value) -> Result<Value, Fault> {
+    /// Sends an MCP request that is not a tool call. Only if it has a user can the server ask one.
+    pub async fn ask(
+        &self,
+        method: &str,
+        params: Value,
+        user: Option<&User>,
+    ) -> Result<Value, Fault> {
         if !self.has(method) {
             return Err(Fault::before(FaultKind::Missing, format!("the server has no {method}")));
         }
         let request = CustomRequest::new(method, Some(params));
-        let asked = self.peer.send_request(ClientRequest::CustomRequest(request)).await;
+        let request = ClientRequest::CustomRequest(request);
+        let running = user.map(|user| self.questions.begin(Some(user)));
+        let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+        let asked = match sent.await {
+            Ok(mut handle) => {
+                running.iter().for_each(|running| running.sent(&handle.id));
+                let mut abandoned = CancelOnDrop { peer: &self.peer, id: Some(handle.id.clone()) };
+                let answered = (&mut handle.rx).await;
+                abandoned.id = None;
+                answered.unwrap_or(Err(ServiceError::TransportClosed))
+            }
+            Err(error) => Err(error),
+        };
         asked.map(value_of).map_err(|error| self.with_stderr_tail(translate::fault(&error)))
     }
 
@@ -237,12 +319,6 @@ impl Connection {
         }
         fault
     }
-}
-
-/// All capabilities of a client.
-fn everything() -> ClientCapabilities {
-    let all = json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}});
-    serde_json::from_value(all).expect("these are MCP's own words. This is a bug.")
 }
 
 fn options(key: Option<&str>) -> PeerRequestOptions {

@@ -16,6 +16,7 @@ use rmcp::transport::Transport;
 use super::super::invoker::{Changed, OnChange};
 use super::super::spawn::GroupLease;
 use super::progress::{self, Listeners};
+use super::questions::{self, Questions};
 
 /// The limits of unsolicited messages, other than the progress of calls: a burst, and a rate per
 /// second. A server that logs some thousand files stays within them; a server that repeats a
@@ -74,10 +75,16 @@ impl ServerHandle {
     }
 }
 
+/// Where messages of running calls go.
+pub(super) struct Routes {
+    pub listeners: Listeners,
+    pub questions: Questions,
+}
+
 /// A transport that bounds incoming messages.
 pub(super) struct Intake<T> {
     transport: T,
-    listeners: Listeners,
+    routes: Routes,
     watcher: Watcher,
     server_handle: Arc<ServerHandle>,
     allowance: Allowance,
@@ -90,13 +97,13 @@ pub(super) struct Intake<T> {
 impl<T> Intake<T> {
     pub fn new(
         transport: T,
-        listeners: Listeners,
+        routes: Routes,
         watcher: Watcher,
         server_handle: Arc<ServerHandle>,
     ) -> Self {
         Self {
             transport,
-            listeners,
+            routes,
             watcher,
             server_handle,
             allowance: Allowance::full(),
@@ -113,7 +120,13 @@ impl<T> Intake<T> {
                 return Ok(true);
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
-            JsonRpcMessage::Request(request) => self.open(&request.id).map(|()| true)?,
+            JsonRpcMessage::Request(request) => {
+                self.open(&request.id)?;
+                if questions::is_question(&request.request) {
+                    self.routes.questions.open(&request.id);
+                }
+                true
+            }
             JsonRpcMessage::Notification(told) => {
                 match self.handle_notification(&told.notification) {
                     Disposition::CallProgress => return Ok(false),
@@ -154,7 +167,7 @@ impl<T> Intake<T> {
     fn handle_notification(&self, notification: &ServerNotification) -> Disposition {
         match notification {
             ServerNotification::ProgressNotification(told) => {
-                return if self.listeners.note(&told.params) {
+                return if self.routes.listeners.note(&told.params) {
                     Disposition::CallProgress
                 } else {
                     Disposition::Consumed
@@ -175,11 +188,12 @@ impl<T> Intake<T> {
             ServerNotification::CancelledNotification(told) => {
                 // A cancellation of a request without an answer is not passed on, because rmcp
                 // would then send no answer, and only an answer removes the request from
-                // `unanswered`. Every request of a server is answered or refused at once, so there
-                // is nothing to cancel.
+                // `unanswered`. A question that is withdrawn is answered with `cancel`; every other
+                // request is answered or refused at once, so there is nothing to cancel.
                 let id = told.params.request_id.as_ref();
-                if !id.is_some_and(|id| lock(&self.unanswered).contains(id)) {
-                    return Disposition::Forwarded;
+                match id.filter(|id| lock(&self.unanswered).contains(id)) {
+                    Some(id) => self.routes.questions.close(id),
+                    None => return Disposition::Forwarded,
                 }
             }
             _ => return Disposition::Forwarded,
@@ -221,6 +235,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Intake<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             JsonRpcMessage::Notification(_) => None,
         };
+        answered.iter().for_each(|id| self.routes.questions.close(id));
         let unanswered = Arc::clone(&self.unanswered);
         let sent = self.transport.send(item);
         async move {
@@ -313,9 +328,13 @@ mod tests {
         }
     }
 
+    fn routes(listeners: &Listeners) -> Routes {
+        Routes { listeners: listeners.clone(), questions: Questions::new("s") }
+    }
+
     fn intake(words: impl IntoIterator<Item = Value>, listeners: &Listeners) -> Intake<Script> {
         let script = Script(words.into_iter().collect());
-        Intake::new(script, listeners.clone(), Watcher::default(), Arc::default())
+        Intake::new(script, routes(listeners), Watcher::default(), Arc::default())
     }
 
     fn read(intake: &mut Intake<Script>) -> Option<RxJsonRpcMessage<RoleClient>> {
@@ -436,7 +455,7 @@ mod tests {
         let server_handle = Arc::<ServerHandle>::default();
         let intake = Intake::new(
             transport,
-            Listeners::default(),
+            routes(&Listeners::default()),
             Watcher::default(),
             Arc::clone(&server_handle),
         );

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use regex::bytes::{Captures, Regex};
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerRequest};
 use rmcp::service::{RoleClient, RxJsonRpcMessage};
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -119,7 +119,7 @@ fn parse(line: &[u8]) -> Option<Message> {
         return None;
     }
     let fault = match serde_json::from_slice(line) {
-        Ok(message) => return Some(message),
+        Ok(message) => return Some(with_whole_question(message, line)),
         Err(fault) => fault,
     };
     if let Ok(message) = serde_json::from_slice(&without_lone_surrogates(line)) {
@@ -134,6 +134,18 @@ fn parse(line: &[u8]) -> Option<Message> {
         Err(_) => first_id(line).or_else(|| last_id(last_bytes(line))),
     };
     id.map(|id| error(id, UNREADABLE, fault.to_string()))
+}
+
+/// Keeps the form of a question as the server wrote it: of what rmcp reads, it leaves out the members
+/// that it does not know.
+fn with_whole_question(message: Message, line: &[u8]) -> Message {
+    let JsonRpcMessage::Request(mut asked) = message else { return message };
+    if matches!(asked.request, ServerRequest::ElicitRequest(_))
+        && let Ok(whole) = serde_json::from_slice(line)
+    {
+        asked.request = ServerRequest::CustomRequest(whole);
+    }
+    JsonRpcMessage::Request(asked)
 }
 
 /// Replaces halves of surrogate pairs, which programs write that cut a text within a character. JSON
