@@ -291,7 +291,7 @@ pub mod execution {
     /// let report = executor.call(&Request::new(&asked, &arguments, &guard)).await;
     /// assert!(matches!(report.outcome, Outcome::Answered(_)));
     /// let report = executor.call(&Request::new(&asked, &arguments, &guard)).await;
-    /// assert_eq!(report.attempts[0].ending, Ending::Failed { fault: FaultKind::Refused });
+    /// assert!(matches!(report.attempts[0].ending, Ending::Skipped { .. }));
     /// # });
     /// # Ok::<(), std::io::Error>(())
     /// ```

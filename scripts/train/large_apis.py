@@ -143,8 +143,9 @@ class Packages:
 
     def aws(self, file, style):
         names = [name for name in self.aws_zip.namelist() if name.startswith(f"botocore/data/{file}/") and "service-2.json" in name]
-        text = self.aws_zip.read(sorted(names)[-1])
-        document = json.loads(gzip.decompress(text) if names[-1].endswith(".gz") else text)
+        latest = max(names)
+        text = self.aws_zip.read(latest)
+        document = json.loads(gzip.decompress(text) if latest.endswith(".gz") else text)
         for name, operation in document["operations"].items():
             shape = document["shapes"].get((operation.get("input") or {}).get("shape"), {})
             parameters = [(member, about.get("documentation")) for member, about in shape.get("members", {}).items()]
@@ -172,7 +173,7 @@ def tools(packages, row):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("packages", type=Path)
     p.add_argument("--suite", type=Path)
     a = p.parse_args()

@@ -60,7 +60,8 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         render::note(&render::plain(&said));
     }
     let Some(first) = selection.tools.first() else {
-        let said = "no tool fits this prompt; `toolroute route` shows the nearest".to_owned();
+        let why = selection.fit_reason.map(|why| format!(": {why}")).unwrap_or_default();
+        let said = format!("no tool fits this prompt{why}; `toolroute route` shows the nearest");
         return Err(Failure { code: exit::FAILED, said }.into());
     };
     let why = render::plain(&first.explanation.why);

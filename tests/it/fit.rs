@@ -134,8 +134,8 @@ fn a_tool_that_lacks_the_action_is_not_run() {
     assert!(said.contains("no tool fits"), "{said}");
     let tool = r#"[{"name": "write_file", "server": "fs", "description": "Creates or overwrites a file"}]"#;
     let tool = sandbox.write("write.json", tool);
-    let said = sandbox.fails(2, &["run", "--tools", tool.to_str().unwrap(), DELETES]);
-    assert!(said.contains("no tool here deletes, and fs__"), "{said}");
+    let said = sandbox.fails(1, &["run", "--tools", tool.to_str().unwrap(), DELETES]);
+    assert!(said.contains("no tool fits this prompt: no tool here deletes"), "{said}");
 }
 
 /// What a filter leaves out: the tool that the prompt is for, with the filter's reason, beside

@@ -83,7 +83,6 @@ fn a_selection_refuses_what_an_analysis_refuses() {
         ("read", Context { prompt: Some("send".into()), ..none() }, "two prompts"),
         ("read", none().file("a", "").file("a", ""), "a twice"),
         (" ?", none(), "the prompt is empty"),
-        (&"x ".repeat(2 << 20), none(), "the prompt has 4194304 bytes, at most 1048576"),
     ];
     for (prompt, context, expected) in cases {
         let request = SelectRequest::new(prompt).context(context.clone());
@@ -95,8 +94,13 @@ fn a_selection_refuses_what_an_analysis_refuses() {
         assert_eq!(engine.analyze(prompt, &context).unwrap_err().to_string(), said);
     }
     assert!(matches!(engine.select(&SelectRequest::new("")), Err(engine::Error::EmptyPrompt)));
-    let long = engine.select(&SelectRequest::new("x".repeat(2 << 20))).unwrap_err().to_string();
-    assert!(long.contains("at most 1048576"), "{long}");
+    // Of a long prompt the ends are read, also where the context has it, too.
+    let long = format!("read {}", "x ".repeat(2 << 20));
+    let both = Context { prompt: Some(long.clone()), ..none() };
+    let ends = engine.select(&SelectRequest::new(long.clone()).context(both)).unwrap();
+    assert!(ends.left_out[0].words > 1_000_000, "{:?}", ends.left_out);
+    let refused = engine.analyze(&long, &none()).unwrap_err().to_string();
+    assert!(refused.contains("at most 1048576"), "{refused}");
 }
 
 fn blocking(closures: Closures) -> Blocking {

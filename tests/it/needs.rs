@@ -110,7 +110,7 @@ fn the_ids_of_the_first_tool_come_before_those_of_the_others() {
         sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt])
     };
     let first = "library__place_hold";
-    let answer = route("put a hold on Dune for Maria");
+    let answer = route("put a hold on the book Dune for the member Maria");
     assert_eq!(ids(&answer)[0], first, "{answer:#}");
     let supplies: Vec<&Value> = answer["tools"]
         .as_array()

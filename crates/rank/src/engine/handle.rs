@@ -195,7 +195,7 @@ impl Engine {
     /// ```
     ///
     /// # Errors
-    /// [`Error::EmptyPrompt`]; [`Error::Query`] for an invalid context or a prompt that is too long;
+    /// [`Error::EmptyPrompt`]; [`Error::Query`] for an invalid context; of a prompt of more than 128 KiB the ends are read;
     /// [`Error::NoModel`] for a strategy that needs a model;
     /// [`Error::UnknownCandidates`] if no candidate is in the catalog; errors of the embedder.
     pub fn select(&self, request: &SelectRequest) -> Result<Selection, Error> {

@@ -139,7 +139,9 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn observed(&self) -> Arc<Observations> {
-        let Some(recording) = &self.recording else { return Arc::default() };
+        let Some(recording) = &self.recording else {
+            return Arc::clone(&self.state().inputs.observations);
+        };
         recording.observed.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -49,7 +49,12 @@ impl SelectRequest {
     /// what was left out.
     pub(super) fn without_middle(&self) -> Option<(Self, Omission)> {
         let (prompt, omission) = without_middle(&self.prompt)?;
-        Some((Self { prompt, ..self.clone() }, omission))
+        let mut shorter = Self { prompt, ..self.clone() };
+        if let Some(context) = &mut shorter.context {
+            // Else the context would have another prompt.
+            context.prompt.take_if(|whole| *whole == self.prompt);
+        }
+        Some((shorter, omission))
     }
 
     /// Sets the strategy.

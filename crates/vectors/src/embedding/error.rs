@@ -116,16 +116,18 @@ pub enum Error {
     )]
     BadVector { row: usize, norm: f32 },
 
-    /// The hub does not give a file.
+    /// An embedder gave another number of vectors, or longer ones, than expected.
     #[error(
         "`{name}` gave {rows} vectors of {columns} numbers for {texts} texts; expected one for each text, of \
          {dimension} numbers as its identity says"
     )]
     BadShape { name: String, rows: usize, columns: usize, texts: usize, dimension: usize },
 
+    /// The rows for a matrix of vectors are of different lengths.
     #[error("row {row} has {found} numbers, expected {expected} as in the first row")]
     UnequalRows { row: usize, expected: usize, found: usize },
 
+    /// An embedder gave a vector that is not a unit vector.
     #[error(
         "`{name}` gave a vector of length {length} for text {row} of the batch; expected length 1: divide each \
          vector by its length, and give none without a direction"
@@ -136,6 +138,7 @@ pub enum Error {
     #[error("the embedder failed: {because}")]
     Other { because: Box<dyn std::error::Error + Send + Sync> },
 
+    /// The hub does not give a file.
     #[error(
         "cannot fetch {file} of {repo} from the hub: {message}; without a network use `toolroute model pull NAME --from DIR`"
     )]
