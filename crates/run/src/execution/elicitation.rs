@@ -37,9 +37,13 @@ impl Elicitation {
     /// Why the question is not put to anybody.
     pub(super) fn read(server: &str, mut sent: Value) -> Result<Self, String> {
         let mut params = Map::new();
-        if let Some(mode) = sent["mode"].as_str() {
-            params.insert("mode".to_owned(), json!(mode));
-        }
+        let mode = match &sent["mode"] {
+            Value::Null => None,
+            mode if mode == "form" => Some("form"),
+            mode if mode == "url" => Some("url"),
+            _ => return Err("its mode is unknown".to_owned()),
+        };
+        params.extend(mode.map(|mode| ("mode".to_owned(), json!(mode))));
         let said = visible(sent["message"].as_str().unwrap_or_default());
         let mut message: String = said.trim().chars().take(MOST_MESSAGE_CHARS).collect();
         if message.len() < said.trim().len() {
@@ -47,7 +51,7 @@ impl Elicitation {
         }
         params
             .insert("message".to_owned(), json!(format!("The server `{server}` asks: {message}")));
-        if sent["mode"] == "url" {
+        if mode == Some("url") {
             let url = sent["url"].as_str().unwrap_or_default();
             check_url(url)?;
             params.insert("url".to_owned(), json!(url));
@@ -57,7 +61,7 @@ impl Elicitation {
             }
             params.insert("elicitationId".to_owned(), json!(id));
         } else {
-            let schema = sent["requestedSchema"].take();
+            let schema = sent.get_mut("requestedSchema").map(Value::take).unwrap_or_default();
             if !schema.is_object() {
                 return Err("it has no form that is an object".to_owned());
             }
@@ -142,6 +146,11 @@ impl User {
         let deadline = Instant::now() + limit.max(LONGEST_REQUEST);
         let asked = || user.and_then(Self::latest);
         extended_timeout((limit, deadline), asked, work).await
+    }
+
+    /// Whether a question is open.
+    pub fn is_asked(&self) -> bool {
+        self.log().open > 0
     }
 
     pub(super) fn is_of_client_of(&self, other: &Self) -> bool {
@@ -232,6 +241,22 @@ mod tests {
             |schema| Elicitation::read("s", json!({"message": "", "requestedSchema": schema}));
         assert!(form(json!({"description": "d".repeat(20_000)})).is_err());
         assert!(form(json!([])).is_err() && form(json!(null)).is_err());
+    }
+
+    #[test]
+    fn only_forms_and_addresses_are_asked_for() {
+        let mode = |mode: Value| {
+            let sent = json!({"mode": mode, "message": "", "requestedSchema": {}});
+            Elicitation::read("s", sent).map(|read| read.params.get("mode").cloned())
+        };
+        assert_eq!(mode(json!("form")), Ok(Some(json!("form"))));
+        assert_eq!(mode(Value::Null), Ok(None));
+        for odd in [json!("Form"), json!("x".repeat(9_000)), json!(1), json!(["url"])] {
+            assert_eq!(mode(odd), Err("its mode is unknown".to_owned()));
+        }
+        for odd in [json!([]), json!("form"), json!(null)] {
+            assert!(Elicitation::read("s", odd).is_err());
+        }
     }
 
     #[test]
