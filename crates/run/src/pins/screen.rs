@@ -29,7 +29,23 @@ impl Pins {
     #[doc(hidden)] // For our own crates.
     pub fn screen(&self, server: &str, fingerprint: &str, tools: Vec<Tool>) -> Screened {
         let listed = tools.clone();
-        match self.check(&Self::key(server, fingerprint), tools) {
+        let checked = self.check(&Self::key(server, fingerprint), tools);
+        Screened::of(server, listed, checked)
+    }
+
+    /// Like [`Pins::screen`], for tools that were screened before: those are accepted whose
+    /// definitions a person has approved since, and nothing is pinned.
+    #[doc(hidden)] // For our own crates.
+    pub fn screen_again(&self, server: &str, fingerprint: &str, tools: Vec<Tool>) -> Screened {
+        let listed = tools.clone();
+        let checked = self.check_again(&Self::key(server, fingerprint), tools);
+        Screened::of(server, listed, checked)
+    }
+}
+
+impl Screened {
+    fn of(server: &str, listed: Vec<Tool>, checked: Result<PinCheck, Error>) -> Self {
+        match checked {
             Ok(checked) => {
                 let notes = notes(&checked);
                 let mut held = checked.quarantined;
@@ -37,14 +53,14 @@ impl Pins {
                 // second, so it is left out here.
                 held.retain(|held| held.reason != Reason::Duplicate);
                 let held = held.into_iter().map(|held| (held.tool.clone(), held.because()));
-                Screened { accepted: checked.accepted, held: held.collect(), notes, error: None }
+                Self { accepted: checked.accepted, held: held.collect(), notes, error: None }
             }
             Err(error) => {
                 let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
                 let because = format!("{error}{cause}");
                 let notes = vec![format!("warning: no tool of `{server}` is used: {because}")];
                 let held = listed.into_iter().map(|tool| (tool, because.clone())).collect();
-                Screened { accepted: Vec::new(), held, notes, error: Some(error) }
+                Self { accepted: Vec::new(), held, notes, error: Some(error) }
             }
         }
     }

@@ -233,6 +233,27 @@ impl Pins {
         Ok(checked)
     }
 
+    /// Separates tools that were listed earlier into those whose definitions are the accepted ones
+    /// by now, and all others. Nothing is pinned: by now the server may list other definitions.
+    pub(super) fn check_again(&self, server: &str, tools: Vec<Tool>) -> Result<PinCheck, Error> {
+        let servers = self.kept.read(&self.path)?;
+        let (oldest, now) = (oldest(&servers), now());
+        let mut checked = PinCheck::default();
+        for mut tool in tools {
+            let pin = servers.get(server).and_then(|pins| pins.get(&tool.name));
+            let verdict = match pin.and_then(|pin| Some((pin, pin.agreed.as_ref()?))) {
+                None => Verdict::Held(Reason::New),
+                Some((pin, agreed)) if agreed.sha256 == ListedTool::of(&tool, Some(pin)).sha256 => {
+                    tool.set_newcomer(pin.is_newcomer(oldest, now));
+                    Verdict::Accepted
+                }
+                Some(_) => Verdict::Held(Reason::Changed),
+            };
+            checked.add((server_name(server), self.file_in_commands()), tool, verdict);
+        }
+        Ok(checked)
+    }
+
     /// Checks the tools, and returns the changed pins if any changed.
     fn check_against(
         &self,

@@ -99,6 +99,27 @@ fn a_text_that_hides_a_member_behind_another_is_not_the_same() {
 }
 
 #[test]
+fn tools_that_are_checked_again_pin_nothing() {
+    let (_folder, pins) = pins(Mode::Strict);
+    let remembered = tool(SCHEMA);
+    let listed = Tool { description: "Reads any file.".into(), ..remembered.clone() };
+    let accepts_again = |tool: &Tool| {
+        let stamp = pins.stamp();
+        let checked = pins.check_again("files", vec![tool.clone()]).unwrap();
+        assert_eq!(pins.stamp(), stamp);
+        checked.accepted.len() == 1
+    };
+    assert!(!accepts_again(&remembered), "nothing is known of it");
+    // Another gateway reads the newer list.
+    assert!(!accepts(&pins, &remembered) && !accepts(&pins, &listed));
+    assert!(!accepts_again(&remembered));
+    let shown = pins.diff("files__read").unwrap().held_sha256;
+    let approve = Approve::Tool { id: "files__read".into(), sha256: shown };
+    assert_eq!(pins.approve(&approve).unwrap().len(), 1);
+    assert!(!accepts_again(&remembered) && accepts_again(&listed));
+}
+
+#[test]
 fn a_change_is_held_back_until_it_is_approved_or_taken_back() {
     let (_folder, pins) = pins(Mode::FirstUse);
     let before = tool(SCHEMA);
