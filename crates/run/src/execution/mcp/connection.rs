@@ -255,7 +255,9 @@ impl Connection {
         Ok(tools)
     }
 
-    /// Sends an MCP request that is not a tool call. Only if it has a user can the server ask one.
+    /// Sends an MCP request that is not a tool call. Only if it has a user can the server ask one. While
+    /// one without a user runs, nobody is asked: a question could be about it. Lists contain nothing of
+    /// a client, and are no reason for a question.
     pub async fn ask(
         &self,
         method: &str,
@@ -267,7 +269,7 @@ impl Connection {
         }
         let request = CustomRequest::new(method, Some(params));
         let request = ClientRequest::CustomRequest(request);
-        let running = user.map(|user| self.questions.begin(Some(user)));
+        let running = (!method.ends_with("/list")).then(|| self.questions.begin(user));
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
         let asked = match sent.await {
             Ok(mut handle) => {
