@@ -113,11 +113,16 @@ impl Questions {
     /// running.
     fn user(&self, origin: Option<&InboundStreamOrigin>) -> Option<User> {
         let state = self.state.borrow();
-        let may_be = |call: &&RunningCall| match (origin, &call.id) {
-            (Some(InboundStreamOrigin::OutboundRequest(id)), Some(sent)) => id == sent,
-            _ => true,
+        let named = match origin {
+            Some(InboundStreamOrigin::OutboundRequest(id)) => Some(id),
+            _ => None,
         };
-        let calls: Vec<&RunningCall> = state.calls.iter().filter(may_be).collect();
+        let is_named = |call: &&RunningCall| named.is_some() && call.id.as_ref() == named;
+        let may_be = |call: &&RunningCall| named.is_none() || call.id.is_none();
+        let calls: Vec<&RunningCall> = match state.calls.iter().find(is_named) {
+            Some(call) => vec![call],
+            None => state.calls.iter().filter(may_be).collect(),
+        };
         let user = calls.iter().find_map(|call| call.user.as_ref())?;
         let is_its = |call: &&RunningCall| {
             call.user.as_ref().is_some_and(|other| other.is_of_client_of(user))
@@ -192,7 +197,9 @@ mod tests {
         }
         assert_eq!(answer(&questions, Some(3)).await, ACCEPTED, "its stream says which");
         assert_eq!(answer(&questions, Some(4)).await, cancelled().to_string());
-        drop((again, other));
+        let unsent = questions.begin(Some(&second));
+        assert_eq!(answer(&questions, Some(1)).await, ACCEPTED, "one that is not sent yet");
+        drop((again, other, unsent));
         let nobody = questions.begin(None);
         assert_eq!(answer(&questions, None).await, cancelled().to_string());
         drop((call, nobody));
