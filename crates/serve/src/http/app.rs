@@ -211,7 +211,7 @@ impl App {
     /// Selects tools, once a worker is free.
     pub(super) async fn find(&self, find: FindRequest) -> Result<FindResult, ApiError> {
         let service = self.service();
-        service.announced_lists(find.server.as_deref()).await;
+        service.announced_lists(&find).await;
         let permit = self.worker().await?;
         let finding = tokio::spawn(async move {
             let _permit = permit;

@@ -134,7 +134,7 @@ impl Gateway {
     pub(super) async fn find_tools(&self, call: FindToolsCall) -> Result<CallToolResult, Error> {
         let FindToolsCall { find, detail, budget_tokens } = call;
         let (server, session) = (find.server.clone(), Arc::clone(&find.session));
-        self.shared.service.announced_lists(server.as_deref()).await;
+        self.shared.service.announced_lists(&find).await;
         let found = self.shared.service.find(find).await?;
         let shared = Arc::clone(&self.shared);
         off_thread(move || {

@@ -81,11 +81,18 @@ const CHANGING: &str =
     "its list of tools has changed and is not read yet; ask again in a few seconds";
 
 impl Service {
-    /// Waits for lists that servers announced, of all servers or only one: a new tool is to be found
-    /// right after its server told of it. The wait is short; [`Service::find`] names the servers that
-    /// took longer.
-    pub(crate) async fn announced_lists(&self, only: Option<&str>) {
-        self.list_changes.wait(only).await;
+    /// Waits for lists that servers announced, as far as the request is about them: a new tool is to be
+    /// found right after its server told of it. The wait is short; [`Service::find`] names the servers
+    /// that took longer.
+    pub(crate) async fn announced_lists(&self, find: &FindRequest) {
+        if self.list_changes.awaited().is_empty() {
+            return;
+        }
+        // An unknown profile is the error of the search.
+        let Ok(view) = self.view(find.profile.as_deref()) else { return };
+        let (named, only) = (self.named(view), find.server.as_deref());
+        let is_meant = |name: &str| only.is_none_or(|only| only == name) && named(name);
+        self.list_changes.wait(is_meant).await;
     }
 
     /// Selects tools within a profile, on the runtime's blocking pool.

@@ -21,6 +21,8 @@ struct Announcements {
     read: u64,
     /// How many in a row changed nothing.
     vain: u32,
+    /// Whether a search has waited for the list in vain. Others do not wait before it is read.
+    is_slow: bool,
 }
 
 impl Announcements {
@@ -56,6 +58,7 @@ impl ListChanges {
             let Some(of) = all.get_mut(server).filter(|of| of.read < made) else { return false };
             of.read = made;
             of.vain = if is_changed { 0 } else { of.vain + 1 };
+            of.is_slow = false;
             true
         });
     }
@@ -67,12 +70,16 @@ impl ListChanges {
         awaited.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Waits until the lists are read that were announced so far, or [`LIST_WAIT`] is over.
-    pub async fn wait(&self, only: Option<&str>) {
-        let awaited = self.awaited().into_iter();
-        let awaited = awaited.filter(|name| only.is_none_or(|only| only == name));
-        let awaited: Vec<(String, u64)> =
-            awaited.map(|name| (name.clone(), self.made(&name))).collect();
+    /// Waits until the lists of these servers are read that were announced so far, or [`LIST_WAIT`] is
+    /// over. Only the first searches wait for a list that takes longer.
+    pub async fn wait(&self, is_meant: impl Fn(&str) -> bool) {
+        let is_awaited = |(name, of): &(&String, &Announcements)| {
+            of.is_awaited() && !of.is_slow && is_meant(name)
+        };
+        let awaited: Vec<(String, u64)> = {
+            let all = self.0.borrow();
+            all.iter().filter(is_awaited).map(|(name, of)| (name.clone(), of.made)).collect()
+        };
         if awaited.is_empty() {
             return;
         }
@@ -80,7 +87,15 @@ impl ListChanges {
         let are_read = changes.wait_for(|all| {
             awaited.iter().all(|(name, made)| all.get(name).is_some_and(|of| of.read >= *made))
         });
-        tokio::time::timeout(LIST_WAIT, are_read).await.ok();
+        if tokio::time::timeout(LIST_WAIT, are_read).await.is_ok() {
+            return;
+        }
+        self.0.send_modify(|all| {
+            for (name, made) in &awaited {
+                let of = all.get_mut(name).filter(|of| of.read < *made);
+                of.into_iter().for_each(|of| of.is_slow = true);
+            }
+        });
     }
 }
 
@@ -91,7 +106,7 @@ mod tests {
     #[tokio::test]
     async fn a_search_waits_for_what_was_announced_before_it_but_not_without_end() {
         let lists = ListChanges::default();
-        lists.wait(None).await;
+        lists.wait(|_| true).await;
         lists.announce("a");
         let made = lists.made("a");
         lists.announce("b");
@@ -103,10 +118,13 @@ mod tests {
             // The next announcement is not waited for.
             lists.announce("a");
         };
-        tokio::join!(lists.wait(Some("a")), read);
+        tokio::join!(lists.wait(|name| name == "a"), read);
         assert!(began.elapsed() < LIST_WAIT);
-        lists.wait(None).await;
+        lists.wait(|_| true).await;
         assert!(began.elapsed() >= LIST_WAIT);
+        lists.wait(|_| true).await;
+        assert!(began.elapsed() < LIST_WAIT * 2, "the first search has waited");
+        assert_eq!(lists.awaited(), ["a", "b"]);
         for _ in 0..MOST_VAIN {
             lists.announce("a");
             lists.note_read("a", lists.made("a"), false);
