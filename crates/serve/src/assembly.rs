@@ -7,7 +7,7 @@
 
 mod reload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -292,7 +292,7 @@ impl Assembly {
     /// The options for screening the lists of servers.
     fn screening_options(&self) -> ServiceOptions {
         let permissions = self.executor.permissions.clone();
-        let own_servers = self.own_servers.names().map(str::to_owned).collect();
+        let own_servers: BTreeSet<String> = self.own_servers.names().map(str::to_owned).collect();
         let Some(Upstreams { file, withheld, .. }) = &self.servers else {
             return ServiceOptions { permissions, own_servers, ..ServiceOptions::default() };
         };
@@ -301,9 +301,12 @@ impl Assembly {
             fingerprints: file.fingerprints.clone(),
             notes: self.notes.clone(),
         });
+        let mut left_out = file.shown_left_out();
+        // An own server runs in place of an entry of its name.
+        left_out.retain(|name, _| !own_servers.contains(name));
         ServiceOptions {
             permissions,
-            left_out: file.shown_left_out(),
+            left_out,
             withheld: withheld.clone(),
             screening,
             own_servers,
