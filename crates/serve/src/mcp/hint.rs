@@ -19,8 +19,8 @@ const EMPTY_WORDS: [&str; 28] = [
 ];
 
 /// The hint for clients of a profile: the number of tools, the names of the servers, and as many
-/// subjects of each as there is room for. Servers without tools are left out; before any tool is known, those that may
-/// still list some are named. Equal catalogs give equal hints.
+/// subjects of each as there is room for. Servers without tools are left out; before any tool is
+/// known, those that may still list some are named. Equal catalogs give equal hints.
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
@@ -142,7 +142,10 @@ mod tests {
         let hint = hint(&tools);
         assert!(names.iter().all(|name| hint.contains(name)), "{hint}");
         assert!(hint.chars().count() <= MOST_CHARS && !hint.contains("more servers"), "{hint}");
-        assert!(hint.contains("server00 (alpha); ") && hint.contains("server29"), "{hint}");
+        let has_a_word = |name: &String| hint.contains(&format!("{name} (alpha"));
+        assert!(names.iter().all(has_a_word), "{hint}");
+        assert!(hint.contains("server00 (alpha, bravo); "), "{hint}");
+        assert!(hint.contains("server29 (alpha)."), "{hint}");
     }
 
     #[test]
