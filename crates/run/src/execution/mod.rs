@@ -43,6 +43,8 @@ mod breaker;
 #[cfg(feature = "mcp")]
 mod client;
 mod closures;
+// Only MCP servers ask.
+#[cfg_attr(not(feature = "mcp"), allow(dead_code))]
 mod elicitation;
 mod error;
 mod executor;
