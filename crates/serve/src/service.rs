@@ -160,6 +160,8 @@ pub struct Service {
     list_changes: Arc<list_changes::ListChanges>,
     /// The stamp of the pins whose approvals are in the catalog; 0 before the first request.
     pins_stamp: AtomicU64,
+    /// When approvals are looked for again after they could not be taken in.
+    retry_approvals: Mutex<Option<Instant>>,
     /// Held during a change of the catalog, because each change starts from the result of the
     /// previous one.
     refreshing: tokio::sync::Mutex<()>,
@@ -194,6 +196,7 @@ impl Service {
             upstreams: RwLock::new(upstreams),
             list_changes: Arc::default(),
             pins_stamp: AtomicU64::new(0),
+            retry_approvals: Mutex::default(),
             refreshing: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             notices: broadcast::Sender::new(NOTICES),

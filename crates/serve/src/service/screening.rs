@@ -20,15 +20,28 @@ impl Screening {
     /// Splits a server's list into the tools that may be used and those that are held back, and
     /// reports the latter to the user. If pins cannot be checked, all tools are held back.
     pub(crate) fn screen(&self, server: &str, tools: Vec<Tool>) -> Screened {
-        let screened = self.check(server, tools);
+        let screened = self.pins.screen(server, self.fingerprint(server), tools);
         screened.notes.iter().for_each(|note| self.notes.tell(note));
         screened
     }
 
-    /// Like [`Screening::screen`], without a report to the user.
-    pub(crate) fn check(&self, server: &str, tools: Vec<Tool>) -> Screened {
-        let fingerprint = self.fingerprints.get(server).map_or("", String::as_str);
-        self.pins.screen(server, fingerprint, tools)
+    /// Checks tools of an earlier list again, without a report to the user. Nothing is pinned, unless
+    /// the pins could not be used when the list came.
+    pub(super) fn check_again(
+        &self,
+        server: &str,
+        tools: Vec<Tool>,
+        was_checked: bool,
+    ) -> Screened {
+        let fingerprint = self.fingerprint(server);
+        match was_checked {
+            true => self.pins.screen_again(server, fingerprint, tools),
+            false => self.pins.screen(server, fingerprint, tools),
+        }
+    }
+
+    fn fingerprint(&self, server: &str) -> &str {
+        self.fingerprints.get(server).map_or("", String::as_str)
     }
 
     /// Whether a person must approve a tool of a server before anything else of the server is
