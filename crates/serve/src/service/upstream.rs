@@ -446,7 +446,26 @@ pub(super) fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool>
 
 #[cfg(test)]
 mod tests {
+    use toolroute_run::execution::{Closures, Servers, ServersFile};
+
     use super::*;
+    use crate::{Assembly, Upstreams};
+
+    #[test]
+    fn an_own_server_is_ready_though_the_file_disables_one_of_its_name() {
+        let entry = r#"{"command": "x", "disabled": true}"#;
+        let text = format!(r#"{{"mcpServers": {{"math": {entry}, "off": {entry}}}}}"#);
+        let file = ServersFile::parse(&text, &|_| None).unwrap();
+        let own_servers = Servers::new().with("math", Closures::new());
+        let servers = Some(Upstreams::new(file));
+        let service = Assembly { servers, own_servers, ..Assembly::default() }.build().unwrap();
+        let states = service.servers().into_iter();
+        let statuses: Vec<(String, Status)> =
+            states.map(|state| (state.name, state.status)).collect();
+        let disabled = Status::LeftOut { because: LeftOut::Disabled };
+        let wanted = [("math".to_owned(), Status::Ready), ("off".to_owned(), disabled)];
+        assert_eq!(statuses, wanted);
+    }
 
     #[test]
     fn a_server_that_is_tried_again_says_why_it_failed() {
