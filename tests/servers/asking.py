@@ -83,7 +83,7 @@ def main():
                 answer[0].set()
         elif method == "initialize":
             OFFERED.update(params["capabilities"])
-            say({"id": number, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "prompts": {}},
+            say({"id": number, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "completions": {}},
                                           "serverInfo": {"name": "asking", "version": "1"}}})
         elif method == "tools/list":
             say({"id": number, "result": {"tools": TOOLS}})
@@ -92,6 +92,16 @@ def main():
                 threading.Thread(target=lambda: journal(ask("outside", FORM)), daemon=True).start()
         elif method == "tools/call":
             threading.Thread(target=call, args=(number, params["name"]), daemon=True).start()
+        elif method == "resources/read":
+            # Asks about each, and has none.
+            def refuse(number=number):
+                ask(f"q{number}", FORM)
+                say({"id": number, "error": {"code": -32002, "message": "it is not here"}})
+            threading.Thread(target=refuse, daemon=True).start()
+        elif method == "completion/complete":
+            def complete(number=number):
+                say({"id": number, "result": {"completion": {"values": [ask(f"q{number}", FORM)["action"]]}}})
+            threading.Thread(target=complete, daemon=True).start()
         elif method == "prompts/list":
             say({"id": number, "result": {"prompts": [{"name": "letter"}]}})
         elif method == "prompts/get":

@@ -143,6 +143,40 @@ fn an_address_is_passed_on_as_it_is() {
 }
 
 #[test]
+fn a_resource_does_not_wait_for_the_question_of_a_server_that_lacks_it() {
+    let site = site();
+    let python = python();
+    let script = |name: &str| repo(&format!("tests/servers/{name}.py"));
+    let asking = json!({"command": python, "args": [script("asking"), site.sandbox.path("asked")]});
+    let notes = json!({"command": python, "args": [script("notes"), "x"]});
+    let file = json!({"mcpServers": {"asking": asking, "notes": notes}});
+    site.sandbox.write("servers.json", file.to_string());
+    let mut client = client(&site, &json!({}), &[]);
+    let began = Instant::now();
+    let number = client.send("resources/read", json!({"uri": "note://today"}));
+    let question = client.hear("elicitation/create");
+    assert!(client.answer_to(number).get("result").is_some());
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    let withdrawn = client.hear("notifications/cancelled");
+    assert_eq!(withdrawn["params"]["requestId"], question["id"]);
+}
+
+#[test]
+fn a_question_during_a_request_without_a_user_is_put_to_nobody_who_calls() {
+    let site = site();
+    let mut client = client(&site, &json!({}), &[]);
+    let number = call(&mut client, "wait_for_reply");
+    let question = client.hear("elicitation/create");
+    let about = json!({"ref": {"type": "ref/prompt", "name": "asking__letter"},
+                       "argument": {"name": "to", "value": "a"}});
+    let completed = client.ask("completion/complete", about);
+    assert_eq!(completed["completion"]["values"], json!(["cancel"]));
+    let declined = json!({"action": "decline"});
+    client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": declined}));
+    assert_eq!(said(&client.answer_to(number)["result"]), declined);
+}
+
+#[test]
 fn a_question_ends_with_its_call() {
     let site = site();
     let mut client = client(&site, &json!({}), &[]);

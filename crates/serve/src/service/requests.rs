@@ -12,6 +12,9 @@ use super::{Error, Service};
 /// The time limit for a request to all servers. Slower servers are left out.
 const LONGEST: Duration = Duration::from_secs(10);
 
+/// How long the answer of one server waits for another server that asks the user.
+const QUESTION_WAIT: Duration = Duration::from_secs(1);
+
 /// The limit of pages that are read of one list, because a server could send pages without end.
 const MOST_PAGES: usize = 50;
 
@@ -39,7 +42,8 @@ impl Service {
     }
 
     /// Sends a request to all servers of a profile at the same time. The results are sorted by
-    /// name. Servers that do not support the method or do not answer in time are left out.
+    /// name. Servers that do not support the method or do not answer in time are left out, and so are
+    /// those that still ask the user once another has answered; their questions are withdrawn.
     #[doc(hidden)] // For our own crates.
     pub async fn ask_all(
         self: &Arc<Self>,
@@ -113,8 +117,17 @@ impl Service {
             let (name, answer, user) = (name.to_owned(), ask(Arc::clone(invoker)), user.cloned());
             asked.spawn(async move { (name, User::within(user.as_ref(), LONGEST, answer).await) });
         }
-        let mut answers = Vec::new();
-        while let Some(answered) = asked.join_next().await {
+        let (mut answers, mut has_answer) = (Vec::new(), false);
+        loop {
+            let next = tokio::time::timeout(QUESTION_WAIT, asked.join_next()).await;
+            let Ok(next) = next else {
+                if has_answer && user.is_some_and(User::is_asked) {
+                    break;
+                }
+                continue;
+            };
+            let Some(answered) = next else { break };
+            has_answer |= matches!(&answered, Ok((_, Some(Ok(_)))));
             answers.extend(answered);
         }
         answers.sort_by(|(a, _), (b, _)| a.cmp(b));
