@@ -131,7 +131,11 @@ impl Questions {
             return Some(user.clone());
         }
         let users = calls.iter().filter_map(|call| call.user.as_ref());
-        users.for_each(|user| user.note(&self.server, "several clients call it at the same time"));
+        let because = match calls.iter().all(|call| call.user.is_some()) {
+            true => "several clients call it at the same time",
+            false => "it works at the same time on a request during which nobody is asked",
+        };
+        users.for_each(|user| user.note(&self.server, because));
         None
     }
 }
@@ -202,6 +206,7 @@ mod tests {
         drop((again, other, unsent));
         let nobody = questions.begin(None);
         assert_eq!(answer(&questions, None).await, cancelled().to_string());
+        assert!(first.unasked()[1].ends_with("during which nobody is asked"));
         drop((call, nobody));
         assert!(questions.state.borrow().calls.is_empty());
     }
