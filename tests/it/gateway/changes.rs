@@ -132,23 +132,22 @@ fn a_tool_is_found_right_after_its_server_announced_it() {
     assert!(has_notes(&found) && found.get("note").is_none(), "{found}");
 }
 
-/// A sandbox with the notes, and a server without prompts and resources.
-fn with_plain(python: &Path) -> Site {
-    let site = Site::new(python, json!({}));
-    let tools = json!([{"name": "add", "description": "Adds numbers"}]);
+/// Adds a server with one tool, and without prompts and resources, to the servers file.
+fn add_plain(site: &Site, python: &Path, name: &str) {
+    let tools = json!([{"name": name, "description": "Adds numbers"}]);
     let script = site.sandbox.write("plain.json", tools.to_string());
     let args = json!([repo("tests/servers/scripted.py"), site.mark(), script]);
     let file = site.sandbox.path("servers.json");
     let mut servers: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     servers["mcpServers"]["plain"] = json!({"command": python, "args": args});
     std::fs::write(&file, servers.to_string()).unwrap();
-    site
 }
 
 #[test]
 fn a_list_of_prompts_starts_only_servers_that_have_some() {
     let python = python();
-    let site = with_plain(&python);
+    let site = Site::new(&python, json!({}));
+    add_plain(&site, &python, "add");
     let runs = |script: &str| processes(site.mark()).iter().any(|line| line.contains(script));
     let mut client = site.client(&[]);
     client.begin();
@@ -212,17 +211,11 @@ fn the_gateway_over_http_reads_its_servers_file_again_on_sighup() {
         (text(&found).contains("plain__add"), hint)
     };
     assert_eq!(adds(), (false, false));
-    let tools = json!([{"name": "add_numbers", "description": "Adds numbers"}]);
-    let script = site.sandbox.write("plain.json", tools.to_string());
-    let args = json!([repo("tests/servers/scripted.py"), site.mark(), script]);
-    let file = site.sandbox.path("servers.json");
-    let mut servers: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    servers["mcpServers"]["plain"] = json!({"command": python, "args": args});
-    std::fs::write(&file, servers.to_string()).unwrap();
+    add_plain(&site, &python, "add_numbers");
     served.0.signal("HUP");
     until("the new server is found, and the hint names it", || adds() == (true, true));
     // A broken file changes nothing.
-    std::fs::write(&file, "{broken").unwrap();
+    std::fs::write(site.sandbox.path("servers.json"), "{broken").unwrap();
     served.0.signal("HUP");
     let metrics = || get(port, "/metrics").text();
     until("the reload is refused", || metrics().contains("result=\"failed\""));
