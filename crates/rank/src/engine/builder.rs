@@ -10,7 +10,7 @@ use super::recording::{LogPlace, Recording};
 use super::state::{CatalogIndex, EngineParts, State};
 use super::{Engine, EngineConfig, Error, SelectRequest, learning};
 use crate::catalog::Catalog;
-use crate::embedding::{CachedEmbedder, CheckedEmbedder, Embedder};
+use crate::embedding::{CachedEmbedder, Embedder, VectorCheck};
 use crate::feedback::{StoreOptions, UsageVectors};
 use crate::index::{self, IndexKind};
 use crate::selection::{Fusion, KeywordRetriever, NEAREST, ToolFilter};
@@ -43,7 +43,7 @@ impl EngineBuilder {
     /// Sets the model. Without one, the engine ranks by keywords only. Vectors that are not of the
     /// model's dimension, or whose length is not 1, are an error of what asked for them.
     pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = Some(Arc::new(CheckedEmbedder::new(embedder)));
+        self.embedder = Some(Arc::new(VectorCheck::new(embedder)));
         self
     }
 

@@ -10,15 +10,15 @@ const TOLERANCE: f32 = 0.01;
 
 /// An [`Embedder`] that returns an error instead of vectors of another embedder that are not what
 /// [`Embedder::embed`] promises.
-pub struct CheckedEmbedder(Arc<dyn Embedder>);
+pub struct VectorCheck(Arc<dyn Embedder>);
 
-impl CheckedEmbedder {
+impl VectorCheck {
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
         Self(inner)
     }
 }
 
-impl Embedder for CheckedEmbedder {
+impl Embedder for VectorCheck {
     fn identity(&self) -> &ModelIdentity {
         self.0.identity()
     }
