@@ -22,14 +22,10 @@ const LEAST_SUPPLY: f32 = 0.3;
 /// tenth of the first one's score stood second.
 const LEAST_FIRST: f32 = 0.15;
 
-/// The minimum score of the last tool of a full answer, as a share of the first one's, at which it stays
-/// instead of a supplier.
-const NEAR_FIRST: f32 = 0.8;
-
 impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,
     /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
-    /// loses its last tool, unless that fits about as well as the first. The first rank never changes, and its ids come before those of others.
+    /// loses its last tool. The first rank never changes.
     pub fn complete(
         &self,
         ranking: &mut Ranking,
@@ -57,25 +53,11 @@ impl State {
             if !lacks(ranking, (tool, required), within) {
                 continue;
             }
-            let find = |ranking: &Ranking, required, least| {
-                supplier(&suppliers, rules, (ranking, limit), (required, least))
-            };
             let least = if tool.row == best { LEAST_FIRST } else { LEAST_SUPPLY };
-            let Some(found) = find(ranking, required, least * tool.score) else { continue };
-            // The first tool's ids come first. Before a tool that fits less well gets a supplier, it
-            // gets one too, also one that is farther from the prompt.
-            let before = needing.iter().filter(|need| tool.row != best && need.0.row == best);
-            let instead = before.filter(|need| lacks(ranking, **need, within)).find_map(
-                |(tool, required)| {
-                    Some((*tool, *required, find(ranking, required, LEAST_FIRST * first[0].score)?))
-                },
-            );
-            let (tool, required, found) = instead.unwrap_or((tool, required, found));
-            let is_near = |last: &Candidate| last.score >= NEAR_FIRST * first[0].score;
-            let takes_place = ranking.chosen.iter().all(|other| other.row != found.row);
-            if takes_place && ranking.chosen.get(limit - 1).is_some_and(is_near) {
+            let asked = (required, least * tool.score);
+            let Some(found) = supplier(&suppliers, rules, (ranking, limit), asked) else {
                 continue;
-            }
+            };
             ranking.chosen.retain(|other| other.row != found.row);
             ranking.chosen.truncate(limit - 1);
             let at = ranking.chosen.iter().position(|other| other.row == tool.row);
