@@ -5,7 +5,7 @@ use super::entity::{FILLERS, IdParameter, objects, without_placeholders};
 use crate::Tool;
 use crate::effects::{EffectKind, is_reading_verb};
 use crate::singular;
-use crate::text::{head, tokens, words_of};
+use crate::text::{tokens, words_of};
 
 /// A tool that may give ids.
 pub struct Giver<'a> {
@@ -15,8 +15,6 @@ pub struct Giver<'a> {
     /// The words of its name, in the singular.
     name: Vec<String>,
     objects: Vec<String>,
-    /// The words of its description's first sentence, in the singular.
-    about: Vec<String>,
     requires: &'a [IdParameter],
 }
 
@@ -27,9 +25,6 @@ impl Giver<'_> {
         declared.any(|parameter| parameter.entity.last().is_some_and(|last| last == noun))
     }
 }
-
-/// Characters of a description that say what a tool is about.
-const ABOUT_CHARS: usize = 200;
 
 /// Verbs that find something by words.
 const SEARCHES: [&str; 5] = ["browse", "find", "list", "lookup", "search"];
@@ -44,24 +39,22 @@ pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -
         let reads = kind == EffectKind::ReadsOnly;
         let may_give = reads || is_made || kind == EffectKind::Unknown && gives_id;
         let objects = objects(&name);
-        let about = if reads { about(&tool.description) } else { Vec::new() };
-        may_give.then_some(Giver { row: *row, tool, kind, name, objects, about, requires })
+        may_give.then_some(Giver { row: *row, tool, kind, name, objects, requires })
     };
     tools.iter().zip(required).filter_map(giver).collect()
 }
 
 /// The tools that give ids of an entity, the likeliest first: those whose name says so; where there are
-/// none, those that read and whose description says so; else the server's search.
+/// none, the server's search.
 pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
     let Some(noun) = entity.last() else { return Vec::new() };
     let is_free = |giver: &&Giver<'_>| !giver.requires(noun);
     let free: Vec<&Giver<'_>> = givers.iter().filter(is_free).collect();
     let reads = |giver: &Giver<'_>| giver.kind == EffectKind::ReadsOnly;
-    let ways: [&dyn Fn(&Giver<'_>) -> bool; 3] = [
-        &|giver| giver.objects.contains(noun),
-        &|giver| reads(giver) && giver.about.contains(noun),
-        &|giver| reads(giver) && giver.objects.is_empty() && searches(&giver.name),
-    ];
+    let ways: [&dyn Fn(&Giver<'_>) -> bool; 2] =
+        [&|giver| giver.objects.contains(noun), &|giver| {
+            reads(giver) && giver.objects.is_empty() && searches(&giver.name)
+        }];
     let found = ways.iter().find_map(|way| {
         let found: Vec<&Giver<'_>> = free.iter().copied().filter(|giver| way(giver)).collect();
         (!found.is_empty()).then_some(found)
@@ -108,19 +101,6 @@ fn ordered(mut found: Vec<&Giver<'_>>, entity: &[String]) -> Vec<Supplier> {
         is_exact: words(giver) == (0, 0),
     };
     found.into_iter().map(supplier).collect()
-}
-
-/// The words of a description's first sentence, in the singular.
-fn about(description: &str) -> Vec<String> {
-    let text = head(description, ABOUT_CHARS).trim_start();
-    let sentence = text.split(['.', '\n']).next().unwrap_or_default();
-    let mut words: Vec<String> =
-        words_of(sentence).iter().map(|word| singular(word).into_owned()).collect();
-    // "Lists the chats" gives no list.
-    if words.first().is_some_and(|verb| is_reading_verb(verb)) {
-        words.remove(0);
-    }
-    words
 }
 
 fn searches(name: &[String]) -> bool {

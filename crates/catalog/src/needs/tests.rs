@@ -55,12 +55,9 @@ fn an_id_or_a_key_is_that_of_one_thing_and_a_verb_gives_nothing() {
         described("search", "Search statuses", json!({})),
     ];
     assert_eq!(needs(&issues, "deleteIssue"), [need("issueIdOrKey", &["searchForIssues"])]);
-    let lists = [
-        tool("add-column", &["listId"]),
-        described("accounts", "List all accounts", json!({})),
-        described("get-site-content", "Returns every list of a site", json!({})),
-    ];
-    assert_eq!(needs(&lists, "add-column"), [need("listId", &["get-site-content"])]);
+    let lists =
+        [tool("add-column", &["listId"]), described("accounts", "List all accounts", json!({}))];
+    assert_eq!(needs(&lists, "add-column"), []);
 }
 
 #[test]
@@ -105,14 +102,8 @@ fn parameters_are_ids_by_name_path_or_description() {
 }
 
 #[test]
-fn where_no_name_says_so_a_description_or_the_search_of_the_server_does() {
-    let mut tools = vec![
-        tool("get_release", &["release_id"]),
-        described("get_schedule", "Releases of a day. More.", json!({"required": ["date"]})),
-        tool("search", &["query"]),
-    ];
-    assert_eq!(needs(&tools, "get_release"), [need("release_id", &["get_schedule"])]);
-    tools.remove(1);
+fn where_no_name_says_so_the_search_of_the_server_does() {
+    let mut tools = vec![tool("get_release", &["release_id"]), tool("search", &["query"])];
     assert_eq!(needs(&tools, "get_release"), [need("release_id", &["search"])]);
     tools.remove(1);
     assert_eq!(needs(&tools, "get_release"), []);
