@@ -22,7 +22,6 @@ pub enum NoiseKind {
     /// A mail or a letter, and its quotes.
     Mail,
     Chat,
-    Legal,
     /// Prose around the question.
     Context,
     /// The middle of a prompt of more than 128 KiB.
@@ -39,7 +38,6 @@ impl fmt::Display for NoiseKind {
             Self::Code => "code",
             Self::Mail => "mail",
             Self::Chat => "chat",
-            Self::Legal => "legal text",
             Self::Context => "context",
             Self::Middle => "middle of a long text",
         })
@@ -52,7 +50,7 @@ impl NoiseKind {
         match self {
             Self::Table | Self::Code | Self::Chat => 3,
             Self::Log | Self::Trace | Self::Mail => 2,
-            Self::Encoded | Self::Legal | Self::Context | Self::Middle => 1,
+            Self::Encoded | Self::Context | Self::Middle => 1,
         }
     }
 }

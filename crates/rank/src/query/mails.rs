@@ -1,4 +1,4 @@
-//! Finds mails, letters and legal text among the paragraphs of a prompt.
+//! Finds mails and letters among the paragraphs of a prompt.
 
 use super::Pattern;
 use super::line_kinds::NoiseKind;
@@ -9,26 +9,12 @@ use super::requests::{is_content, is_request};
 use super::wishes::is_order;
 use toolroute_translation::Language;
 
-/// Minimum number of words, and of legal words, in a legal text.
-const LEGAL: (usize, usize) = (30, 4);
-
-static LEGAL_WORD: Pattern = Pattern::new(
-    r"(?i)\b(?:shall|herein|hereby|hereof|thereof|hereunder|liab\w+|confidential\w*|intended recipient|addressee|disclos\w+|pursuant|licens(?:or|ee)|indemni\w+|notwithstanding|governed by|governing law|jurisdiction|part(?:y|ies)|warrant(?:y|ies)|unsubscribe|all rights reserved|third part\w+|agreement|provisions|prohibited|unauthori[sz]ed)\b",
-);
 static GREETING: Pattern = Pattern::new(
     r"^(?:(?i:dear|good (?:morning|afternoon|evening)|hi|hello|hey|hallo|liebe[r]?|sehr geehrte[r]?|bonjour|estimad[oa]|hola)\b[^.?!\n]{0,40}[,:!](?:\s|$))",
 );
 static CLOSING: Pattern = Pattern::new(
     r"^(?i:(?:(?:best|kind|warm|many|with|yours?|all the|viele|mit|liebe|freundliche[n]?|saludos|cordialement)\s?)*(?:regards|wishes|sincerely|faithfully|truly|cheers|thanks|thank you|best|br|mfg|love|grüße[n]?|saludos|cordialement)(?: (?:and|for|in|a lot|again|so much|advance|everything|your help|regards)\b)*(?:\W{0,2}|, ?(?-i:\p{Lu}[\p{L}.-]*)(?: (?-i:\p{Lu}[\p{L}.-]*)){0,2}))$",
 );
-
-/// Marks mails, letters and legal text. `is_tool_word` tells a request from a name.
-pub(super) fn mark_letters(parts: &mut [Part], is_tool_word: &dyn Fn(&str) -> bool) {
-    mark_mails(parts, is_tool_word);
-    for part in parts.iter_mut().filter(|part| part.kind.is_none() && is_legal(part)) {
-        part.kind = Some(NoiseKind::Legal);
-    }
-}
 
 /// Whether a line is a closing phrase, such as before the name under a letter.
 fn is_closing(line: &str) -> bool {
@@ -53,8 +39,8 @@ pub(super) fn asks(text: &str, is_tool_word: &dyn Fn(&str) -> bool) -> bool {
 }
 
 /// Marks the paragraphs of a mail or a letter, from its header or greeting to its closing phrase,
-/// if what remains outside it asks for something.
-fn mark_mails(parts: &mut [Part], is_tool_word: &dyn Fn(&str) -> bool) {
+/// if what remains outside it asks for something. `is_tool_word` tells a request from a name.
+pub(super) fn mark_mails(parts: &mut [Part], is_tool_word: &dyn Fn(&str) -> bool) {
     let (mut start, mut letters) = (None, Vec::new());
     let asks = |part: &Part| part.kind.is_none() && asks(&part.text, is_tool_word);
     for (at, part) in parts.iter().enumerate() {
@@ -99,9 +85,4 @@ fn greets(text: &str) -> bool {
 fn closes(text: &str) -> bool {
     let mut lines = text.lines().skip_while(|line| !is_closing(line));
     lines.next().is_some() && lines.all(|line| !is_request(line))
-}
-
-fn is_legal(part: &Part) -> bool {
-    let (words, legal_words) = LEGAL;
-    part.words() >= words && LEGAL_WORD.find_iter(&part.text).count() >= legal_words
 }

@@ -1,5 +1,5 @@
 //! Finds the parts of a prompt that are not natural language or were not written by its author:
-//! encoded data, logs, stack traces, tables, code, quoted mails, chats and legal text.
+//! encoded data, logs, stack traces, tables, code, quoted mails and chats.
 //!
 //! An encoder would treat such text as the question, and tools that it happens to name would rank
 //! higher.
@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::Pattern;
 use super::line_kinds::{NoiseKind, line_kinds};
-use super::mails::mark_letters;
+use super::mails::mark_mails;
 
 /// A part of a prompt without blank lines: a paragraph, or a block of noise.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,7 @@ pub(super) fn parts(prompt: &str, is_tool_word: &dyn Fn(&str) -> bool) -> Vec<Pa
     let lines: Vec<&str> = text.lines().collect();
     let kinds = line_kinds(&lines);
     let mut blocks = blocks(&lines, &kinds);
-    mark_letters(&mut blocks, is_tool_word);
+    mark_mails(&mut blocks, is_tool_word);
     parts.extend(blocks);
     parts
 }
@@ -217,15 +217,6 @@ mod tests {
                 assert_eq!(found, ["prose"], "{prompt}");
             }
         }
-    }
-
-    #[test]
-    fn legal_text_is_told_by_its_words() {
-        let legal = "This message is confidential and intended for the addressee. If you are not the \
-            intended recipient, you must not disclose its contents to any third party; the sender \
-            accepts no liability for it.";
-        assert_eq!(kinds(&format!("{legal}\n\ntrash this mail")), ["legal text", "prose"]);
-        assert_eq!(kinds("send the agreement to both parties"), ["prose"]);
     }
 
     #[test]
