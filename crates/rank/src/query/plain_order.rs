@@ -158,8 +158,6 @@ struct ToolVerbs {
     name: Vec<String>,
     /// The first word of its description, which is its verb as a rule.
     own: String,
-    /// The noun of what this verb makes: "transfer" in "Initiates a bank transfer".
-    made: Option<String>,
     actions: Actions,
     /// The words of its description.
     about: Vec<String>,
@@ -177,19 +175,17 @@ impl ToolVerbs {
         let about = words_of(&tool.description);
         let own = about.first().cloned().unwrap_or_default();
         let actions = actions_in(words.iter().map(String::as_str));
-        let made = made_by(&tool.description);
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
         let nouns = words_of(&embedding_text(tool));
         let nouns = nouns.iter().map(|word| singular(word).into_owned()).collect();
-        Self { words, name, own, made, actions, about, nouns }
+        Self { words, name, own, actions, about, nouns }
     }
 
     fn has(&self, verb: &str) -> bool {
         // "Enrol" and "enroll".
         let is_same = |form: &str, word: &str| form.replace("ll", "l") == word.replace("ll", "l");
-        inflections(verb).iter().any(|form| {
-            self.words.iter().any(|word| is_same(form, word)) || self.made.as_ref() == Some(form)
-        })
+        let forms = inflections(verb);
+        forms.iter().any(|form| self.words.iter().any(|word| is_same(form, word)))
     }
 
     /// Whether an order may say an argument: its verb, in any form, is in the tool's texts ("notify the patient" for
@@ -355,24 +351,6 @@ fn verbs_of(description: &str) -> Vec<String> {
         before = word;
     }
     found
-}
-
-/// Words after the noun of a thing: "a table for two", "new file called Drone".
-const AFTER_HEAD: &str = "of for in on at by with without from to about under over into near called named titled that \
-    which who whose saying";
-
-/// Verbs with which a description says that the tool does what the next noun names.
-const MAKING: &str = "initiate create make perform execute place do start issue carry";
-
-/// Returns the noun of what a tool does, if its description says so: "transfer" in "Initiates a bank
-/// transfer to an account".
-fn made_by(description: &str) -> Option<String> {
-    let sentence = description.split(['.', ',', ';', ':', '(', '\n']).next()?;
-    let words: Vec<String> = sentence.split_whitespace().map(str::to_lowercase).collect();
-    let (verb, object) = words.split_first()?;
-    let is_making = MAKING.split(' ').any(|making| inflections(making).contains(verb));
-    let head = object.iter().take_while(|word| !is_listed(AFTER_HEAD, word)).last();
-    head.filter(|_| is_making).map(|head| singular(head).into_owned())
 }
 
 /// Verbs of a description after which a participle says what the tool does: "Marks a ticket as solved".
