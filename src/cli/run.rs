@@ -57,7 +57,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     kept.session.note_selection(prompt, &selection);
     for held in &selection.held_back {
         let said = format!("warning: {} fits and is held back: {}", held.id, held.because);
-        render::note(&render::plain(&said));
+        render::warn(global, &render::plain(&said));
     }
     let Some(first) = selection.tools.first() else {
         let why = selection.fit_reason.map(|why| format!(": {why}")).unwrap_or_default();

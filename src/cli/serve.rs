@@ -147,7 +147,7 @@ pub fn shared(
         session_limits: rights.session.limits(),
         no_fallback: stand_ins.no_fallback,
         fallback_by_meaning: stand_ins.fallback_by_meaning,
-        notes: Notes::new(|line| render::note(&render::plain(line))),
+        notes: Notes::new(servers::warn),
         ..Assembly::default()
     })
 }

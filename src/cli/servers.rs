@@ -75,15 +75,21 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
 pub fn open_again(file: &ServersFile) -> Servers {
     let (servers, problems) = Servers::open(file, &options(file));
     let new = problems.iter().filter(|problem| !file.problems.contains(problem));
-    new.for_each(|problem| render::note(&render::plain(problem)));
+    new.for_each(|problem| warn(problem));
     servers
 }
 
 /// The same as [`open`], with other options.
 pub fn open_with(file: &ServersFile, options: McpOptions) -> Servers {
     let (servers, problems) = Servers::open(file, &options);
-    problems.iter().for_each(|problem| render::note(&render::plain(problem)));
+    problems.iter().for_each(|problem| warn(problem));
     servers
+}
+
+/// Warns of what is wrong with a server. It goes through the log, which `--quiet` turns down to
+/// errors: a command answers without the server.
+pub fn warn(said: &str) {
+    tracing::warn!("{}", render::plain(said.strip_prefix("warning: ").unwrap_or(said)));
 }
 
 /// How the servers of a file are started.
@@ -224,13 +230,13 @@ pub fn catalogs(live: &LiveArgs) -> anyhow::Result<ServerTools> {
     let mut waits = Vec::new();
     for kept in known.iter().filter(|kept| kept.is_stale(live.refresh)) {
         match kept.silence(live) {
-            Some(failed) => render::note(&render::plain(&kept.not_asked(failed))),
+            Some(failed) => warn(&kept.not_asked(failed)),
             None => waits.push((kept.name.clone(), kept.wait(live))),
         }
     }
     let mut unkept = BTreeMap::new();
     if waits.is_empty() {
-        file.problems.iter().for_each(|problem| render::note(&render::plain(problem)));
+        file.problems.iter().for_each(|problem| warn(problem));
     } else {
         let listed = list(&open_with(&file, gateway_options(&file)), waits.clone())?;
         unkept = keep_answers(&file, &mut known, &listed, &waits);
@@ -261,7 +267,7 @@ fn keep_answers(
             (Ok(_), Ok(())) => continue,
             (Ok(tools), Err(error)) => {
                 unkept.insert(name.clone(), tools.clone());
-                format!("warning: the tools of `{name}` are not kept: {error:#}")
+                format!("the tools of `{name}` are not kept: {error:#}")
             }
             // If the fault is not stored, the next command asks again.
             (Err(fault), _) => {
@@ -270,7 +276,7 @@ fn keep_answers(
                 format!("server `{name}` did not list its tools{instead}: {said}{cure}")
             }
         };
-        render::note(&render::plain(&said));
+        warn(&said);
     }
     unkept
 }
@@ -419,9 +425,7 @@ pub fn stored_lists(file: &ServersFile) -> Vec<StoredList> {
     let place = |(name, print): (&String, &String)| {
         let path = cached(name, print);
         if !is_whole(&path) {
-            render::note(&format!(
-                "the kept list of the server `{name}` is damaged; it is left out"
-            ));
+            warn(&format!("the kept list of the server `{name}` is damaged; it is left out"));
             std::fs::remove_file(&path).ok();
         }
         let is_fresh = age(&path).is_some_and(|age| age < FRESH);

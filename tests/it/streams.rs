@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::support::{CommandExt as _, Sandbox, samples};
 
 /// The command with nothing to read.
@@ -121,8 +123,13 @@ fn quiet_is_quiet() {
     let queries = sandbox
         .write("q.jsonl", "{\"query\":\"2+2\",\"gold\":[\"EvalMath\",\"nope\"]}\nnot json\n");
     let (none, queries) = (none.to_str().unwrap(), queries.to_str().unwrap());
+    let dies = "echo Traceback of the server >&2; exit 1";
+    let servers = json!({"dead": {"command": "/bin/sh", "args": ["-c", dies]}, "bad": 3});
+    let servers = sandbox.write("servers.json", json!({"mcpServers": servers}).to_string());
+    let servers = servers.to_str().unwrap();
     for args in [
         vec!["tools", "list", "--tools", &tools],
+        vec!["tools", "list", "--tools", &tools, "--servers", servers],
         vec!["tools", "list", "--tools", none],
         vec!["model", "list"],
         vec!["eval", "-s", "keyword", "--tools", &tools, "--queries", queries],

@@ -194,7 +194,7 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
         places.iter().try_for_each(|place| render::line(place))?;
         render::line("name another file with --file")?;
     }
-    report.notes.iter().for_each(|note| render::note(&render::plain(note)));
+    report.notes.iter().for_each(|note| render::warn(global, &render::plain(note)));
     for backup in &report.backups {
         render::warn(global, &format!("what was there before is kept at {}", backup.display()));
     }
