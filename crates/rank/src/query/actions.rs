@@ -58,6 +58,7 @@ fn order_in(text: &str) -> Option<Order> {
         if is_listed(GENERAL, &verb) {
             return None;
         }
+        let verb = if is_lowering(&verb, part) { "update".to_owned() } else { verb };
         // "Sign Ann up" signs nothing.
         let phrase = actions_of_phrase(&part.to_lowercase()).map(|actions| (actions, false));
         let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else { continue };
@@ -72,6 +73,15 @@ fn order_in(text: &str) -> Option<Order> {
         found.actions = found.actions.with(action);
     }
     order
+}
+
+/// Whether an order wants a value to be changed by a verb that deletes elsewhere: "drop the price to 20".
+pub(super) fn is_lowering(verb: &str, order: &str) -> bool {
+    let mut ends = order.split(" to ").skip(1);
+    let is_number = |end: &str| {
+        end.trim_start().starts_with(|c: char| c.is_ascii_digit() || "€$£§".contains(c))
+    };
+    is_listed("cut drop slash", verb) && ends.any(is_number)
 }
 
 /// Whether a word after a verb can start its object: "the", "Alice", "#42", "a.txt".

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use toolroute_catalog::{Tool, embedding_text, singular, words_of, writes};
 use toolroute_translation::Language;
 
-use super::actions::begins_object;
+use super::actions::{begins_object, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
 use super::negation::is_past;
@@ -236,6 +236,9 @@ impl ToolVerbs {
         // "Raise a ticket" makes one.
         if verb == "raise" && words(order).get(1).is_some_and(|next| is_listed(NEW, next)) {
             return self.makes_things();
+        }
+        if is_lowering(&verb, order) {
+            return action_of("update").is_some_and(|(actions, _)| does(actions));
         }
         let means = || match action_of(&verb) {
             Some((actions, _)) => actions,

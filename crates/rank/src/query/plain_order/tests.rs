@@ -147,10 +147,13 @@ fn a_second_order_may_say_an_argument() {
 #[test]
 fn a_verb_may_be_spelled_or_said_in_another_way() {
     let enroll = tool("enrollStudent", "Enrolls a student.");
+    let price = tool("updatePrice", "Updates the price of a product.");
     let book = tool("book_service", "Books a service.");
     let create = tool("create_ticket", "Creates a ticket.");
     for (prompt, tool, fits) in [
         ("enrol student <S-1>", &enroll, true),
+        ("drop the price of <P-1> to <5>", &price, true),
+        ("drop the price of <P-1>", &price, false),
         ("get <VAN-3> booked in", &book, true),
         ("get <VAN-3>", &book, false),
         ("raise a ticket for <P-1>", &create, true),
