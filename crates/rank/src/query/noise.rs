@@ -36,9 +36,13 @@ const JSON: usize = 120;
 /// Maximum number of passes over a text to match its brackets.
 const PASSES: usize = 8;
 
+/// Minimum number of words in quoted text to leave out.
+const QUOTED_WORDS: usize = 25;
+
 static DATA_URI: Pattern =
     Pattern::new(r#"!?(?:\[[^\]\n]*\]\()?data:[a-z]+/[\w.+-]+(?:;[\w=.-]+)*,[^\s)"'<>]*\)?"#);
 static FENCE: Pattern = Pattern::new(r"(?s)```.*?(?:```|$)");
+static QUOTED: Pattern = Pattern::new(r#"(?:^|[\s(:])["“„][^\s"“”„][^"“”„\\]{100,}["”]"#);
 
 /// Splits a prompt into noise and prose. Paragraphs keep their order; parts that were cut out of
 /// lines come first. `is_tool_word` tells what a prompt asks for from names and the like.
@@ -57,18 +61,20 @@ pub(super) fn parts(prompt: &str, is_tool_word: &dyn Fn(&str) -> bool) -> Vec<Pa
 pub(super) fn is_plain(prompt: &str, least_words: usize) -> bool {
     let mut words = 0;
     let is_word = |token: &str| token.len() < ENCODED;
-    !prompt.contains(['\n', '\r', '{'])
+    !prompt.contains(['\n', '\r', '{', '"', '“', '„'])
         && prompt.split_whitespace().inspect(|_| words += 1).all(is_word)
         && words < least_words
 }
 
-/// Cuts out noise that may be part of a line: encoded data, fenced code and JSON.
+/// Cuts out noise that may be part of a line: encoded data, fenced code, JSON and long quotes.
 fn cut_out<'a>(prompt: &'a str, parts: &mut Vec<Part>) -> Cow<'a, str> {
     let mut text = Cow::Borrowed(prompt);
     let long_fence = |found: &str| found.lines().count() > 3 || found.len() >= JSON;
     text = cut(text, &DATA_URI, NoiseKind::Encoded, |_| true, parts);
     text = cut(text, &FENCE, NoiseKind::Code, long_fence, parts);
-    without_json(text, parts)
+    text = without_json(text, parts);
+    let is_long = |found: &str| found.split_whitespace().count() >= QUOTED_WORDS;
+    cut(text, &QUOTED, NoiseKind::Context, is_long, parts)
 }
 
 fn cut<'a>(
