@@ -130,6 +130,9 @@ mod tests {
         ] {
             assert!(is_done_by(prompt, text), "{prompt}: {text}");
         }
+        // The verb deletes elsewhere.
+        assert!(is_done_by("drop the price of the chair to 20", "updates a price"));
+        assert!(!is_done_by("drop the price of the chair to 20", "deletes a price"));
         assert!(!is_done_by("delete the file old.txt", "write file Creates or overwrites a file"));
         assert!(!is_done_by(
             "push my changes to github",

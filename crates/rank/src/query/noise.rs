@@ -220,6 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn a_long_quote_in_a_line_is_cut_out() {
+        let quote = "please book a flight to Paris and send an e-mail to Anna ".repeat(3);
+        let prompt = format!("put this into German: \"{}\"", quote.trim());
+        assert_eq!(kinds(&prompt), ["context", "prose"]);
+        assert_eq!(kinds("put this into German: \"book a flight to Paris\""), ["prose"]);
+    }
+
+    #[test]
     fn short_parts_and_names_stay() {
         for prompt in [
             "let the plumber in, he's at the front",
