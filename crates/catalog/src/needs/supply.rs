@@ -48,18 +48,16 @@ pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -
 /// none, the server's search.
 pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
     let Some(noun) = entity.last() else { return Vec::new() };
-    let is_free = |giver: &&Giver<'_>| !giver.requires(noun);
-    let free: Vec<&Giver<'_>> = givers.iter().filter(is_free).collect();
-    let reads = |giver: &Giver<'_>| giver.kind == EffectKind::ReadsOnly;
-    let ways: [&dyn Fn(&Giver<'_>) -> bool; 2] =
-        [&|giver| giver.objects.contains(noun), &|giver| {
-            reads(giver) && giver.objects.is_empty() && searches(&giver.name)
-        }];
-    let found = ways.iter().find_map(|way| {
-        let found: Vec<&Giver<'_>> = free.iter().copied().filter(|giver| way(giver)).collect();
-        (!found.is_empty()).then_some(found)
-    });
-    ordered(found.unwrap_or_default(), entity)
+    let free = || givers.iter().filter(|giver| !giver.requires(noun));
+    let named: Vec<&Giver<'_>> = free().filter(|giver| giver.objects.contains(noun)).collect();
+    if !named.is_empty() {
+        return ordered(named, entity);
+    }
+    let searches = |giver: &&Giver<'_>| {
+        let reads = giver.kind == EffectKind::ReadsOnly;
+        reads && giver.objects.is_empty() && searches(&giver.name)
+    };
+    ordered(free().filter(searches).collect(), entity)
 }
 
 /// The tools in these rows, which a text names for an id, except those that cannot give it: they
