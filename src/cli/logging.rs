@@ -20,12 +20,21 @@ fn stderr() -> std::io::Stderr {
 /// The log target of [`note`].
 const NOTES: &str = "toolroute::notes";
 
+/// How the text of a warning starts on a terminal. In the log its level says so.
+const WARNING: &str = "warning: ";
+
 /// Logs a note for people, such as the address of a server.
 pub fn note(text: &str) {
-    match text.strip_prefix("warning: ") {
-        Some(warning) => tracing::warn!(target: NOTES, "{warning}"),
-        None => tracing::info!(target: NOTES, "{text}"),
+    if text.starts_with(WARNING) {
+        warn(text);
+    } else {
+        tracing::info!(target: NOTES, "{text}");
     }
+}
+
+/// Logs a warning, whether its text says so or not. `--quiet` turns the log down to errors.
+pub fn warn(text: &str) {
+    tracing::warn!(target: NOTES, "{}", text.strip_prefix(WARNING).unwrap_or(text));
 }
 
 /// Initialises logging. `TOOLROUTE_LOG`, with the syntax of `RUST_LOG`, overrides the flags.

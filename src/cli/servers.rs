@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use super::args::LiveArgs;
 use super::exit::{self, Failure};
-use super::{paths, render, secrets};
+use super::{logging, paths, render, secrets};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
     Announced, BASE_VARIABLES, Fault, FaultKind, Listed, McpOptions, ProcessOptions, Servers,
@@ -86,10 +86,9 @@ pub fn open_with(file: &ServersFile, options: McpOptions) -> Servers {
     servers
 }
 
-/// Warns of what is wrong with a server. It goes through the log, which `--quiet` turns down to
-/// errors: a command answers without the server.
+/// Warns of what is wrong with a server. It is no error: a command answers without the server.
 pub fn warn(said: &str) {
-    tracing::warn!("{}", render::plain(said.strip_prefix("warning: ").unwrap_or(said)));
+    logging::warn(&render::plain(said));
 }
 
 /// How the servers of a file are started.
