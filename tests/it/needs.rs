@@ -60,6 +60,34 @@ fn a_tool_that_gives_an_id_stands_after_the_one_that_needs_it() {
     assert!(!has_supply(&route(&["the cast and crew of the series with the tv id 1396"])));
 }
 
+/// A tool that the prompt asks for besides stays where the answer has no room for both.
+#[test]
+fn a_supplier_takes_no_place_of_a_tool_that_fits_as_well_as_the_first() {
+    let sandbox = Sandbox::new();
+    let tool = |server: &str, name: &str, description: &str| json!({"server": server, "name": name, "description": description});
+    let mut post = tool("chat", "post_message", "Post a message to a channel.");
+    post["input_schema"] = json!({
+        "type": "object", "properties": {"channel_id": {"type": "string"}}, "required": ["channel_id"],
+    });
+    let tools = [
+        post,
+        tool("chat", "list_channels", "Lists all channels of the workspace."),
+        tool("geo", "get_weather", "Returns the weather of a city."),
+        tool("geo", "get_tides", "Returns the tides of a port."),
+    ];
+    let rows = tools.map(|tool| tool.to_string()).join("\n");
+    let tools = sandbox.write("tools.jsonl", rows);
+    let prompt = "post a message to the general channel and get the weather in Paris";
+    let route = |limit: &str| {
+        let tools = tools.to_str().unwrap();
+        sandbox.json(&["route", "--tools", tools, "--limit", limit, prompt])
+    };
+    let [first, supplier, besides] =
+        ["chat__post_message", "chat__list_channels", "geo__get_weather"];
+    assert_eq!(ids(&route("2")), [first, besides]);
+    assert_eq!(ids(&route("3")), [first, supplier, besides]);
+}
+
 #[test]
 fn a_supplier_that_the_text_names_is_added_however_far_it_is() {
     let sandbox = Sandbox::new();
