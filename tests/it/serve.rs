@@ -191,6 +191,9 @@ fn other_apis_clients_get_answers_in_their_forms() {
         assert_eq!(reply.error().0, 400, "{wrong}");
     }
     assert_eq!(post(port, "/v1/embeddings", &json!({"input": "a", "dimensions": 7})).status, 400);
+    let models = get(port, "/v1/models").ok();
+    assert_eq!((&models["object"], &models["data"][0]["id"]), (&json!("list"), &floats["model"]));
+    assert_eq!(models["data"].as_array().unwrap().len(), 1);
 
     let texts =
         json!({"query": "weather in paris", "texts": ["a song", "rain in Paris today", "a fish"]});

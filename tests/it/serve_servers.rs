@@ -44,6 +44,7 @@ fn it_listens_while_servers_are_asked_and_says_which_are_missing() {
     assert!(missing.contains("silent"), "{missing}");
     let ready = get(port, "/readyz");
     assert_eq!(ready.status, 200, "the first seconds are over: {}", ready.text());
+    assert_eq!(ready.ok()["missing"], json!(["broken", "silent"]));
     // What may never be called is not found, before and after the sources are read again.
     let denied = || get(port, "/v1/tools/notes__delete_note").status;
     assert_eq!(denied(), 404);

@@ -172,6 +172,7 @@ fn other_routes() -> Router<Arc<App>> {
         .route("/v1/servers", get(watch::servers))
         .route("/v1/recent", get(watch::recent))
         .route("/v1/reload", post(reload::reload))
+        .route("/v1/models", get(embeddings::models))
         .route("/v1/embeddings", post(embeddings::embed))
         .route("/v1/rerank", post(rerank::rerank))
         .route("/rerank", post(rerank::rerank))

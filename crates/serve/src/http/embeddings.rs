@@ -1,4 +1,4 @@
-//! `POST /v1/embeddings`, in OpenAI's format.
+//! `POST /v1/embeddings` and `GET /v1/models`, in OpenAI's format.
 
 use std::sync::Arc;
 
@@ -80,6 +80,34 @@ struct Usage {
     /// Tokens that were read: a text is cut at the model's window.
     prompt_tokens: usize,
     total_tokens: usize,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ModelsAnswer {
+    object: &'static str,
+    data: Vec<ListedModel>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ListedModel {
+    id: String,
+    object: &'static str,
+    /// Always 0: a model's files do not say when it was made, and OpenAI's clients expect a number.
+    created: u64,
+    owned_by: &'static str,
+}
+
+/// The model of this server for `/v1/embeddings`; no model if it ranks by words alone.
+#[utoipa::path(get, path = "/v1/models", tag = "drop-in", responses((status = 200, body = ModelsAnswer)))]
+pub async fn models(State(app): State<Arc<App>>) -> Response {
+    let service = app.service();
+    let listed = service.engine().embedder().map(|model| ListedModel {
+        id: model.identity().name.clone(),
+        object: "model",
+        created: 0,
+        owned_by: "toolroute",
+    });
+    json(ModelsAnswer { object: "list", data: listed.into_iter().collect() })
 }
 
 /// Vectors of texts by the model of this server.

@@ -29,7 +29,7 @@ const SCHEMAS: &str = include_str!("openapi.schemas.json");
     ),
     paths(
         select::select, analyze::analyze, tools::list, tools::register, tools::show, tools::update, tools::remove,
-        feedback::add, arguments::arguments, call::call, run::run, outputs::output, conduct::conduct, filter::filter, embeddings::embed,
+        feedback::add, arguments::arguments, call::call, run::run, outputs::output, conduct::conduct, filter::filter, embeddings::embed, embeddings::models,
         rerank::rerank, watch::servers, watch::recent, watch::events, map::map, reload::reload,
         health::alive, health::ready, health::metrics,
     ),

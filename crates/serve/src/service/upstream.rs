@@ -106,6 +106,11 @@ impl ServerState {
         self.tools == 0 && (self.fault().is_some() || self.disabled().is_some())
     }
 
+    /// Whether the server should have listed tools and has not, or cannot run them.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.is_awaited() || self.fault().is_some()
+    }
+
     fn fault(&self) -> Option<String> {
         match &self.status {
             Status::Unavailable { because } => Some(because.clone()),
