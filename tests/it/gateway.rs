@@ -347,6 +347,24 @@ fn learns(site: &Site) {
 }
 
 #[test]
+fn a_tool_is_listed_and_called_under_a_name_that_models_take() {
+    let python = python();
+    let script = repo("tests/servers/notes.py");
+    let site = Site::new(&python, json!({"my.notes": {"command": python, "args": [script, "x"]}}));
+    let mut client = site.client(&["--expose", "selected", "--limit", "100"]);
+    client.begin();
+    let is_dotted = |name: &String| name.starts_with("my_notes__search_notes_");
+    let dotted = loop {
+        match names(&mut client).into_iter().find(is_dotted) {
+            Some(name) => break name,
+            None => client.hear("notifications/tools/list_changed"),
+        };
+    };
+    let called = client.call(&dotted, json!({"query": "orchids"}));
+    assert_eq!(called["isError"], json!(false), "{called}");
+}
+
+#[test]
 fn prompts_and_resources_are_passed_on() {
     let python = python();
     let site = Site::new(&python, json!({}));

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::needs::NeedGraph;
+use crate::tool::HASH_DIGITS;
 use crate::{FacetIndex, Problem, Severity, Tool, ToolId, import, suspicions, validate};
 
 /// An ordered list of tools with unique ids. A tool's row is its position in [`Catalog::tools`].
@@ -97,8 +98,8 @@ impl Catalog {
         self.tools.is_empty()
     }
 
-    /// Returns the tool with this id, with this `server:tool`, or with this name if only one tool
-    /// has it.
+    /// Returns the tool with this id, with this `server:tool`, with this name if only one tool has
+    /// it, or with this [`ToolId::model_name`].
     pub fn get(&self, id: &str) -> Option<&Tool> {
         self.row(id).map(|row| self.tools[row as usize].as_ref())
     }
@@ -111,6 +112,17 @@ impl Catalog {
             .or_else(|| self.row_by_colon(id))
             .copied()
             .or_else(|| self.names.get(id).copied().flatten())
+            .or_else(|| self.row_by_model_name(id))
+    }
+
+    /// Returns the row of the tool whose id a model's API refuses and that has this name instead.
+    fn row_by_model_name(&self, name: &str) -> Option<u32> {
+        let (_, hash) = name.rsplit_once('_')?;
+        // Most names that no tool has are typing errors, and hashing 40,000 ids for each takes long.
+        let is_hash =
+            hash.len() == HASH_DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let row = is_hash.then(|| self.tools.iter().position(|tool| tool.id.model_name() == name));
+        row.flatten().map(|row| row as u32)
     }
 
     /// Returns the row of exactly this id.

@@ -1,11 +1,12 @@
 //! A tool: its identity, declared tiers, behaviour hints and facets.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use crate::sparse::{Sparse, readable_when_sparse};
 use crate::{Operation, Routing};
@@ -17,6 +18,12 @@ use crate::{Operation, Routing};
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolId(Arc<str>);
+
+/// The longest name that OpenAI takes; Anthropic takes 128 characters.
+const MODEL_NAME_CHARS: usize = 64;
+
+/// The digits of the hash in a [`ToolId::model_name`].
+pub(super) const HASH_DIGITS: usize = 8;
 
 impl ToolId {
     /// Creates an id from the id in a tool's definition.
@@ -38,6 +45,30 @@ impl ToolId {
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the name under which a model's API takes the tool: OpenAI and Anthropic refuse a
+    /// request in which any tool's name is not 1 to 64 of `[A-Za-z0-9_-]`.
+    ///
+    /// It is the id itself if they take it, or else its beginning with a hash, so that two ids do
+    /// not get one name. [`Catalog::get`](crate::Catalog::get) knows the tool by it.
+    ///
+    /// ```
+    /// use toolroute_catalog::ToolId;
+    ///
+    /// assert_eq!(ToolId::new("shop__refund_order").model_name(), "shop__refund_order");
+    /// assert_eq!(ToolId::new("films__GET /films").model_name(), "films__GET__films_dd2f34bc");
+    /// ```
+    pub fn model_name(&self) -> Cow<'_, str> {
+        let is_taken = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let id = self.as_str();
+        if !id.is_empty() && id.len() <= MODEL_NAME_CHARS && id.chars().all(is_taken) {
+            return Cow::Borrowed(id);
+        }
+        let kept = id.chars().take(MODEL_NAME_CHARS - 1 - HASH_DIGITS);
+        let kept: String = kept.map(|c| if is_taken(c) { c } else { '_' }).collect();
+        let hash = Sha256::digest(id).first_chunk().map_or(0, |four| u32::from_be_bytes(*four));
+        Cow::Owned(format!("{kept}_{hash:0HASH_DIGITS$x}"))
     }
 
     /// Returns the id as people write it with a colon, `server:tool` for `server__tool`: one

@@ -35,6 +35,7 @@ fn _toolroute(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(settings::check_settings, module)?)?;
     module.add_function(wrap_pyfunction!(settings::check_select, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::model_name, module)?)?;
     module.add_function(wrap_pyfunction!(texts::embed, module)?)?;
     module.add_function(wrap_pyfunction!(texts::rerank, module)?)
 }

@@ -1,7 +1,7 @@
 //! Ranks the rows of a table together. A row that fails does not affect the others.
 
 use pyo3::prelude::*;
-use toolroute::{Catalog, Engine, SelectRequest, Selection, Tool, catalog};
+use toolroute::{Catalog, Engine, SelectRequest, Selection, Tool, ToolId, catalog};
 use toolroute_rank::engine::Error;
 
 use crate::error::CatalogError;
@@ -28,6 +28,12 @@ pub struct RankedRows {
     read_as: Vec<Option<String>>,
     unknown_candidates: Vec<Option<Vec<String>>>,
     error: Vec<Option<String>>,
+}
+
+/// The name under which models' APIs take the tool of an id.
+#[pyfunction]
+pub fn model_name(id: &str) -> String {
+    ToolId::new(id).model_name().into_owned()
 }
 
 pub fn rank(

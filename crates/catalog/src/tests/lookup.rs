@@ -24,11 +24,15 @@ fn a_tool_is_found_by_its_id_in_either_spelling_and_by_a_name_of_its_own() {
     for (row, tool) in (0u32..).zip(catalog.iter()) {
         assert_eq!(catalog.row(tool.id.as_str()), Some(row), "rows follow the order given");
     }
+    // Models' APIs take neither colons nor spaces.
+    let model_name = ToolId::new("TheBand::get concert|v2").model_name().into_owned();
+    assert!(model_name.starts_with("TheBand__get_concert_v2_"), "{model_name}");
     for (id, row) in [
         ("files:search", Some(1)),
         ("web:search", Some(2)),
         ("a:b:c", Some(3)),
         ("TheBand::get concert|v2", Some(4)),
+        (&model_name, Some(4)),
         ("read_file", Some(0)),
         ("get concert", Some(4)),
         ("search", None),

@@ -494,7 +494,7 @@ class Router(Generic[T]):
         if isinstance(tool, Hit):
             return str(tool.id)
         if isinstance(tool, str):
-            return self._native.resolve(tool) or _definitions.meant(tool, self._native.ids())
+            return self._native.resolve(tool) or tool
         for same in (is_, eq):
             for id, known in list(self._tools.items()):
                 if same(known, tool):

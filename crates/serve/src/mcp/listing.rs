@@ -166,9 +166,13 @@ fn without_doubles(tools: Vec<Arc<Tool>>) -> Vec<Arc<Tool>> {
     kept
 }
 
-/// The tool in rmcp's type. A definition that rmcp cannot represent, such as one with a schema that
+/// The tool in rmcp's type, under a name that models' APIs take: a client passes the list on to one, and one
+/// bad name fails the whole request. A definition that rmcp cannot represent, such as one with a schema that
 /// is not an object, is not listed; the tool can still be found.
 fn defined(tool: &Tool) -> Option<McpTool> {
     let read = serde_json::from_str(&to_json(&Definition::of(tool)));
-    read.inspect_err(|error| tracing::debug!(%error, id = %tool.id, "not listed")).ok()
+    let read = read.inspect_err(|error| tracing::debug!(%error, id = %tool.id, "not listed"));
+    let mut listed: McpTool = read.ok()?;
+    listed.name = tool.id.model_name().into_owned().into();
+    Some(listed)
 }
