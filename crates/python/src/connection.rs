@@ -27,6 +27,9 @@ const THREADS: usize = 2;
 /// Maximum time to wait for the first tool lists. A server that is downloaded first takes minutes.
 const FIRST_LISTS: Duration = Duration::from_secs(120);
 
+/// The interval at which Python is asked for signals while a call runs.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
+
 /// Maximum time to wait for the end of the servers of a router that was not closed.
 const LAST_SERVERS: Duration = Duration::from_secs(10);
 
@@ -64,8 +67,9 @@ impl Connection {
             let _inside = runtime.enter();
             service.start()
         };
-        let started = async { tokio::time::timeout(FIRST_LISTS, starting).await.ok() };
-        runtime.block_on(runtime.spawn(started)).ok();
+        let opened = Self { runtime: Some(runtime), service };
+        opened.wait(async { tokio::time::timeout(FIRST_LISTS, starting).await.ok() })?;
+        let service = &opened.service;
         problems.extend(told.take());
         problems.extend(service.servers().into_iter().filter_map(|server| match server.status {
             Status::Unavailable { because } => {
@@ -73,14 +77,40 @@ impl Connection {
             }
             _ => None,
         }));
-        Ok((Self { runtime: Some(runtime), service }, problems))
+        Ok((opened, problems))
+    }
+
+    /// Runs work and waits for its end or for a signal, such as an interrupt from the keyboard, whose
+    /// exception is returned after the work has been cancelled.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> PyResult<T> {
+        let runtime = self.runtime()?;
+        let mut task = runtime.spawn(work);
+        runtime.block_on(async {
+            loop {
+                match tokio::time::timeout(BETWEEN_SIGNALS, &mut task).await {
+                    Ok(ended) => {
+                        return ended.map_err(|error| {
+                            CallError::new_err(format!("the call failed: {error}"))
+                        });
+                    }
+                    Err(_) => {
+                        if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                            task.abort();
+                            (&mut task).await.ok();
+                            return Err(signal);
+                        }
+                    }
+                }
+            }
+        })
     }
 
     /// Calls a tool and returns the report as JSON.
     pub fn call(&self, call: Call) -> PyResult<String> {
-        let runtime = self.runtime()?;
-        let ended = runtime.block_on(runtime.spawn(call.run(Arc::clone(&self.service))));
-        ended.unwrap_or_else(|error| Err(CallError::new_err(format!("the call failed: {error}"))))
+        self.wait(call.run(Arc::clone(&self.service)))?
     }
 
     /// Starts a call. At its end `done` is called with the report as JSON or with an exception, and

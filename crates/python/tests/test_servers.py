@@ -6,10 +6,13 @@ import asyncio
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -64,20 +67,51 @@ def router(servers: Path) -> Iterator[Router]:
         yield router
 
 
-def test_a_call_that_is_cancelled_is_cancelled_at_the_server(router: Router, servers: Path):
+def is_told(servers: Path, method: str) -> bool:
     journal = servers.with_name("journal")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if journal.exists() and method in journal.read_text().split():
+            return True
+        time.sleep(0.05)
+    return False
 
-    def is_told(method: str) -> bool:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if method in journal.read_text().split():
-                return True
-            time.sleep(0.05)
-        return False
 
+@contextmanager
+def interrupted(servers: Path, method: str) -> Iterator[None]:
+    """Presses Ctrl-C when the server has been told a method."""
+
+    def press() -> None:
+        if is_told(servers, method):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        yield
+    assert time.monotonic() - start < 15
+    pressing.join()
+
+
+def test_ctrl_c_ends_a_call_and_the_wait_for_servers(router: Router, servers: Path):
+    with interrupted(servers, "tools/call"):
+        router.call("wait")
+    assert is_told(servers, "notifications/cancelled")
+    assert "said" in router.call("ask")
+    servers.with_name("journal").unlink()
+    program = servers.with_name("server.py")
+    listing = 'answer(id, {"tools": TOOLS})'
+    assert listing in program.read_text()
+    program.write_text(program.read_text().replace(listing, "pass"))
+    with interrupted(servers, "tools/list"):
+        Router.from_servers(servers)
+
+
+def test_a_call_that_is_cancelled_is_cancelled_at_the_server(router: Router, servers: Path):
     async def cancel() -> float:
         task = asyncio.create_task(router.acall("wait"))
-        assert await asyncio.to_thread(is_told, "tools/call")
+        assert await asyncio.to_thread(is_told, servers, "tools/call")
         start = time.monotonic()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -86,7 +120,7 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_server(router: Router, ser
 
     start = asyncio.run(cancel())
     assert time.monotonic() - start < 5
-    assert is_told("notifications/cancelled")
+    assert is_told(servers, "notifications/cancelled")
 
 
 def test_calls_of_servers_keep_no_thread(router: Router):
