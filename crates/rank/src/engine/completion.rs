@@ -22,14 +22,19 @@ const LEAST_SUPPLY: f32 = 0.3;
 /// tenth of the first one's score stood second.
 const LEAST_FIRST: f32 = 0.15;
 
-/// The minimum score of the last tool of a full answer, as a share of the first one's, at which it stays
-/// instead of a supplier: with a small limit it may be what the prompt asks for besides.
+/// The limit below which the last tool of a full answer stays instead of a supplier if its score is at
+/// least [`NEAR_FIRST`] of the first one's: it may be what the prompt asks for besides. With larger limits
+/// too, fewer multi-step prompts get all their tools (`docs/routing.md`).
+const SMALL_LIMIT: usize = 3;
+
+/// See [`SMALL_LIMIT`].
 const NEAR_FIRST: f32 = 0.8;
 
 impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,
     /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
-    /// loses its last tool, unless that fits about as well as the first. The first rank never changes.
+    /// loses its last tool, unless the limit is small and that fits about as well as the first. The
+    /// first rank never changes.
     pub fn complete(
         &self,
         ranking: &mut Ranking,
@@ -62,7 +67,8 @@ impl State {
             let Some(found) = supplier(&suppliers, rules, (ranking, limit), asked) else {
                 continue;
             };
-            let is_near = |last: &Candidate| last.score >= NEAR_FIRST * first[0].score;
+            let is_near =
+                |last: &Candidate| limit < SMALL_LIMIT && last.score >= NEAR_FIRST * first[0].score;
             let takes_place = ranking.chosen.iter().all(|other| other.row != found.row);
             if takes_place && ranking.chosen.get(limit - 1).is_some_and(is_near) {
                 continue;
