@@ -88,6 +88,40 @@ fn a_supplier_takes_no_place_of_a_tool_that_fits_as_well_as_the_first() {
     assert_eq!(ids(&route("3")), [first, supplier, besides]);
 }
 
+/// Tools of a tracker: to move an issue takes its key and a transition, and a similar tool creates one.
+#[test]
+fn neither_a_similar_tool_nor_one_id_for_two_keeps_a_supplier_out() {
+    let sandbox = Sandbox::new();
+    let tool = |name: &str, description: &str, required: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            required.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        json!({"server": "tracker", "name": name, "description": description, "input_schema": schema})
+    };
+    let tools = [
+        tool("move_issue", "Move an issue to another state", &["issue_key", "transition_id"]),
+        tool(
+            "create_transition",
+            "Create a transition that moves issues between states",
+            &["name"],
+        ),
+        tool("list_transitions", "List the states to which an issue can be moved", &[]),
+        tool("search_issues", "Search for issues by words", &["query"]),
+    ];
+    let rows = tools.map(|tool| tool.to_string()).join("\n");
+    let tools = sandbox.write("tools.jsonl", rows);
+    let route = |prompt: &str| {
+        let tools = tools.to_str().unwrap();
+        let answer = sandbox.json(&["route", "--tools", tools, "--limit", "3", prompt]);
+        ids(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let with_key = route("move the issue WEB-71 to done");
+    assert_eq!(with_key[..2], ["tracker__move_issue", "tracker__list_transitions"]);
+    assert!(!with_key.contains(&"tracker__search_issues".to_owned()), "{with_key:?}");
+    let without = route("move the issue about the login to done");
+    assert!(without.contains(&"tracker__search_issues".to_owned()), "{without:?}");
+}
+
 #[test]
 fn a_supplier_that_the_text_names_is_added_however_far_it_is() {
     let sandbox = Sandbox::new();

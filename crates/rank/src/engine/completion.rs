@@ -4,7 +4,7 @@ use super::candidate_scorer::AdmissionRules;
 use super::ranking::{Ranking, Supplied};
 use super::state::State;
 use crate::catalog::{RequiredId, Supplier};
-use crate::query::has_id_of;
+use crate::query::PromptIds;
 use crate::selection::{Candidate, Supply};
 
 /// The number of first ranks that are completed: a tool in them that requires an id gets a
@@ -44,15 +44,17 @@ impl State {
     ) {
         let within = limit.min(COMPLETED_RANKS);
         let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
-        let needing: Vec<(Candidate, &RequiredId)> = first
-            .iter()
-            .flat_map(|found| {
-                self.catalog.required_ids(found.row).iter().map(move |required| (*found, required))
-            })
-            .filter(|(_, required)| {
-                !gives(required, &first) && !has_id_of(prompt, &required.entity, required.is_uuid)
-            })
-            .collect();
+        let ids = PromptIds::new(prompt);
+        let mut needing: Vec<(Candidate, &RequiredId)> = Vec::new();
+        for (at, found) in first.iter().enumerate() {
+            let mut ids = ids.clone();
+            for required in self.catalog.required_ids(found.row) {
+                let is_given = ids.take(&required.entity, required.is_uuid);
+                if !is_given && !gives(required, &first, at) {
+                    needing.push((*found, required));
+                }
+            }
+        }
         if needing.is_empty() {
             return;
         }
@@ -103,7 +105,7 @@ impl State {
 fn lacks(ranking: &Ranking, (tool, required): (Candidate, &RequiredId), within: usize) -> bool {
     let there = &ranking.chosen[..within.min(ranking.chosen.len())];
     let at = there.iter().position(|found| found.row == tool.row);
-    at.is_some_and(|at| at + 1 < within) && !gives(required, there)
+    at.is_some_and(|at| at + 1 < within && !gives(required, there, at))
 }
 
 /// Returns the best supplier of an id with at least the score `least`.
@@ -127,10 +129,13 @@ fn supplier(
     suppliers.iter().filter(is_fit).min_by(order).copied()
 }
 
-/// Whether one of the tools provides the id.
-fn gives(required: &RequiredId, tools: &[Candidate]) -> bool {
-    let is_there = |row| tools.iter().any(|found| found.row == row);
-    required.suppliers.iter().any(|supplier| is_there(supplier.row))
+/// Whether one of the tools provides the id to the tool at the place `to`. One that creates the entity
+/// does so only before it: after `update_event`, `create_event` is there as a similar tool.
+fn gives(required: &RequiredId, tools: &[Candidate], to: usize) -> bool {
+    required.suppliers.iter().any(|supplier| {
+        let before = if supplier.creates { to } else { tools.len() };
+        tools[..before].iter().any(|found| found.row == supplier.row)
+    })
 }
 
 /// Returns the tool as a supplier if it finds the id, instead of creating the entity.

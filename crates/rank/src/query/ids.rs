@@ -1,6 +1,8 @@
 //! Detects whether a prompt contains the id that a tool requires, so that no other tool has to find
 //! it.
 
+use std::collections::BTreeSet;
+
 /// Minimum length of a token of letters and digits that counts as an id: `a1b2c3`, not `v2` or
 /// `10am`.
 const LEAST_MIXED: usize = 6;
@@ -14,15 +16,44 @@ const UUID_DIGITS: usize = 32;
 const LINKS: [&str; 11] =
     ["by", "has", "id", "ids", "is", "named", "no", "number", "the", "whose", "with"];
 
-/// Whether the prompt contains an id of the entity: anything that looks like an id, a URL, or a
-/// number near the entity's name. If the id must be a UUID, only a UUID counts: whoever writes
-/// "close WEB-7" leaves it to a tool to find the UUID of that issue.
-pub fn has_id_of(prompt: &str, entity: &str, is_uuid: bool) -> bool {
-    if is_uuid {
-        return has_uuid(prompt);
+/// The ids in a prompt, as values for the ids that one tool requires.
+#[derive(Clone)]
+pub struct PromptIds<'a> {
+    tokens: Vec<&'a str>,
+    has_uuid: bool,
+    has_url: bool,
+    /// The number of ids that no parameter has taken. Keys that differ in their numbers alone count
+    /// once: `WEB-71` and `WEB-72` are two values of one parameter.
+    left: usize,
+}
+
+impl<'a> PromptIds<'a> {
+    pub fn new(prompt: &'a str) -> Self {
+        let tokens: Vec<&str> = prompt.split(is_end).filter(|token| !token.is_empty()).collect();
+        let ids = tokens.iter().filter(|token| is_id(token));
+        let kinds: BTreeSet<String> = ids.map(|token| kind(token)).collect();
+        let has_url = tokens.iter().any(|token| is_url(token));
+        Self { has_uuid: has_uuid(prompt), has_url, left: kinds.len(), tokens }
     }
-    let tokens: Vec<&str> = prompt.split(is_end).filter(|token| !token.is_empty()).collect();
-    tokens.iter().any(|token| is_id(token)) || has_number_near(&tokens, entity)
+
+    /// Whether there is an id of the entity: a number near the entity's name, a URL, or anything that
+    /// looks like an id and that an earlier call has not taken. If the id must be a UUID, only a UUID
+    /// counts: whoever writes "close WEB-7" leaves it to a tool to find the UUID of that issue.
+    pub fn take(&mut self, entity: &str, is_uuid: bool) -> bool {
+        if is_uuid {
+            return self.has_uuid;
+        }
+        let is_left = self.left > 0;
+        self.left -= usize::from(is_left);
+        is_left || self.has_url || has_number_near(&self.tokens, entity)
+    }
+}
+
+/// A key without its digits, or a number.
+fn kind(token: &str) -> String {
+    let token = token.trim_matches(|c: char| !c.is_alphanumeric());
+    let letters: String = token.chars().filter(|c| !c.is_ascii_digit()).collect();
+    if letters.is_empty() { token.to_owned() } else { letters }
 }
 
 /// Whether a word of the prompt has the 32 hexadecimal digits of a UUID, with or without hyphens.
@@ -39,14 +70,17 @@ fn is_end(c: char) -> bool {
         || matches!(c, ',' | ';' | '(' | ')' | '"' | '\'' | '`' | '“' | '”' | '<' | '>')
 }
 
+fn is_url(token: &str) -> bool {
+    token.contains("://") || token.starts_with("www.")
+}
+
 fn is_id(token: &str) -> bool {
     let token = token.trim_matches(['.', '?', '!', ':']);
-    let is_url = token.contains("://") || token.starts_with("www.");
     let number = token.strip_prefix('#').unwrap_or(token);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     let has_digit = token.bytes().any(|byte| byte.is_ascii_digit());
     let has_letter = token.bytes().any(|byte| byte.is_ascii_alphabetic());
-    is_url
+    is_url(token)
         || is_number && (number.len() >= LEAST_NUMBER || number.len() < token.len())
         || has_digit && has_letter && token.chars().count() >= LEAST_MIXED
 }
@@ -70,6 +104,24 @@ fn has_number_near(tokens: &[&str], entity: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn has_id_of(prompt: &str, entity: &str, is_uuid: bool) -> bool {
+        PromptIds::new(prompt).take(entity, is_uuid)
+    }
+
+    #[test]
+    fn one_id_is_no_value_of_two_parameters() {
+        for (prompt, ids) in [
+            ("move WEB-71 to done", 1),
+            ("move WEB-71 and WEB-72 to done", 1),
+            ("move WEB-71 to sprint 88123", 2),
+            ("delete 8812345 of 8812346", 2),
+        ] {
+            let mut given = PromptIds::new(prompt);
+            let taken = ["issue", "state", "account"].map(|entity| given.take(entity, false));
+            assert_eq!(taken.iter().filter(|taken| **taken).count(), ids, "{prompt}");
+        }
+    }
 
     #[test]
     fn ids_urls_and_numbers_by_the_entity_are_ids() {

@@ -92,7 +92,7 @@ pub use wishes::doubtful_parts;
 pub(crate) use actions::{Order, order};
 pub(crate) use categories::Categories;
 pub(crate) use features::words;
-pub(crate) use ids::has_id_of;
+pub(crate) use ids::PromptIds;
 pub(crate) use long_prompt::without_middle;
 pub(crate) use natural_language::latin_share;
 pub(crate) use plural::asks_for_several;
