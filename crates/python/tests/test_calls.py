@@ -17,7 +17,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, TypedDict, Union
+from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
 
 import pytest
 from conftest import ROOT, book_flight
@@ -207,6 +207,28 @@ def test_numbers_are_of_the_declared_type_and_lose_no_digit():
     for wrong in (f'{{"amount": -{long}}}', {"amount": "-1.5"}, {"amount": "NaN"}, '{"amount": 1e999}', {"rate": "x"}):
         with pytest.raises(ArgumentError, match="`amount`|`rate`"):
             router.call("pay", wrong)
+
+
+class Sum(NamedTuple):
+    amount: decimal.Decimal
+    currency: str = "EUR"
+
+
+def test_the_items_of_a_named_tuple_are_of_the_declared_types():
+    def pay(total: Sum) -> Any:
+        """Pays a sum."""
+        return total
+
+    router = Router([pay])
+    long = "12345678901234567890.123456789"
+    assert router.call("pay", f'{{"total": [{long}, "CHF"]}}') == Sum(decimal.Decimal(long), "CHF")
+    assert router.call("pay", {"total": [2]}) == Sum(decimal.Decimal(2))
+    schema = router.definition(pay)["function"]["parameters"]["properties"]["total"]
+    assert [item["title"] for item in schema["prefixItems"]] == ["amount", "currency"]
+    assert (schema["minItems"], schema["maxItems"]) == (1, 2)
+    for wrong in ([], ["x"], [1, "EUR", 3]):
+        with pytest.raises(ArgumentError, match="`total"):
+            router.call("pay", {"total": wrong})
 
 
 def test_keys_and_durations_are_of_the_declared_type():

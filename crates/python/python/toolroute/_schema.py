@@ -238,6 +238,8 @@ def _container(kind: Any, parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
     if not isinstance(kind, type):
         return {}
     if issubclass(kind, (list, tuple, set, frozenset)) or kind.__name__ in ("Sequence", "Iterable", "Set"):
+        if hasattr(kind, "_fields"):
+            return _named_tuple(kind, depth)
         inner = [part for part in parts if part is not Ellipsis]
         schema: dict[str, Any] = {"type": "array"}
         if inner and all(part == inner[0] for part in inner):
@@ -253,6 +255,13 @@ def _container(kind: Any, parts: tuple[Any, ...], depth: int) -> dict[str, Any]:
             schema["additionalProperties"] = json_schema(parts[1], depth + 1)
         return schema
     return {}
+
+
+def _named_tuple(kind: Any, depth: int) -> dict[str, Any]:
+    hints = type_hints(kind)
+    items = [{"title": name, **json_schema(hints.get(name, Any), depth + 1)} for name in kind._fields]
+    least = len(items) - len(kind._field_defaults)
+    return {"type": "array", "prefixItems": items, "minItems": least, "maxItems": len(items)}
 
 
 def _fields(kind: Any, depth: int) -> dict[str, Any]:

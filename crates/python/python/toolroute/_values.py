@@ -345,14 +345,26 @@ def _of_list(value: Any, kind: Any, parts: tuple[Any, ...]) -> Any:
     if not isinstance(value, list):
         raise _Misfit("a list", value)
     if hasattr(kind, "_fields"):
-        # A named tuple.
-        value = floats(value)
-        return kind(*value) if len(value) == len(kind._fields) else value
+        return _of_named_tuple(value, kind)
     if kind is tuple and len(parts) == len(value) and Ellipsis not in parts:
         items = [convert(one, part) for one, part in zip(value, parts)]
     else:
         items = _items(value, parts[:1])
     return items if kind is list else kind(items)
+
+
+def _of_named_tuple(values: list[Any], kind: Any) -> Any:
+    names, defaults = kind._fields, kind._field_defaults
+    if not len(names) - len(defaults) <= len(values) <= len(names):
+        raise _Misfit(f"a list of {', '.join(names)}", values)
+    hints = type_hints(kind)
+    found = []
+    for name, value in zip(names, values):
+        try:
+            found.append(convert(value, hints.get(name, Any)))
+        except _Misfit as error:
+            raise _within(name, error) from None
+    return kind(*found)
 
 
 def _items(values: list[Any], parts: tuple[Any, ...]) -> list[Any]:
