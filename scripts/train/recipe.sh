@@ -3,7 +3,7 @@
 #
 #     scripts/train/recipe.sh WORK_DIR --packages DIR [--from CHECKPOINT] [--program toolroute]
 #
-# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. Without the last two stages the encoder took 24
+# WORK_DIR keeps the checkpoints: after a stop the same command goes on where it was. Without the last three stages the encoder took 24
 # minutes on one H200; on one core of a processor a step of 36 prompts takes 3 to 5 s, the whole a day. Needs `pip install -r
 # scripts/train/requirements.txt`, the tool-retrieval sets in ../shared/data, a built toolroute, and in the folder of --packages the
 # three packages that `scripts/train/large_apis.py --help` names.
@@ -83,8 +83,8 @@ both() { # COMMAND COMMAND
 both small large
 scripts/train/average.py "$work/average" "$work/small=0.5" "$work/large=0.5"
 
-# Then mostly orders that use no word of their tool, or are over large APIs: two runs from that average, averaged with it, and a
-# longer one from the result, averaged with that.
+# Then mostly orders that use no word of their tool, are over large APIs, or take several tools: two runs from that average, averaged
+# with it, and two longer ones, each from the result before and averaged with it.
 mostly_orders() { # FROM TO STEPS SEED
     train "$1" "$2" --absolute 0.5 --share prompts=0.30 --share orders=0.48 --share bfcl=0.07 --share self=0.07 --share toolalpaca=0.04 \
         --batch 36 --hard 40 --rate 5e-5 --warmup 40 --ema 0.99 --steps "$3" --seed "$4"
@@ -95,7 +95,9 @@ both indirect_a indirect_b
 scripts/train/average.py "$work/indirect" "$work/average=0.25" "$work/indirect_a=0.375" "$work/indirect_b=0.375"
 mostly_orders "$work/indirect" "$work/longer" 1800 83
 scripts/train/average.py "$work/last" "$work/indirect=0.25" "$work/longer=0.75"
-scripts/train/trim.py "$work/last" "$work/encoder"
+mostly_orders "$work/last" "$work/longest" 1800 84
+scripts/train/average.py "$work/final" "$work/last=SHARE0" "$work/longest=SHARE1"
+scripts/train/trim.py "$work/final" "$work/encoder"
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \
     --steps 1000 --teach-tools 6000 --teach-prompts 1500 --cache "$work/static" --goldens tests/data/static_goldens.jsonl
