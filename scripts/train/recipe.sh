@@ -96,7 +96,7 @@ scripts/train/average.py "$work/indirect" "$work/average=0.25" "$work/indirect_a
 mostly_orders "$work/indirect" "$work/longer" 1800 83
 scripts/train/average.py "$work/last" "$work/indirect=0.25" "$work/longer=0.75"
 mostly_orders "$work/last" "$work/longest" 1800 84
-scripts/train/average.py "$work/final" "$work/last=SHARE0" "$work/longest=SHARE1"
+scripts/train/average.py "$work/final" "$work/last=0.6" "$work/longest=0.4"
 scripts/train/trim.py "$work/final" "$work/encoder"
 
 python3 scripts/train/distill_static.py "$work/encoder" "$data" models/static --prompts scripts/train/prompts \
