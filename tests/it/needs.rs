@@ -160,11 +160,14 @@ const LIBRARY: &str = r#"[
         "input_schema": {"type": "object", "properties": {"hold_id": {}}, "required": ["hold_id"]}},
     {"server": "library", "name": "list_holds", "description": "List all holds that wait for pick-up"},
     {"server": "library", "name": "hold_shelf_report", "description": "Report of the hold shelf: holds per branch"},
+    {"server": "library", "name": "cancel_holds", "description": "Cancel all holds on a book"},
+    {"server": "library", "name": "move_holds", "description": "Move all holds on a book to another branch"},
+    {"server": "library", "name": "count_holds", "description": "Count the holds on a book and its members"},
     {"server": "library", "name": "renew_loan", "description": "Extend the due date of a loan"},
     {"server": "tasks", "name": "add_reminder", "description": "Remind somebody of something at a time"}]"#;
 
 #[test]
-fn the_ids_of_the_first_tool_come_before_those_of_the_others() {
+fn the_first_tool_gets_the_suppliers_of_all_its_ids() {
     let sandbox = Sandbox::new();
     let tools = sandbox.write("library.json", LIBRARY);
     let route = |prompt: &str| {
@@ -182,6 +185,10 @@ fn the_ids_of_the_first_tool_come_before_those_of_the_others() {
         .collect();
     assert!(!supplies.is_empty(), "{answer:#}");
     assert!(supplies.iter().all(|supply| supply["to"] == first), "{answer:#}");
+    // One of them takes the place of a tool that is no supplier.
+    for supplier in ["library__search_books", "library__find_member"] {
+        assert!(ids(&answer).contains(&supplier), "{answer:#}");
+    }
     // With both ids in the prompt, the first tool lacks nothing.
     let answer = route("put a hold on the book 4711 for the member 1234");
     assert_eq!(ids(&answer)[0], first, "{answer:#}");

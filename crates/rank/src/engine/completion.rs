@@ -46,16 +46,17 @@ impl State {
         let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
         let ids = PromptIds::new(prompt);
         let mut needing: Vec<(Candidate, &RequiredId)> = Vec::new();
-        for (at, found) in first.iter().enumerate() {
+        for found in &first {
             let mut ids = ids.clone();
             for required in self.catalog.required_ids(found.row) {
                 let is_given = ids.take(&required.entity, required.is_uuid);
-                if !is_given && !gives(required, &first, at) {
+                if !is_given {
                     needing.push((*found, required));
                 }
             }
         }
-        if needing.is_empty() {
+        let is_lacking = |needing: &(Candidate, &RequiredId)| lacks(ranking, *needing, within);
+        if !needing.iter().any(is_lacking) {
             return;
         }
         let suppliers = self.scored(&needing, &ranking.all);
@@ -66,7 +67,9 @@ impl State {
             }
             let least = if tool.row == best { LEAST_FIRST } else { LEAST_SUPPLY };
             let asked = (required, least * tool.score);
-            let Some(found) = supplier(&suppliers, rules, (ranking, limit), asked) else {
+            let full = ranking.chosen.len() >= limit;
+            let lost = full.then(|| least_needed(&ranking.chosen, &needing, tool.row));
+            let Some(found) = supplier(&suppliers, rules, (ranking, lost), asked) else {
                 continue;
             };
             let is_near =
@@ -75,8 +78,7 @@ impl State {
             if takes_place && ranking.chosen.get(limit - 1).is_some_and(is_near) {
                 continue;
             }
-            ranking.chosen.retain(|other| other.row != found.row);
-            ranking.chosen.truncate(limit - 1);
+            ranking.chosen = stay(ranking, &found, lost);
             let at = ranking.chosen.iter().position(|other| other.row == tool.row);
             ranking.chosen.insert(at.map_or(0, |at| at + 1), found);
             let parameter = required.parameter.clone();
@@ -112,14 +114,14 @@ fn lacks(ranking: &Ranking, (tool, required): (Candidate, &RequiredId), within: 
 fn supplier(
     suppliers: &[Candidate],
     rules: &AdmissionRules<'_>,
-    (ranking, limit): (&Ranking, usize),
+    (ranking, lost): (&Ranking, Option<u32>),
     (required, least): (&RequiredId, f32),
 ) -> Option<Candidate> {
     // A stated supplier may share no word with the prompt: it turns `WEB-7` into a UUID.
     let is_fit = |found: &&Candidate| {
         (required.is_stated || found.score >= least)
             && reader(required, found.row).is_some()
-            && admits(rules, ranking, found, limit)
+            && admits(rules, ranking, found, lost)
     };
     // A tool for exactly this entity is preferred: `listOrders` to `listPurchaseOrders`.
     let is_other = |found: &Candidate| !reader(required, found.row).is_some_and(|it| it.is_exact);
@@ -143,11 +145,34 @@ fn reader(required: &RequiredId, row: u32) -> Option<&Supplier> {
     required.suppliers.iter().find(|supplier| supplier.row == row && !supplier.creates)
 }
 
+/// Returns the row that a full answer loses for a supplier: that of the last tool, without those that
+/// give an id to the first one.
+fn least_needed(chosen: &[Candidate], needing: &[(Candidate, &RequiredId)], to: u32) -> u32 {
+    let is_supplier = |row: u32| {
+        let mut ids = needing.iter().filter(|(tool, _)| tool.row == chosen[0].row);
+        ids.any(|(_, required)| reader(required, row).is_some())
+    };
+    let after = chosen.iter().skip_while(|found| found.row != to).skip(1);
+    let rows: Vec<u32> = after.map(|found| found.row).collect();
+    let spare = rows.iter().rev().find(|row| !is_supplier(**row));
+    *spare.or(rows.last()).unwrap_or(&to)
+}
+
+/// Returns the tools of the answer that stay beside a supplier.
+fn stay(ranking: &Ranking, found: &Candidate, lost: Option<u32>) -> Vec<Candidate> {
+    let is_there = ranking.chosen.iter().any(|other| other.row == found.row);
+    let leaves = if is_there { Some(found.row) } else { lost };
+    ranking.chosen.iter().filter(|other| Some(other.row) != leaves).copied().collect()
+}
+
 /// Whether every rule for the answer admits the tool together with those that stay.
-fn admits(rules: &AdmissionRules<'_>, ranking: &Ranking, found: &Candidate, limit: usize) -> bool {
-    let stays = ranking.chosen.len().min(limit - 1);
-    let others: Vec<Candidate> =
-        ranking.chosen[..stays].iter().filter(|other| other.row != found.row).copied().collect();
+fn admits(
+    rules: &AdmissionRules<'_>,
+    ranking: &Ranking,
+    found: &Candidate,
+    lost: Option<u32>,
+) -> bool {
+    let others = stay(ranking, found, lost);
     let is_near = || match rules.measure(&ranking.all) {
         Some(best) => rules.admit_near(found, &best).is_ok(),
         None => true,
