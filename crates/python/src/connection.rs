@@ -97,7 +97,8 @@ impl Connection {
                         });
                     }
                     Err(_) => {
-                        if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                        // At the end of the program, Python can no longer be asked.
+                        if let Some(Err(signal)) = Python::try_attach(|py| py.check_signals()) {
                             task.abort();
                             (&mut task).await.ok();
                             return Err(signal);
