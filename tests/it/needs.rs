@@ -13,7 +13,6 @@ const SEARCH: &str = "tmdb__search_tv";
 /// Credits that need the id of a series, the search that gives it, and enough of others to keep it out of
 /// five places.
 fn catalog(sandbox: &Sandbox) -> String {
-    let tool = |server: &str, name: &str, description: &str| json!({"server": server, "name": name, "description": description});
     let mut credits = tool("tmdb", "tv_credits", "The cast and crew of a series");
     credits["input_schema"] = json!({
         "type": "object", "properties": {"tv_id": {"type": "integer"}}, "required": ["tv_id"],
@@ -60,11 +59,14 @@ fn a_tool_that_gives_an_id_stands_after_the_one_that_needs_it() {
     assert!(!has_supply(&route(&["the cast and crew of the series with the tv id 1396"])));
 }
 
+fn tool(server: &str, name: &str, description: &str) -> Value {
+    json!({"server": server, "name": name, "description": description})
+}
+
 /// A tool that the prompt asks for besides stays where the answer has no room for both.
 #[test]
 fn a_supplier_takes_no_place_of_a_tool_that_fits_as_well_as_the_first() {
     let sandbox = Sandbox::new();
-    let tool = |server: &str, name: &str, description: &str| json!({"server": server, "name": name, "description": description});
     let mut post = tool("chat", "post_message", "Post a message to a channel.");
     post["input_schema"] = json!({
         "type": "object", "properties": {"channel_id": {"type": "string"}}, "required": ["channel_id"],
@@ -125,7 +127,6 @@ fn neither_a_similar_tool_nor_one_id_for_two_keeps_a_supplier_out() {
 #[test]
 fn a_supplier_that_the_text_names_is_added_however_far_it_is() {
     let sandbox = Sandbox::new();
-    let tool = |server: &str, name: &str, description: &str| json!({"server": server, "name": name, "description": description});
     let note = "Leave a note on an issue. Requests issue_id as uuid. Call get_by_shorthand first to get the issue_id.";
     let mut tools = vec![
         tool("plane", "leave_note", note),

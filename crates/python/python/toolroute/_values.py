@@ -357,14 +357,7 @@ def _of_named_tuple(values: list[Any], kind: Any) -> Any:
     names, defaults = kind._fields, kind._field_defaults
     if not len(names) - len(defaults) <= len(values) <= len(names):
         raise _Misfit(f"a list of {', '.join(names)}", values)
-    hints = type_hints(kind)
-    found = []
-    for name, value in zip(names, values):
-        try:
-            found.append(convert(value, hints.get(name, Any)))
-        except _Misfit as error:
-            raise _within(name, error) from None
-    return kind(*found)
+    return _of_fields(dict(zip(names, values)), kind)
 
 
 def _items(values: list[Any], parts: tuple[Any, ...]) -> list[Any]:

@@ -32,9 +32,9 @@ const NEAR_FIRST: f32 = 0.8;
 
 impl State {
     /// Inserts the best supplier of each required id directly after the tool that requires it,
-    /// unless the prompt contains the id or a supplier is among the first ranks. A full answer
-    /// loses its last tool, unless the limit is small and that fits about as well as the first. The
-    /// first rank never changes.
+    /// unless the prompt contains the id or a supplier is among the first ranks. A full answer loses
+    /// the [least needed](least_needed) tool, unless the limit is small and the last one fits about as
+    /// well as the first. The first rank never changes.
     pub fn complete(
         &self,
         ranking: &mut Ranking,
@@ -44,17 +44,15 @@ impl State {
     ) {
         let within = limit.min(COMPLETED_RANKS);
         let first: Vec<Candidate> = ranking.chosen.iter().take(within).copied().collect();
-        let ids = PromptIds::new(prompt);
-        let mut needing: Vec<(Candidate, &RequiredId)> = Vec::new();
-        for found in &first {
-            let mut ids = ids.clone();
-            for required in self.catalog.required_ids(found.row) {
-                let is_given = ids.take(&required.entity, required.is_uuid);
-                if !is_given {
-                    needing.push((*found, required));
-                }
-            }
+        let required = |found: &Candidate| self.catalog.required_ids(found.row);
+        // Most prompts get no such tool, and are not searched for ids.
+        if first.iter().all(|found| required(found).is_empty()) {
+            return;
         }
+        let ids = PromptIds::new(prompt);
+        let lacked =
+            first.iter().flat_map(|found| ids.lacked(required(found)).map(|id| (*found, id)));
+        let needing: Vec<(Candidate, &RequiredId)> = lacked.collect();
         let is_lacking = |needing: &(Candidate, &RequiredId)| lacks(ranking, *needing, within);
         if !needing.iter().any(is_lacking) {
             return;
@@ -152,10 +150,9 @@ fn least_needed(chosen: &[Candidate], needing: &[(Candidate, &RequiredId)], to: 
         let mut ids = needing.iter().filter(|(tool, _)| tool.row == chosen[0].row);
         ids.any(|(_, required)| reader(required, row).is_some())
     };
-    let after = chosen.iter().skip_while(|found| found.row != to).skip(1);
-    let rows: Vec<u32> = after.map(|found| found.row).collect();
-    let spare = rows.iter().rev().find(|row| !is_supplier(**row));
-    *spare.or(rows.last()).unwrap_or(&to)
+    let mut rows = chosen.iter().rev().map(|found| found.row).take_while(|row| *row != to);
+    let last = chosen[chosen.len() - 1].row;
+    rows.find(|row| !is_supplier(*row)).unwrap_or(last)
 }
 
 /// Returns the tools of the answer that stay beside a supplier.

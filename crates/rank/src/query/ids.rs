@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::catalog::RequiredId;
+
 /// Minimum length of a token of letters and digits that counts as an id: `a1b2c3`, not `v2` or
 /// `10am`.
 const LEAST_MIXED: usize = 6;
@@ -16,36 +18,42 @@ const UUID_DIGITS: usize = 32;
 const LINKS: [&str; 11] =
     ["by", "has", "id", "ids", "is", "named", "no", "number", "the", "whose", "with"];
 
-/// The ids in a prompt, as values for the ids that one tool requires.
-#[derive(Clone)]
+/// The ids in a prompt.
 pub struct PromptIds<'a> {
     tokens: Vec<&'a str>,
     has_uuid: bool,
     has_url: bool,
-    /// The number of ids that no parameter has taken. Keys that differ in their numbers alone count
-    /// once: `WEB-71` and `WEB-72` are two values of one parameter.
-    left: usize,
+    /// The number of different ids. Keys that differ in their numbers alone count once: `WEB-71` and
+    /// `WEB-72` are two values of one parameter.
+    kinds: usize,
 }
 
 impl<'a> PromptIds<'a> {
     pub fn new(prompt: &'a str) -> Self {
         let tokens: Vec<&str> = prompt.split(is_end).filter(|token| !token.is_empty()).collect();
         let ids = tokens.iter().filter(|token| is_id(token));
-        let kinds: BTreeSet<String> = ids.map(|token| kind(token)).collect();
+        let kinds = ids.map(|token| kind(token)).collect::<BTreeSet<String>>().len();
         let has_url = tokens.iter().any(|token| is_url(token));
-        Self { has_uuid: has_uuid(prompt), has_url, left: kinds.len(), tokens }
+        Self { has_uuid: has_uuid(prompt), has_url, kinds, tokens }
     }
 
-    /// Whether there is an id of the entity: a number near the entity's name, a URL, or anything that
-    /// looks like an id and that an earlier call has not taken. If the id must be a UUID, only a UUID
-    /// counts: whoever writes "close WEB-7" leaves it to a tool to find the UUID of that issue.
-    pub fn take(&mut self, entity: &str, is_uuid: bool) -> bool {
-        if is_uuid {
-            return self.has_uuid;
-        }
-        let is_left = self.left > 0;
-        self.left -= usize::from(is_left);
-        is_left || self.has_url || has_number_near(&self.tokens, entity)
+    /// Returns those of the ids which one tool requires that the prompt does not contain. It contains
+    /// one as a number near the entity's name, in a URL, or as anything that looks like an id, which is
+    /// the value of one of them. If an id must be a UUID, only a UUID counts: whoever writes "close
+    /// WEB-7" leaves it to a tool to find the UUID of that issue.
+    pub fn lacked<'r>(
+        &'r self,
+        required: &'r [RequiredId],
+    ) -> impl Iterator<Item = &'r RequiredId> {
+        let mut left = self.kinds;
+        required.iter().filter(move |required| {
+            if required.is_uuid {
+                return !self.has_uuid;
+            }
+            let is_left = left > 0;
+            left -= usize::from(is_left);
+            !is_left && !self.has_url && !has_number_near(&self.tokens, &required.entity)
+        })
     }
 }
 
@@ -105,8 +113,13 @@ fn has_number_near(tokens: &[&str], entity: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn required(entity: &str, is_uuid: bool) -> RequiredId {
+        let (parameter, entity) = (format!("{entity}_id"), entity.to_owned());
+        RequiredId { parameter, entity, is_uuid, is_stated: false, suppliers: Vec::new() }
+    }
+
     fn has_id_of(prompt: &str, entity: &str, is_uuid: bool) -> bool {
-        PromptIds::new(prompt).take(entity, is_uuid)
+        PromptIds::new(prompt).lacked(&[required(entity, is_uuid)]).next().is_none()
     }
 
     #[test]
@@ -117,9 +130,9 @@ mod tests {
             ("move WEB-71 to sprint 88123", 2),
             ("delete 8812345 of 8812346", 2),
         ] {
-            let mut given = PromptIds::new(prompt);
-            let taken = ["issue", "state", "account"].map(|entity| given.take(entity, false));
-            assert_eq!(taken.iter().filter(|taken| **taken).count(), ids, "{prompt}");
+            let all = ["issue", "state", "account"].map(|entity| required(entity, false));
+            let lacked = PromptIds::new(prompt).lacked(&all).count();
+            assert_eq!(all.len() - lacked, ids, "{prompt}");
         }
     }
 
