@@ -91,6 +91,17 @@ fn is_id(token: &str) -> bool {
     is_url(token)
         || is_number && (number.len() >= LEAST_NUMBER || number.len() < token.len())
         || has_digit && has_letter && token.chars().count() >= LEAST_MIXED
+        || is_key(token)
+}
+
+/// Whether a token is a key as issue trackers write them: `WEB-7`.
+fn is_key(token: &str) -> bool {
+    token.split_once('-').is_some_and(|(project, number)| {
+        project.len() > 1
+            && project.bytes().all(|byte| byte.is_ascii_uppercase())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Whether a number, or a token with a number, follows the entity's name or the word "id".
@@ -145,6 +156,7 @@ mod tests {
             "close issues 3 and 4",
             "what is id 9",
             "close PROJ-123",
+            "close WEB-7",
             "open https://example.org/x",
             "show 3fa85f64-5717-4562-b3fc-2c963f66afa6",
             "delete 8812345",
@@ -174,6 +186,7 @@ mod tests {
             "close the issue about the login",
             "list 20 issues from the 3rd of May at 10am",
             "the issues of v2",
+            "the low-7 issues of A-1",
             "",
         ] {
             assert!(!has_id_of(prompt, "issue", false), "{prompt}");
