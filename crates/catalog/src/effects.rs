@@ -43,7 +43,7 @@ pub enum EffectKind {
     ReadsOnly,
     /// It changes something but, as far as is known, destroys nothing.
     Writes,
-    /// It may destroy something.
+    /// It may destroy something, or do what no other call takes back: cancel, ban, pay.
     Destructive,
     Unknown,
 }
@@ -70,6 +70,30 @@ static DESTROYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .split(' ')
         .collect()
 });
+
+/// Verbs of tools that take something away for good, or move money. Behind other words of a name they
+/// may be nouns or participles (`list_refunds`, `search_cancelled`).
+static TAKES_AWAY: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    "ban blacklist cancel clear deactivate decommission deprovision destruct discard dismiss evict \
+     expel flush kick pay rollback scrap shred terminate unpublish void"
+        .split(' ')
+        .collect()
+});
+
+/// Verbs that take something away only with one of these objects: `format_disk`, not `format_date`.
+const TAKES_AWAY_OBJECT: [(&str, &str); 7] = [
+    ("fire", "employee staff worker person colleague"),
+    ("format", "disk disks drive drives partition volume volumes device storage"),
+    ("force", "push"),
+    ("issue", "refund refunds"),
+    (
+        "refund",
+        "all amount booking charge customer invoice invoices item items order orders payment payments \
+                purchase sale the ticket transaction",
+    ),
+    ("send", "money funds payment payments"),
+    ("transfer", "money funds balance credits"),
+];
 
 /// Verbs of tools that change something.
 static WRITES: LazyLock<HashSet<&str>> = LazyLock::new(|| {
@@ -219,7 +243,12 @@ fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     if LASTING.iter().any(|phrase| about.contains(phrase)) && !begins_reading(&words) {
         return EffectKind::Destructive;
     }
-    match (kind_of_name(&words), kind_of_sentence(&sentence, &words)) {
+    let of_sentence = kind_of_sentence(&sentence, &words);
+    // `ban_list`, "Lists the bans", takes nothing away.
+    if of_sentence != EffectKind::ReadsOnly && begins_taking_away(&words) {
+        return EffectKind::Destructive;
+    }
+    match (kind_of_name(&words), of_sentence) {
         (EffectKind::Destructive, _) | (_, EffectKind::Destructive) => EffectKind::Destructive,
         (EffectKind::Writes, _) | (_, EffectKind::Writes) => EffectKind::Writes,
         (_, EffectKind::ReadsOnly) => EffectKind::ReadsOnly,
@@ -263,6 +292,24 @@ fn kind_of_name(words: &[&str]) -> EffectKind {
     kind
 }
 
+/// Whether the first verb of a name takes something away for good: `subscription_cancel`.
+fn begins_taking_away(name: &[&str]) -> bool {
+    let is_verb = |word: &str| [&*READS, &*WRITES].iter().any(|verbs| verbs.contains(word));
+    let mut verbs = name.iter().enumerate().map(|(at, word)| (*word, name.get(at + 1).copied()));
+    verbs
+        .find(|(word, next)| takes_away(word, *next) || is_verb(word))
+        .is_some_and(|(word, next)| takes_away(word, next))
+}
+
+/// Whether a verb with the word behind it takes something away for good, or moves money.
+fn takes_away(verb: &str, next: Option<&str>) -> bool {
+    let mut objects = TAKES_AWAY_OBJECT.into_iter().filter(|(with, _)| *with == verb);
+    TAKES_AWAY.contains(verb)
+        || next.is_some_and(|next| {
+            objects.any(|(_, objects)| objects.split_whitespace().any(|object| object == next))
+        })
+}
+
 /// The effects of the verb with which a sentence begins, "Lists the orders", and of those that are
 /// joined to it, "and closes them".
 fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
@@ -290,6 +337,9 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
         let is_plain = is_plain || has_object;
         kind = match () {
             () if (is_plain || !is_first) && is_verb(word, &DESTROYS) => {
+                return EffectKind::Destructive;
+            }
+            () if is_first && is_plain && is_verb(word, &TAKES_AWAY) => {
                 return EffectKind::Destructive;
             }
             () if is_plain && is_verb(word, &WRITES) => EffectKind::Writes,
@@ -364,6 +414,17 @@ mod tests {
             ("list_and_delete", EffectKind::Destructive),
             ("deleteFile", EffectKind::Destructive),
             ("frobnicate", EffectKind::Unknown),
+            ("cancel_order", EffectKind::Destructive),
+            ("subscription_cancel", EffectKind::Destructive),
+            ("terminateInstance", EffectKind::Destructive),
+            ("fire_employee", EffectKind::Destructive),
+            ("fire_event", EffectKind::Unknown),
+            ("format_drive", EffectKind::Destructive),
+            ("format_date", EffectKind::Unknown),
+            ("transfer_money", EffectKind::Destructive),
+            ("transfer_call", EffectKind::Unknown),
+            ("list_bans", EffectKind::ReadsOnly),
+            ("get_cancel_reason", EffectKind::ReadsOnly),
         ] {
             assert_eq!(kind_of_texts(name, ""), kind, "{name}");
         }
@@ -403,6 +464,9 @@ mod tests {
             ("estimate", "Estimate for a customer", Unknown),
             ("estimate", "Estimates the price and sends it", Writes),
             ("bring_back_car", "Returns a car to the station", Unknown),
+            ("ban_list", "Lists the players who may not join", ReadsOnly),
+            ("booking", "Cancels a booking.", Destructive),
+            ("assign", "Sets or clears the owner", Writes),
         ] {
             assert_eq!(kind_of_texts(name, description), kind, "{name}: {description}");
         }
