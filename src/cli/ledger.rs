@@ -56,7 +56,7 @@ pub fn run(args: &LedgerArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 fn show(args: &ShowArgs, global: &Global) -> anyhow::Result<()> {
-    let ledger = Ledger::open_read_only(paths::ledger(args.ledger.ledger.as_deref())?)?;
+    let ledger = Ledger::open_read_only(paths::ledger_file(args.ledger.ledger.as_deref())?)?;
     let what = &args.what;
     match (what.obligations, what.runs, what.assertions, what.events) {
         (_, true, ..) => {

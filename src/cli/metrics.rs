@@ -63,7 +63,7 @@ fn calls(args: &MetricsArgs) -> anyhow::Result<Option<SuccessMetrics>> {
 }
 
 fn conductor(args: &MetricsArgs) -> anyhow::Result<Option<PlanSuccess>> {
-    let path = paths::ledger(args.ledger.ledger.as_deref())?;
+    let path = paths::ledger_file(args.ledger.ledger.as_deref())?;
     if !path.exists() {
         return Ok(None);
     }

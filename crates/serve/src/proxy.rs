@@ -25,10 +25,11 @@ use futures_util::stream::{self, StreamExt as _};
 use reqwest::Url;
 use tokio::net::TcpListener;
 use toolroute_rank::engine::Engine;
+use toolroute_run::execution::{names_loopback, prepare_tls};
 
 use super::filter::{self, DEFAULT_KEEP, FilterReport, SkipReason};
 use super::http::bodies::{BODY_BUDGET, BodyBudget, BodyFailure, Share};
-use super::http::guard::{Guard, Token, WorkQueue, admit, without_brackets};
+use super::http::guard::{Guard, Token, WorkQueue, admit};
 use super::http::health::{self, openmetrics};
 use super::http::{ApiError, Limits, accept};
 use super::{Error, Shutdown};
@@ -118,13 +119,13 @@ impl Proxy {
     pub fn new(engine: Arc<Engine>, options: ProxyOptions) -> Result<Arc<Self>, Error> {
         let because = |because| Error::Proxy { because };
         let upstream = upstream(&options.upstream).map_err(because)?;
-        toolroute_run::execution::prepare_tls();
+        prepare_tls();
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(SILENCE)
             // The client's key is for this upstream alone.
             .redirect(reqwest::redirect::Policy::none());
-        let client = if is_loopback(&upstream) { client.no_proxy() } else { client };
+        let client = if names_loopback(upstream.as_str()) { client.no_proxy() } else { client };
         let client = client.build();
         let client = client.map_err(|error| because(format!("no HTTP client: {error}")))?;
         let queue = WorkQueue::new(options.workers, options.queue);
@@ -285,12 +286,6 @@ fn climbs(path: &str) -> bool {
         plain = plain.replace(escape, read);
     }
     plain.split('/').any(|segment| matches!(segment, "." | ".."))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = without_brackets(host).parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// The result of filtering a request.

@@ -1,6 +1,6 @@
 //! The HTTP client for MCP servers and API operations.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ pub(super) fn for_remote(remote: &Remote) -> Result<reqwest::Client, Error> {
         true => client.tls_certs_only([]),
         false => client,
     };
+    // The headers are for this machine, and not for a proxy of the system.
+    let client = if names_loopback(&remote.url) { client.no_proxy() } else { client };
     let client = client
         .default_headers(headers)
         .connect_timeout(CONNECT_TIMEOUT)
@@ -73,6 +75,14 @@ fn same_host_only(reach: Reach) -> reqwest::redirect::Policy {
 /// Rejects a URL whose host is an IP address that the entry may not reach.
 pub(super) fn check(url: &reqwest::Url, reach: Reach) -> Result<(), String> {
     url.host_str().map_or(Ok(()), |host| reach.check_host(host))
+}
+
+/// Whether a URL names this machine: `localhost`, or a loopback address.
+pub fn names_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Whether a URL names a private host: an IP address of this machine or its network, or a name such

@@ -244,7 +244,7 @@ async fn answered(mut response: reqwest::Response) -> Result<Vec<u8>, Fault> {
     while let Some(part) = response.chunk().await.map_err(|error| of_error(&error))? {
         body.extend_from_slice(&part);
         if body.len() > MOST_BODY {
-            return Err(Fault::after(FaultKind::Broken, "more output than is taken"));
+            return Err(Fault::after(FaultKind::TooLong, "more output than is taken"));
         }
     }
     Ok(body)

@@ -253,7 +253,7 @@ impl fmt::Display for FaultKind {
             Self::Flooding => "was dropped: it sends more messages than are taken",
             Self::Unreadable => "answered with something that is no valid JSON or no MCP message",
             Self::NoResult => "answered with something that is no tool result",
-            Self::TooLong => "gave an answer that is longer than 16 MiB, the most that is read",
+            Self::TooLong => "gave an answer that is longer than what is read",
             Self::Denied => "refuses our credentials (HTTP 401 or 403)",
             Self::ServerError => "failed inside (HTTP 500 or above)",
         })
@@ -273,17 +273,19 @@ pub struct Fault {
     pub detail: String,
     /// A description that an answer may contain. Without one, the description of `kind` is used.
     pub public_message: Option<String>,
+    /// The JSON-RPC code of a server that refused the request.
+    pub code: Option<i32>,
 }
 
 impl Fault {
     /// A failure before anything was sent.
     pub fn before(kind: FaultKind, detail: impl fmt::Display) -> Self {
-        Self { kind, reached: false, detail: detail.to_string(), public_message: None }
+        Self { kind, reached: false, detail: detail.to_string(), public_message: None, code: None }
     }
 
     /// A failure after the call was sent, or may have been.
     pub fn after(kind: FaultKind, detail: impl fmt::Display) -> Self {
-        Self { kind, reached: true, detail: detail.to_string(), public_message: None }
+        Self { kind, reached: true, detail: detail.to_string(), public_message: None, code: None }
     }
 
     /// Sets a description that is safe to show.

@@ -73,7 +73,7 @@ mod timing;
 pub use blocking::{Blocking, OnEvent, Order};
 pub use breaker::{BreakerOptions, BreakerState, Breakers, Phase};
 #[cfg(feature = "mcp")]
-pub use client::{names_private_address, prepare_tls};
+pub use client::{names_loopback, names_private_address, prepare_tls};
 pub use closures::Closures;
 pub use elicitation::{Elicitation, User};
 pub use error::Error;
@@ -93,7 +93,7 @@ pub use invoker::{
 };
 pub use loop_guard::{CallHistory, CallLimits, CallStore, Exceeded, LoopGuard, SaveCalls};
 #[cfg(feature = "mcp")]
-pub use mcp::{Announced, McpOptions, McpServer};
+pub use mcp::{Announced, MOST_LISTED, McpOptions, McpServer, size_of};
 pub use output::{
     AnswerStore, Estimate, Extractive, Page, Shape, Truncation, shape, tokens_of, truncate,
 };

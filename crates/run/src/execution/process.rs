@@ -52,9 +52,9 @@ impl ProcessTools {
             }
         };
         let ((), said, complaint) =
-            tokio::join!(write, read(stdout, MOST_OUTPUT), read(stderr, MOST_ERRORS));
+            tokio::join!(write, read(stdout, MOST_OUTPUT), read_all(stderr, MOST_ERRORS));
         if said.len() as u64 > MOST_OUTPUT {
-            return Err(Fault::after(FaultKind::Broken, "more output than is taken"));
+            return Err(Fault::after(FaultKind::TooLong, "more output than is taken"));
         }
         let status = child.wait().await.map_err(|error| Fault::after(FaultKind::Broken, error))?;
         answer(&said, &complaint, status)
@@ -93,6 +93,15 @@ async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
         // Output before a read error still counts.
         from.take(most + 1).read_to_end(&mut bytes).await.ok();
     }
+    bytes
+}
+
+/// Reads to the end and keeps the first bytes: a program whose stderr is closed is killed when it writes
+/// on, and a full pipe would block it.
+async fn read_all(from: Option<impl AsyncRead + Unpin>, kept: u64) -> Vec<u8> {
+    let Some(mut from) = from else { return Vec::new() };
+    let bytes = read(Some(&mut from), kept).await;
+    tokio::io::copy(&mut from, &mut tokio::io::sink()).await.ok();
     bytes
 }
 

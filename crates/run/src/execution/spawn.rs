@@ -48,7 +48,7 @@ pub const BASE_VARIABLES: [&str; 16] = [
 /// A process that was started.
 pub(super) type Child = Box<dyn ChildWrapper>;
 
-/// A running program with its three pipes.
+/// A running program, whose three pipes are those of `child`.
 pub(super) struct RunningProgram {
     pub child: Child,
     /// Kills the program and its children when dropped.

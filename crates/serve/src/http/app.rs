@@ -112,7 +112,7 @@ pub struct App {
     /// Held during a reload and during a change of the catalog.
     pub(super) changing: tokio::sync::Mutex<()>,
     /// Held during a conducted request: the ledger has one writer.
-    pub(super) conducting: tokio::sync::Mutex<()>,
+    pub(super) conducting: Arc<tokio::sync::Mutex<()>>,
     pub(super) stream_events: broadcast::Sender<StreamEvent>,
     /// The latest map, and the engine whose tools it shows.
     map: Mutex<Option<(Arc<Engine>, Arc<Map>)>>,
@@ -140,7 +140,7 @@ impl App {
             log_limit: LogLimit::default(),
             options,
             changing: tokio::sync::Mutex::default(),
-            conducting: tokio::sync::Mutex::default(),
+            conducting: Arc::default(),
             stream_events: broadcast::Sender::new(STREAM_EVENTS),
             map: Mutex::default(),
         })

@@ -68,11 +68,14 @@ pub async fn conduct(
     let document = document.map_err(|_| ApiError::bad_request("the body is no text in UTF-8"))?;
     let begin = if params.resume == Some(true) { Begin::Resume } else { Begin::Anew };
     let scope = params.scope.unwrap_or_default();
-    let _one_at_a_time = app.conducting.lock().await;
+    // The lock is held by the work, which a client that disconnects does not end.
+    let one_at_a_time = Arc::clone(&app.conducting).lock_owned().await;
     let service = app.service();
     // This needs no worker: it waits for tools, not for a processor.
-    let conducting =
-        tokio::task::spawn_blocking(move || conduct.discharge(&service, &document, (begin, scope)));
+    let conducting = tokio::task::spawn_blocking(move || {
+        let _one_at_a_time = one_at_a_time;
+        conduct.discharge(&service, &document, (begin, scope))
+    });
     let answer =
         conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
     Ok(json(ConductAnswer { complete: answer.is_complete(), answer }))

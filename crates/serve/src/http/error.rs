@@ -29,7 +29,7 @@ pub struct ErrorBody {
 }
 
 #[derive(Serialize, ToSchema)]
-struct ErrorDetail {
+pub(super) struct ErrorDetail {
     /// A word for programs, such as `invalid_request`.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -67,6 +67,11 @@ impl ApiError {
         Self { retry_after: Some(retry_after), ..busy }
     }
 
+    /// What the client is told.
+    pub(super) fn into_detail(self) -> ErrorDetail {
+        ErrorDetail { kind: self.kind, message: self.message }
+    }
+
     /// 500: not the client's fault. The details go only to the log.
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
@@ -77,8 +82,8 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Self { status, kind, message, retry_after } = self;
-        let body = Json(ErrorBody { error: ErrorDetail { kind, message } });
+        let Self { status, retry_after, .. } = self;
+        let body = Json(ErrorBody { error: self.into_detail() });
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         if let Some(seconds) = retry_after {

@@ -9,7 +9,6 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use serde_json::json;
 use tokio::sync::mpsc;
 use toolroute_run::execution::Event as ProgressEvent;
 
@@ -39,8 +38,8 @@ pub async fn answer<T: Serialize + Send + 'static>(
         let last = match work.await {
             Ok(report) => Event::default().event("report").json_data(report),
             Err(error) => {
-                let said = json!({"message": error.to_string()});
-                Event::default().event("error").json_data(said)
+                let error = ApiError::from(error).into_detail();
+                Event::default().event("error").json_data(error)
             }
         };
         tell.send(last.unwrap_or_default()).ok();

@@ -1,6 +1,8 @@
 //! Passes resources of the upstream servers through. A resource keeps its URI. If two servers list
 //! the same URI, the first one by name answers for it.
 
+use std::collections::HashSet;
+
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
@@ -14,10 +16,10 @@ const SHOWN: usize = 10;
 
 impl Gateway {
     pub(super) async fn resources(&self) -> Result<Vec<Resource>, ErrorData> {
-        let mut resources: Vec<Resource> = Vec::new();
+        let (mut resources, mut known) = (Vec::new(), HashSet::new());
         for (server, listed) in self.all("resources/list", "resources").await? {
             for resource in each::<Resource>(&server, listed) {
-                if !resources.iter().any(|known| known.uri == resource.uri) {
+                if known.insert(resource.uri.clone()) {
                     resources.push(resource);
                 }
             }

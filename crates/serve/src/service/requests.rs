@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolroute_run::execution::{Fault, FaultKind, Invoker, User};
+use toolroute_run::execution::{Fault, FaultKind, Invoker, MOST_LISTED, User, size_of};
 
 use super::{Error, Service};
 
@@ -140,12 +140,7 @@ impl Service {
         let detail = self.executor().map(|executor| executor.clean(&fault.detail));
         let detail = detail.unwrap_or_default();
         if fault.kind == FaultKind::Refused {
-            // `execution/mcp/translate.rs` writes the code of a protocol error before its message.
-            let (code, message) = match detail.split_once(' ') {
-                Some((code, message)) => (code.parse().unwrap_or(INTERNAL), message.to_owned()),
-                None => (INTERNAL, detail),
-            };
-            return Error::Refused { code, message };
+            return Error::Refused { code: fault.code.unwrap_or(INTERNAL), message: detail };
         }
         tracing::warn!(server, detail, "no answer");
         Error::Unavailable { server: server.to_owned(), because: fault.kind.to_string() }
@@ -160,10 +155,16 @@ async fn pages(
     method: &str,
     member: &str,
 ) -> Result<Vec<Value>, Fault> {
-    let (mut all, mut params) = (Vec::new(), json!({}));
+    let (mut all, mut params, mut bytes) = (Vec::new(), json!({}), 0);
     for _ in 0..MOST_PAGES {
         let mut page = invoker.ask(method, params, None).await?;
         if let Value::Array(elements) = page[member].take() {
+            bytes += elements.iter().map(size_of).sum::<usize>();
+            if bytes > MOST_LISTED {
+                let said =
+                    format!("its answers to {method} are longer than {} MiB", MOST_LISTED >> 20);
+                return Err(Fault::after(FaultKind::TooLong, said));
+            }
             all.extend(elements);
         }
         let Some(cursor) = page["nextCursor"].as_str() else { break };

@@ -35,6 +35,8 @@ use super::translate;
 /// The most pages of a list, because a server may return a next page forever.
 const MOST_PAGES: usize = 200;
 const MOST_TOOLS: usize = 20_000;
+/// The most bytes of all pages of a list.
+pub const MOST_LISTED: usize = 64 << 20;
 
 /// The name of the idempotency key in `_meta`.
 const KEY: &str = "toolroute/idempotencyKey";
@@ -228,7 +230,7 @@ impl Connection {
 
     /// Lists all tools, as the values that the server sent.
     pub async fn list(&self) -> Result<Vec<Value>, Fault> {
-        let mut tools = Vec::new();
+        let (mut tools, mut bytes) = (Vec::new(), 0);
         let mut cursor: Option<String> = None;
         for _ in 0..MOST_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
@@ -240,6 +242,11 @@ impl Connection {
                 let said = "its answer to tools/list has no list `tools`";
                 return Err(Fault::after(FaultKind::Unreadable, said));
             };
+            bytes += page.iter().map(size_of).sum::<usize>();
+            if bytes > MOST_LISTED {
+                let said = format!("its list of tools is longer than {} MiB", MOST_LISTED >> 20);
+                return Err(Fault::after(FaultKind::TooLong, said));
+            }
             tools.extend(page);
             let next = listed["nextCursor"].as_str().map(str::to_owned);
             if next.is_none() || tools.len() > MOST_TOOLS {
@@ -403,6 +410,25 @@ fn connect_fault(
         other => other.to_string(),
     };
     with_stderr(format!("no handshake: {said}"), words).into()
+}
+
+/// Returns the length of a value as JSON, without building its text.
+pub fn size_of(value: &Value) -> usize {
+    struct Length(usize);
+    impl std::io::Write for Length {
+        fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
+            self.0 += part.len();
+            Ok(part.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Neither a value nor the counter fails.
+    serde_json::to_writer(&mut length, value).ok();
+    length.0
 }
 
 fn with_stderr(said: String, words: &StderrTail) -> String {

@@ -51,7 +51,8 @@ pub(super) fn fault(error: &ServiceError) -> Fault {
                 lines::UNREADABLE => FaultKind::Unreadable,
                 _ => FaultKind::Refused,
             };
-            Fault::after(kind, format!("{} {:.MOST_CHARS$}", said.code.0, said.message))
+            let fault = Fault::after(kind, format!("{:.MOST_CHARS$}", said.message));
+            Fault { code: Some(said.code.0), ..fault }
         }
         ServiceError::Timeout { .. } => Fault::after(FaultKind::Timeout, error),
         ServiceError::TransportSend(error) => not_sent(error.error.as_ref()),
