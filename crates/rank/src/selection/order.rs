@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 
 use toolroute_catalog::{Cost, LatencyTier, Reliability, Tool};
 
-use super::candidate::{Candidate, Criterion, Preference};
+use super::candidate::{Candidate, Criterion, Preference, Score};
 
 /// The distance, on the scale of a cosine, within which two scores count as nearly equal. The
 /// policy decides among such tools.
@@ -155,23 +155,23 @@ impl PolicyOrder {
             };
             let count = rest.iter().take(MOST_EQUAL).take_while(is_equal).count().max(1);
             let (equal, others) = rest.split_at(count);
-            self.arrange_band(sorted, equal, HARDLY * band);
+            self.arrange_band(sorted, equal, band);
             rest = others;
         }
     }
 
     /// Reorders the candidates at `places`, which form one band.
-    fn arrange_band(&self, sorted: &mut [Candidate], places: &[usize], hardly: f32) {
+    fn arrange_band(&self, sorted: &mut [Candidate], places: &[usize], band: f32) {
         if places.len() < 2 {
             return;
         }
         let mut waiting: Vec<Candidate> = places.iter().map(|&at| sorted[at]).collect();
         for &place in places {
-            let next = self.next(&waiting, hardly);
+            let next = self.next(&waiting, band);
             let mut candidate = waiting.remove(next);
             // The reason refers to the best of the candidates with a higher score.
             let over = waiting[..next].iter().find_map(|other| {
-                let by = self.goes_before(&candidate, other, hardly)?;
+                let by = self.goes_before(&candidate, other, band)?;
                 Some(Preference { over: other.row, by })
             });
             candidate.preferred = over.or(candidate.preferred);
@@ -182,13 +182,13 @@ impl PolicyOrder {
     /// Returns the index of the candidate that comes first: the one with the best score, or one
     /// that the policy ranks before it, and so on. Tiers are compared only if both tools declare
     /// them, so preferences can form a cycle; each candidate is considered at most once.
-    fn next(&self, waiting: &[Candidate], hardly: f32) -> usize {
+    fn next(&self, waiting: &[Candidate], band: f32) -> usize {
         let mut seen = vec![false; waiting.len()];
         let mut first = 0;
         loop {
             seen[first] = true;
             let goes_before = |at: &usize| {
-                let goes = self.goes_before(&waiting[*at], &waiting[first], hardly);
+                let goes = self.goes_before(&waiting[*at], &waiting[first], band);
                 !seen[*at] && goes.is_some()
             };
             match (0..waiting.len()).find(goes_before) {
@@ -198,11 +198,14 @@ impl PolicyOrder {
         }
     }
 
-    /// Returns the criterion by which `tool` ranks before `other`, if it does. The signals of
-    /// `other` may exceed those of `tool` by at most `hardly`.
-    fn goes_before(&self, tool: &Candidate, other: &Candidate, hardly: f32) -> Option<Criterion> {
+    /// Returns the criterion by which `tool` ranks before `other`, if it does. The signals of `other` may
+    /// exceed those of `tool` by at most [`HARDLY`] of the band, and the contribution of the prompt's words by
+    /// at most the band: for "send an email", `direct_message` is not equal to `send_email`, however near in
+    /// meaning.
+    fn goes_before(&self, tool: &Candidate, other: &Candidate, band: f32) -> Option<Criterion> {
         let (one, two) = (self.declared(tool.row), self.declared(other.row));
-        if tool.signals() < other.signals() - hardly {
+        let words = |candidate: &Candidate| candidate.keyword.map_or(0.0, Score::contribution);
+        if tool.signals() < other.signals() - HARDLY * band || words(tool) < words(other) - band {
             return None;
         }
         let decides = one.compare(two).or_else(|| {
@@ -218,7 +221,6 @@ impl PolicyOrder {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::candidate::Score;
     use super::*;
 
     /// Creates a tool from `reliability/cost/latency`, such as `h/t/5`: a letter for each tier,
@@ -254,6 +256,20 @@ mod tests {
 
     fn rows(all: &[Candidate]) -> Vec<u32> {
         all.iter().map(|candidate| candidate.row).collect()
+    }
+
+    #[test]
+    fn a_tool_that_the_words_favour_is_not_overruled() {
+        let tools = [tool("mail", "h/t/700"), tool("chat", "h/t/300")];
+        let by_words = |keyword: f32| {
+            let mut all = candidates(&[0.48 - keyword, 0.47]);
+            all[0].keyword = Some(Score { raw: 1.0, normalized: keyword, weight: 1.0 });
+            all[0].score += keyword;
+            PolicyOrder::new(tools.iter()).arrange(&mut all, 0.02, |_| true);
+            rows(&all)
+        };
+        assert_eq!(by_words(0.015), [1, 0]);
+        assert_eq!(by_words(0.05), [0, 1]);
     }
 
     #[test]
