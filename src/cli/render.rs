@@ -284,7 +284,9 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
             _ => "none of these tools fits",
         };
         let why = match &selection.fit_reason {
-            Some(because @ FitReason::MissingAction { .. }) => because.to_string(),
+            Some(because @ (FitReason::MissingAction { .. } | FitReason::OtherObject { .. })) => {
+                because.to_string()
+            }
             _ => format!("confidence {:.2}", selection.confidence.unwrap_or_default()),
         };
         line(&format!("{found} ({why}; --min-confidence 0 answers all the same)"))?;

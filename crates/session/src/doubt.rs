@@ -43,7 +43,9 @@ pub fn doubt(
              the tool by its name"
         )
     });
-    if let Some(FitReason::MissingAction { .. }) = &selection.fit_reason {
+    if let Some(FitReason::MissingAction { .. } | FitReason::OtherObject { .. }) =
+        &selection.fit_reason
+    {
         return unfit;
     }
     // "Block room 5" for `set_room_status`, whose status is "blocked" then.

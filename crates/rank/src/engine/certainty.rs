@@ -53,7 +53,10 @@ impl State {
             return Ok(Certainty { evidence, confidence: Some(1.0), ..Certainty::default() });
         }
         let background = self.background_evidence()?;
-        let missing = || missing_action(prompt.text(), found, fusion, || self.tool_actions());
+        let missing = || {
+            let found = (self.catalog.tools(), found);
+            missing_action(prompt.text(), found, fusion, || self.tool_actions())
+        };
         let objection = match prompt.reading.only_forbids {
             true => Some(FitReason::Forbids),
             false => missing(),

@@ -14,6 +14,9 @@ pub(crate) struct Order {
     pub verb: String,
     /// All requested actions. A tool for any of them serves the prompt.
     pub actions: Actions,
+    /// The nouns of what the verb acts on, the last one first: "order", "purchase" for "cancel the purchase order
+    /// 4500". Empty if there are several orders, or if the object may be anything, such as a text that is sent.
+    pub object: Vec<String>,
 }
 
 /// Verbs that request nothing that a catalog could lack, or that have too many meanings. A prompt
@@ -33,6 +36,8 @@ const PARTICLES: &str = "back by down in off out over up";
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
 );
+static PREVENTED: Pattern =
+    Pattern::new(r"(?i)^(?:do not|don['’]?t|never|no longer)\s+(?:ever\s+)?(?:let|allow|permit)\b");
 static BORDER: Pattern = Pattern::new(r"(?i)[.!?:;,]\s+|\s*\n\s*|\s+(?:and|then)\s+");
 
 /// Returns the actions that a prompt requests; `None` if it requests none, or also something else.
@@ -43,13 +48,15 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
     match own {
         Cow::Borrowed(_) => Some(order),
         // What is ordered besides may be in the text behind a colon, or after it.
-        Cow::Owned(_) => Some(Order { actions: order_in(prompt)?.actions, ..order }),
+        Cow::Owned(_) => {
+            Some(Order { actions: order_in(prompt)?.actions, object: Vec::new(), ..order })
+        }
     }
 }
 
 fn order_in(text: &str) -> Option<Order> {
     let mut order: Option<Order> = None;
-    for part in BORDER.split(text) {
+    for (at, part) in BORDER.split(text).filter(|part| !part.trim().is_empty()).enumerate() {
         let part = part.trim();
         let part = OPENER.find(part).map_or(part, |opener| &part[opener.end()..]);
         let mut words = part.split_whitespace();
@@ -59,8 +66,14 @@ fn order_in(text: &str) -> Option<Order> {
             return None;
         }
         let verb = if is_lowering(&verb, part) { "update".to_owned() } else { verb };
-        // "Sign Ann up" signs nothing.
-        let phrase = actions_of_phrase(&part.to_lowercase()).map(|actions| (actions, false));
+        // "Sign Ann up" signs nothing, and "don't let him in" wants him to be kept out.
+        let is_prevented = PREVENTED.is_match(part);
+        let phrase = match is_prevented {
+            true => action_of("block").map(|(actions, _)| actions),
+            false => actions_of_phrase(&part.to_lowercase()),
+        };
+        let verb = if is_prevented { "block".to_owned() } else { verb };
+        let phrase = phrase.map(|actions| (actions, false));
         let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else { continue };
         let object = words.next().unwrap_or_default();
         let next = words.next().unwrap_or_default();
@@ -69,10 +82,47 @@ fn order_in(text: &str) -> Option<Order> {
         if is_often_noun && (!begins_object(object) || is_phrase) {
             continue;
         }
-        let found = order.get_or_insert(Order { verb, actions: Actions::default() });
+        let object = if is_listed(CARRYING, &verb) { Vec::new() } else { object_of(part) };
+        let found = order.get_or_insert(Order { verb, actions: Actions::default(), object });
         found.actions = found.actions.with(action);
+        if at > 0 {
+            found.object.clear();
+        }
     }
     order
+}
+
+/// Verbs whose object may be anything that is put somewhere or told.
+const CARRYING: &str = "attach download edit email forward mail message move notify post publish pull push remind \
+    save schedule send share text tweet transfer upload";
+
+/// Words before which the nouns of an object end.
+const AFTER_OBJECT: &str = "about after and as at because before by for from if in inside into of on onto or so that \
+    to under until when where which who whose while with within without";
+
+/// The nouns of the object of an order, the last one first.
+fn object_of(order: &str) -> Vec<String> {
+    let mut nouns: Vec<String> = Vec::new();
+    // "Add a line to the order": what is added may be anything.
+    let is_put = order.split_whitespace().any(|word| is_listed("to into onto", word));
+    let puts = order.get(..4).is_some_and(|verb| verb.eq_ignore_ascii_case("add "));
+    for word in order.split_whitespace().skip(1).take(if is_put && puts { 0 } else { 8 }) {
+        let plain = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_noun = plain.len() > 2 && plain.bytes().all(|byte| byte.is_ascii_lowercase());
+        if plain.ends_with("'s") || plain.ends_with("’s") {
+            nouns.clear();
+        } else if function_words::begins_object(plain) || is_listed("both another new", plain) {
+            // "The", "my".
+        } else if is_noun && !is_listed(AFTER_OBJECT, plain) {
+            nouns.insert(0, plain.to_owned());
+        } else {
+            break;
+        }
+        if plain.len() < word.len() {
+            break;
+        }
+    }
+    nouns
 }
 
 /// Whether an order wants a value to be changed by a verb that deletes elsewhere: "drop the price to 20".

@@ -22,6 +22,10 @@ impl Actions {
     pub(super) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
+
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::read(include_str!("data/verbs.txt")));
@@ -71,7 +75,7 @@ pub(super) fn inflections(verb: &str) -> Vec<String> {
 }
 
 /// Returns the actions that a verb of the table orders, and whether it is often a noun.
-pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
+pub(crate) fn action_of(verb: &str) -> Option<(Actions, bool)> {
     if let Some(&(actions, is_often_noun)) = TABLE.ordering.get(verb) {
         return Some((Actions(actions), is_often_noun));
     }
@@ -86,7 +90,7 @@ pub(super) fn action_of(verb: &str) -> Option<(Actions, bool)> {
 const NO_OPPOSITES: &str = "uncut unlike unread unset unsplit";
 
 /// Returns the verb of which another one says the opposite: "mute" of "unmute".
-pub(super) fn undone(verb: &str) -> Option<&str> {
+pub(crate) fn undone(verb: &str) -> Option<&str> {
     verb.strip_prefix("un").filter(|_| !is_listed(NO_OPPOSITES, verb))
 }
 

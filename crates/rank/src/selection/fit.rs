@@ -1,16 +1,18 @@
 //! Judges whether the tools of an answer fit its prompt: certainly, possibly, or not at all.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, embedding_text, same_things, singular, words_of};
 use toolroute_vectors::index::name_words;
 
 use super::confidence::{SURE, blended};
 use super::fusion::Fusion;
 use super::retriever::Retrieval;
-use crate::query::{Actions, actions_in, order, third_person, words};
+use crate::query::{Actions, action_of, actions_in, order, third_person, undone, words};
 
 /// The length, in characters, of the beginning of a description that states what a tool does. The
 /// rest states when not to use it and names the actions of other tools.
@@ -43,6 +45,9 @@ pub enum FitReason {
     Confidence { found: f32, least: f32 },
     /// The prompt requests an action that no near tool performs, and perhaps none at all.
     MissingAction { verb: String, is_elsewhere: bool },
+    /// The near tools that perform the action do so with another thing than the prompt names, and other tools of the
+    /// catalog are named after that.
+    OtherObject { verb: String, noun: String },
     /// A tool that the filters exclude scores far above the others. It is not named here: the user
     /// may not be allowed to see it.
     BetterExcluded,
@@ -66,6 +71,9 @@ impl fmt::Display for FitReason {
                     true => write!(f, "the nearest tool does not {verb}"),
                     false => write!(f, "no tool here {}", third_person(verb)),
                 }
+            }
+            Self::OtherObject { verb, noun } => {
+                write!(f, "what the nearest tool {} is no {noun}", third_person(verb))
             }
             Self::BetterExcluded => f.write_str("a tool that is left out fits far better"),
             Self::Forbids => f.write_str("the prompt says what not to do"),
@@ -106,13 +114,62 @@ pub fn judge_fit(inputs: FitInputs) -> (Fit, Option<FitReason>) {
     (fit, (fit != Fit::Fits).then_some(reason))
 }
 
-/// The actions that each tool of a catalog performs, from its name and description, by row.
-pub struct ToolActions(Box<[Actions]>);
+/// The actions that the tools of a catalog perform, and the nouns in their names.
+pub struct ToolActions {
+    /// By row, from name and description.
+    actions: Box<[Actions]>,
+    /// In the singular.
+    nouns: HashSet<String>,
+    /// Two nouns that follow each other in a name: "purchase order".
+    pairs: HashSet<(String, String)>,
+}
 
 impl ToolActions {
     pub fn new(tools: &[Arc<Tool>]) -> Self {
-        Self(tools.iter().map(|tool| actions_of(tool)).collect())
+        let (mut nouns, mut pairs) = (HashSet::new(), HashSet::new());
+        for tool in tools {
+            let name = singulars(&name_words(&tool.name));
+            pairs.extend(name.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())));
+            nouns.extend(name);
+        }
+        Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), nouns, pairs }
     }
+
+    /// Returns those nouns of an object that the names of tools tell from other things: "shipment", and "purchase" of
+    /// "purchase order". Others may be words for anything.
+    fn known<'a>(&self, object: &'a [String]) -> Vec<Cow<'a, str>> {
+        let Some((head, before)) = object.split_first() else { return Vec::new() };
+        let head = singular(head);
+        if !self.nouns.contains(&*head) {
+            return Vec::new();
+        }
+        let pair = before.first().map(|noun| singular(noun));
+        let is_pair =
+            |noun: &Cow<'a, str>| self.pairs.contains(&(noun.to_string(), head.to_string()));
+        let pair = pair.filter(is_pair);
+        std::iter::once(head.clone()).chain(pair).collect()
+    }
+}
+
+fn singulars(words: &[String]) -> Vec<String> {
+    words.iter().map(|word| singular(word).into_owned()).collect()
+}
+
+/// Whether the texts of a tool name a thing, in any of the words that people use for it or for any thing.
+/// What a tool changes may also be one of its parameters.
+fn names(tool: &Tool, things: &[Cow<'_, str>], is_change: bool) -> bool {
+    let title = tool.title.iter().chain(&tool.examples).chain(&tool.categories);
+    let mut text = match is_change {
+        true => words_of(&embedding_text(tool)),
+        false => [words_of(&tool.name), words_of(&tool.description)].concat(),
+    };
+    text.extend(title.flat_map(|text| words_of(text)));
+    let text = singulars(&text);
+    let is_named = |word: &str| text.iter().any(|known| known == word);
+    if ["entity", "item", "object", "record", "resource"].into_iter().any(is_named) {
+        return true;
+    }
+    things.iter().all(|thing| is_named(thing) || same_things(thing).any(is_named))
 }
 
 fn actions_of(tool: &Tool) -> Actions {
@@ -121,7 +178,10 @@ fn actions_of(tool: &Tool) -> Actions {
     let own = text[..end].split(['.', ';', '\n']).filter(|clause| !names_another(clause));
     let words = own.flat_map(|clause| clause.split(|c: char| !c.is_alphanumeric()));
     let name = name_words(&tool.name);
-    actions_in(name.iter().map(String::as_str).chain(words))
+    let actions = actions_in(name.iter().map(String::as_str).chain(words));
+    // "Lifts a ban" bans nobody.
+    let undone = name.iter().filter_map(|word| undone(word));
+    actions.without(actions_in(undone))
 }
 
 /// Whether a clause of a description says what another tool is for: "use `update_issue` to close or edit an issue".
@@ -134,11 +194,11 @@ fn names_another(clause: &str) -> bool {
     words.clone().any(refers) && words.any(is_name)
 }
 
-/// Returns the reason if the prompt requests an action that no near tool performs. `actions` is called
-/// only if the prompt requests an action.
+/// Returns the reason if the prompt requests an action that no near tool performs, or only with another thing.
+/// `actions` is called only if the prompt requests an action.
 pub fn missing_action<'a>(
     prompt: &str,
-    found: &Retrieval,
+    (tools, found): (&[Arc<Tool>], &Retrieval),
     fusion: Fusion,
     actions: impl FnOnce() -> &'a ToolActions,
 ) -> Option<FitReason> {
@@ -146,16 +206,31 @@ pub fn missing_action<'a>(
     let actions = actions();
     let cosine = found.candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
     let (mut best, mut able) = (f32::MIN, f32::MIN);
+    let mut doers = Vec::new();
     for candidate in &found.candidates {
         let score = blended(candidate, fusion, cosine);
         best = best.max(score);
-        if actions.0[candidate.row as usize].overlaps(order.actions) {
+        if actions.actions[candidate.row as usize].overlaps(order.actions) {
             able = able.max(score);
+            doers.push((candidate.row, score));
         }
     }
-    let is_elsewhere = || actions.0.iter().any(|known| known.overlaps(order.actions));
-    (able < best - NEAR)
-        .then(|| FitReason::MissingAction { is_elsewhere: is_elsewhere(), verb: order.verb })
+    // The clauses of a prompt rank the tools, and not only the whole of it.
+    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+    let does = |row: u32| actions.actions[row as usize].overlaps(order.actions);
+    if able < best - NEAR && !first.is_some_and(|first| does(first.row)) {
+        let is_elsewhere = actions.actions.iter().any(|known| known.overlaps(order.actions));
+        return Some(FitReason::MissingAction { is_elsewhere, verb: order.verb });
+    }
+    let things = actions.known(&order.object);
+    let is_change = action_of("update").is_some_and(|(change, _)| change.overlaps(order.actions));
+    let mut near = doers.into_iter().filter(|(_, score)| *score >= best - NEAR);
+    let is_other =
+        !things.is_empty() && !near.any(|(row, _)| names(&tools[row as usize], &things, is_change));
+    is_other.then(|| {
+        let noun = things.iter().rev().map(|noun| &**noun).collect::<Vec<&str>>().join(" ");
+        FitReason::OtherObject { noun, verb: order.verb.clone() }
+    })
 }
 
 #[cfg(test)]
@@ -196,6 +271,42 @@ mod tests {
     }
 
     #[test]
+    fn an_action_on_a_thing_that_other_tools_are_named_after_is_another() {
+        let tools = [
+            Tool::new(None, "cancelOrder", "Cancels an order"),
+            Tool::new(None, "trackShipment", "Shows where a shipment is"),
+            Tool::new(None, "listPurchaseOrders", "Lists what was ordered"),
+            Tool::new(None, "UnbanPlayer", "Lifts a ban"),
+        ]
+        .map(Arc::new);
+        let actions = ToolActions::new(&tools);
+        let missing = |prompt: &str, row: u32| {
+            let semantic = Some(Score { raw: 0.9, normalized: 0.9, weight: 1.0 });
+            let candidates = vec![Candidate { row, score: 0.9, semantic, ..Candidate::default() }];
+            let found = (&tools[..], &Retrieval { candidates, ..Retrieval::default() });
+            let missing = missing_action(prompt, found, Fusion::default(), || &actions);
+            missing.map(|reason| reason.to_string())
+        };
+        for (prompt, thing) in [
+            ("cancel shipment SH-1", Some("shipment")),
+            ("cancel the shipments of Monday", Some("shipment")),
+            ("please cancel my parcel", None),
+            ("cancel the purchase order 4500", Some("purchase order")),
+            ("cancel the order 4500", None),
+            ("cancel the newspaper", None),
+            ("cancel it", None),
+        ] {
+            let expected =
+                thing.map(|thing| format!("what the nearest tool cancels is no {thing}"));
+            assert_eq!(missing(prompt, 0), expected, "{prompt}");
+        }
+        for prompt in ["don't let Bob back in", "ban Bob", "keep Bob out"] {
+            assert!(missing(prompt, 3).is_some(), "{prompt}");
+        }
+        assert_eq!(missing("unban Bob", 3), None);
+    }
+
+    #[test]
     fn an_action_is_missing_where_no_near_tool_does_it() {
         let tools = [
             Tool::new(
@@ -214,7 +325,7 @@ mod tests {
             };
             let candidates = (0u32..).zip(cosines).map(candidate).collect();
             let found = Retrieval { candidates, ..Retrieval::default() };
-            let missing = missing_action(prompt, &found, Fusion::default(), || &actions);
+            let missing = missing_action(prompt, (&tools, &found), Fusion::default(), || &actions);
             missing.map(|reason| reason.to_string())
         };
         assert_eq!(missing("delete the file a.txt", [0.5, 0.48]), None);
