@@ -36,8 +36,9 @@ const PARTICLES: &str = "back by down in off out over up";
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
 );
-static PREVENTED: Pattern =
-    Pattern::new(r"(?i)^(?:do not|don['’]?t|never|no longer)\s+(?:ever\s+)?(?:let|allow|permit)\b");
+static PREVENTED: Pattern = Pattern::new(
+    r"(?i)^(?:do not|don['’]?t|never|no longer)\s+(?:ever\s+)?(?:let|allow|permit)\s+(?P<who>\S+)",
+);
 static BORDER: Pattern = Pattern::new(r"(?i)[.!?:;,]\s+|\s*\n\s*|\s+(?:and|then)\s+");
 
 /// Returns the actions that a prompt requests; `None` if it requests none, or also something else.
@@ -67,7 +68,10 @@ fn order_in(text: &str) -> Option<Order> {
         }
         let verb = if is_lowering(&verb, part) { "update".to_owned() } else { verb };
         // "Sign Ann up" signs nothing, and "don't let him in" wants him to be kept out.
-        let is_prevented = PREVENTED.is_match(part);
+        // "Don't let me forget".
+        let is_other = |who: regex::Match<'_>| !is_listed("me us", &who.as_str().to_lowercase());
+        let is_prevented =
+            PREVENTED.captures(part).and_then(|it| it.name("who")).is_some_and(is_other);
         let phrase = match is_prevented {
             true => action_of("block").map(|(actions, _)| actions),
             false => actions_of_phrase(&part.to_lowercase()),
@@ -97,8 +101,8 @@ const CARRYING: &str = "attach download edit email forward mail message move not
     save schedule send share text tweet transfer upload";
 
 /// Words before which the nouns of an object end.
-const AFTER_OBJECT: &str = "about after and as at because before by for from if in inside into of on onto or so that \
-    to under until when where which who whose while with within without";
+const AFTER_OBJECT: &str = "about after and as at because before but by except for from if in inside into of on onto or so that \
+    to under until unless when where which who whose while with within without";
 
 /// The nouns of the object of an order, the last one first.
 fn object_of(order: &str) -> Vec<String> {
@@ -112,7 +116,9 @@ fn object_of(order: &str) -> Vec<String> {
         if plain.ends_with("'s") || plain.ends_with("’s") {
             nouns.clear();
         } else if function_words::begins_object(plain) || is_listed("both another new", plain) {
-            // "The", "my".
+            if !nouns.is_empty() {
+                break;
+            }
         } else if is_noun && !is_listed(AFTER_OBJECT, plain) {
             nouns.insert(0, plain.to_owned());
         } else {
