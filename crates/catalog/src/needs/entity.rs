@@ -22,8 +22,8 @@ pub struct IdParameter {
 }
 
 /// Last words of a parameter that is an id.
-const ID_WORDS: [&str; 10] =
-    ["id", "ids", "uuid", "guid", "uid", "pk", "key", "keys", "identifier", "identifiers"];
+const ID_WORDS: [&str; 11] =
+    ["id", "ids", "iid", "uuid", "guid", "uid", "pk", "key", "keys", "identifier", "identifiers"];
 
 /// What stands before `key` where that is no id.
 const SECRETS: [&str; 9] =

@@ -3,7 +3,7 @@
 use super::Supplier;
 use super::entity::{FILLERS, IdParameter, objects, without_placeholders};
 use crate::Tool;
-use crate::effects::{EffectKind, is_reading_verb};
+use crate::effects::{EffectKind, is_reading_verb, writes};
 use crate::singular;
 use crate::text::{tokens, words_of};
 
@@ -37,7 +37,10 @@ pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -
         let (kind, gives_id) = (tool.effects().kind, ends_in_id(&name));
         let is_made = kind == EffectKind::Writes && creates(&name);
         let reads = kind == EffectKind::ReadsOnly;
-        let may_give = reads || is_made || kind == EffectKind::Unknown && gives_id;
+        // `alerts`, `shop_orders`, `mr_list`.
+        let lists = |last: &String| last == "list" || *last != singular(last);
+        let is_list = words.last().is_some_and(lists) && !words.iter().any(|word| writes(word));
+        let may_give = reads || is_made || kind == EffectKind::Unknown && (gives_id || is_list);
         let objects = objects(&name);
         may_give.then_some(Giver { row: *row, tool, kind, name, objects, requires })
     };
@@ -49,7 +52,9 @@ pub fn givers<'a>(tools: &[(u32, &'a Tool)], required: &'a [Vec<IdParameter>]) -
 pub fn suppliers(givers: &[Giver<'_>], entity: &[String]) -> Vec<Supplier> {
     let Some(noun) = entity.last() else { return Vec::new() };
     let free = || givers.iter().filter(|giver| !giver.requires(noun));
-    let named: Vec<&Giver<'_>> = free().filter(|giver| giver.objects.contains(noun)).collect();
+    let named =
+        |giver: &&Giver<'_>| giver.objects.contains(noun) || has_initials(&giver.name, noun);
+    let named: Vec<&Giver<'_>> = free().filter(named).collect();
     if !named.is_empty() {
         return ordered(named, entity);
     }
@@ -99,6 +104,14 @@ fn ordered(mut found: Vec<&Giver<'_>>, entity: &[String]) -> Vec<Supplier> {
         is_exact: words(giver) == (0, 0),
     };
     found.into_iter().map(supplier).collect()
+}
+
+/// Whether a name has words that a short noun abbreviates: "purchase order" for `po_id`.
+fn has_initials(name: &[String], noun: &str) -> bool {
+    let initials = || {
+        name.windows(noun.len()).map(|words| words.iter().filter_map(|word| word.chars().next()))
+    };
+    (2..=3).contains(&noun.len()) && initials().any(|initials| initials.eq(noun.chars()))
 }
 
 fn searches(name: &[String]) -> bool {

@@ -48,6 +48,22 @@ fn an_id_comes_from_what_searches_lists_or_creates_it() {
 }
 
 #[test]
+fn names_without_a_verb_give_what_they_list_and_initials_are_read() {
+    let tools = [
+        tool("merge", &["mr_iid"]),
+        tool("mr_list", &[]),
+        tool("alert_mute", &["alert_id"]),
+        tool("alerts", &[]),
+        tool("transfer_alerts", &[]),
+        tool("receive", &["poId"]),
+        tool("listPurchaseOrders", &[]),
+    ];
+    assert_eq!(needs(&tools, "merge"), [need("mr_iid", &["mr_list"])]);
+    assert_eq!(needs(&tools, "alert_mute"), [need("alert_id", &["alerts"])]);
+    assert_eq!(needs(&tools, "receive"), [need("poId", &["listPurchaseOrders"])]);
+}
+
+#[test]
 fn an_id_or_a_key_is_that_of_one_thing_and_a_verb_gives_nothing() {
     let issues = [
         tool("deleteIssue", &["issueIdOrKey"]),
