@@ -102,6 +102,12 @@ impl Language {
             let lexicon = Lexicon::of(language);
             let has = |word: &&String| lexicon.has_form(word);
             let mut own = words.iter().filter(|word| has(word) && !english(word)).count();
+            // Names have such letters too, so an unknown word with one only adds to a known word.
+            let letters = own_letters(language);
+            let is_told = |word: &String| !has(&word) && word.contains(letters);
+            let is_told = words.iter().any(is_told)
+                || language == Language::Spanish && text.contains(['¿', '¡']);
+            own += usize::from(own > 0 && is_told);
             let letters = words.iter().filter(|word| word.chars().count() == 1 && has(word));
             let letters = letters.filter(|word| !english(word)).count();
             // A single letter is as often a variable as an article, so it is no evidence.
@@ -118,6 +124,17 @@ impl Language {
         let is_found = own > not && is_enough && 4 * own >= words.len();
         // Italian shares words with Spanish, and Dutch with German.
         (is_found && !is_unsupported(text)).then_some(language)
+    }
+}
+
+/// Letters of a language that English has only in names.
+fn own_letters(language: Language) -> &'static [char] {
+    match language {
+        Language::Spanish => &['ñ'],
+        Language::German => &['ä', 'ö', 'ü', 'ß'],
+        Language::French => &['ê', 'è', 'œ', 'ù'],
+        Language::Portuguese => &['ã', 'õ'],
+        _ => &[],
     }
 }
 

@@ -5,9 +5,10 @@ use super::lexicon::Lexicon;
 use super::words::Word;
 
 /// Particles that a verb loses to the end of its clause.
-const PARTICLES: [&str; 24] = [
-    "ab", "an", "auf", "aus", "bei", "durch", "ein", "fest", "frei", "her", "herunter", "hin",
-    "hinzu", "hoch", "los", "mit", "nach", "runter", "um", "vor", "weg", "weiter", "zu", "zurück",
+const PARTICLES: [&str; 29] = [
+    "ab", "an", "auf", "aus", "bei", "bereit", "durch", "ein", "fertig", "fest", "frei", "her",
+    "herunter", "hin", "hinzu", "hoch", "los", "mit", "nach", "neu", "runter", "stumm", "um",
+    "vor", "weg", "weiter", "zu", "zurück", "zusammen",
 ];
 
 /// Maximum number of words from a verb to its particle.
