@@ -7,12 +7,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Pattern;
 use super::clauses::sentences;
 use super::line_kinds::NoiseKind;
 use super::mails::asks;
 use super::noise::{Part, is_plain, parts};
 use super::requests::{is_content, is_request};
+use super::{Pattern, is_listed};
 
 /// A part of a prompt that is ignored in ranking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -45,6 +45,10 @@ const LEAST_WORDS: usize = 40;
 /// people and benchmarks write have about as many, and each of their lines may be a request.
 const LONG_PARAGRAPH: usize = 120;
 
+/// Words by which a text is handed over: "can you take care of this mail, thanks".
+const HANDED_OVER: &str = "above below care cheers deal do email handle hand hello her hey hi him his look mail matter \
+    message one out over process regards request see sort take thank thanks them thing thx up yours";
+
 /// A step of a numbered list.
 pub(super) static STEP: Pattern =
     Pattern::new(r"(?im)^\s*(?:\d{1,2}(?:\.\d+)*[.)]|step \d+[.:)]?)\s+\S");
@@ -68,7 +72,10 @@ pub(super) fn focus<'a>(prompt: &'a str, is_tool_word: &dyn Fn(&str) -> bool) ->
     }
     let text = kept.join("\n");
     // "Please fix" asks for what the text beside it says.
-    let is_object = |word: &str| !word.is_empty() && is_content(&word.to_lowercase());
+    let is_object = |word: &str| {
+        let word = word.to_lowercase();
+        word.len() > 1 && is_content(&word) && !is_listed(HANDED_OVER, &word)
+    };
     let has_object = text.split(|c: char| !c.is_alphanumeric()).any(is_object);
     if text.trim().is_empty() || !has_object || !asks(&text, is_tool_word) {
         return whole();
@@ -198,8 +205,12 @@ mod tests {
     #[test]
     fn an_order_without_an_object_keeps_the_whole_prompt() {
         let log = "2026-11-23 03:11:01 INFO pump started\n2026-11-23 03:12:02 ERROR valve 3 stuck";
-        let prompt = format!("{log}\n\nplease fix");
-        assert_eq!(focus(&prompt, &|_| true).text, prompt);
+        for order in
+            ["please fix", "please take care of this one, thanks! J.", "Sort this out for her?"]
+        {
+            let prompt = format!("{log}\n\n{order}");
+            assert_eq!(focus(&prompt, &|_| true).text, prompt);
+        }
         let prompt = format!("{log}\n\nlock the shed");
         assert_eq!(focus(&prompt, &|_| true).text, "lock the shed");
     }

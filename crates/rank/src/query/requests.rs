@@ -6,23 +6,25 @@ use std::sync::LazyLock;
 use super::Pattern;
 
 /// Verbs that start a request to an assistant.
-const VERBS: &str = "access accept activate add adjust alert align allocate analyze analyse annotate append apply approve \
-    archive arrange ask assess assign attach authenticate backup begin block book browse build buy calculate call \
-    cancel capture categorize change charge check choose classify clean clear clone close collect combine comment \
-    compare compile complete compose compress compute configure confirm connect construct contact convert copy count \
-    create crop cut debug decode decrypt define delete deploy describe design detect determine develop diagnose \
-    disable discover display divide do download draft draw edit email enable encode encrypt end enhance ensure enter \
-    estimate evaluate examine execute expand explain explore export extract fetch figure fill filter find finish fix \
-    follow forecast format forward gather generate get give grab group guide handle help highlight identify import \
-    improve include increase inform initialize initiate insert inspect install integrate investigate invite join \
-    launch let list listen load locate log look lookup make manage map mark measure merge message modify monitor move \
-    multiply name navigate notify obtain offer open optimize order organize pause pay perform pick place plan play \
-    plot post predict prepare preview print process produce provide publish pull purchase push put query rank rate \
-    read recommend record reduce refresh register remind remove rename render reorder repeat replace reply report \
-    request reschedule reserve reset resize resolve restart restore retrieve return reverse review rewrite rotate run \
-    save scan schedule scrape search select send set setup share show shut sign simulate solve sort specify split \
-    start stop store stream submit subscribe subtract suggest summarize sync take tell test track train transcribe \
-    transfer translate trim turn uninstall unlock update upgrade upload use validate verify view visit watch write zip";
+const VERBS: &str = "accept access activate add adjust alert align allocate analyse analyze annotate append apply \
+    approve archive arrange ask assess assign attach authenticate backup ban begin block book browse build buy \
+    calculate call cancel capture categorize change charge check choose classify clean clear clone close collect \
+    combine comment compare compile complete compose compress compute configure confirm connect construct contact \
+    convert copy count create crop cut debug decline decode decrypt define delete deliver deploy describe design \
+    detect determine develop diagnose disable discover display divide do download draft draw edit email enable encode \
+    encrypt end enhance ensure enter escalate estimate evaluate examine execute expand explain explore export extend \
+    extract fetch figure fill filter find finish fix follow forecast format forward gather generate get give grab \
+    group guide handle help highlight identify import improve include increase inform initialize initiate insert \
+    inspect install integrate investigate invite join kick launch let list listen load locate log look lookup make \
+    manage map mark measure merge message modify monitor move multiply mute name navigate notify obtain offer open \
+    optimize order organize pause pay perform pick place plan play plot post postpone predict prepare prescribe \
+    preview print process produce provide publish pull purchase push put query rank rate read reassign rebook reboot \
+    recommend record reduce refer refresh refund register reject remind remove rename render renew reorder repeat \
+    replace reply report request reschedule reserve reset resize resolve restart restore resume retrieve return \
+    reverse revert review rewrite rotate run save scan schedule scrape search select send set setup share show shut \
+    sign simulate solve sort specify split start stop store stream submit subscribe subtract suggest summarize sync \
+    take tell test track train transcribe transfer translate trim turn undo uninstall unlock unmute update upgrade \
+    upload use validate verify view visit waive watch write zip";
 
 /// Words without content of their own.
 const EMPTY: &str = "a an the of to in on for with and or is are was be i i'm im my me you your it this that these those \
