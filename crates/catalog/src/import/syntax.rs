@@ -44,6 +44,11 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
     if let Some(documents) = json_lines(source) {
         return Ok(documents);
     }
+    if ["//", "/*"].iter().any(|comment| text.trim_start().starts_with(comment)) {
+        let cure = "remove it, and commas behind the last element of a list";
+        let problem = Problem::new(Severity::Error, "JSON", "a comment", cure);
+        return Err(Box::new(source.locate(problem, Some(1))));
+    }
     if looks_like_json(text) {
         return Err(broken(source, "JSON", &json.to_string(), (json.line(), json.column())));
     }

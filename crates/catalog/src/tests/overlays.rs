@@ -96,7 +96,12 @@ fn a_pattern_may_write_ids_with_a_colon() {
 
 #[test]
 fn an_empty_overlay_is_told_apart_from_an_empty_catalog() {
-    for (text, says) in [("", "an empty file"), ("{}", "found none"), ("hello", "plain text")] {
+    for (text, says) in [
+        ("", "an empty file"),
+        ("{}", "found none"),
+        ("hello", "plain text"),
+        ("// x\n[]", "a comment"),
+    ] {
         let error = load_with_text(text).unwrap_err();
         assert!(matches!(error, Error::Unrecognised { .. }), "{error}");
         let error = error.to_string();
