@@ -283,12 +283,10 @@ pub fn selection(selection: &Selection, limit: usize, explain: bool) -> anyhow::
             Some(Degradation::UnreadLanguage) => "no tool is sure to fit",
             _ => "none of these tools fits",
         };
-        let why = match &selection.fit_reason {
-            Some(because @ (FitReason::MissingAction { .. } | FitReason::OtherObject { .. })) => {
-                because.to_string()
-            }
-            _ => format!("confidence {:.2}", selection.confidence.unwrap_or_default()),
-        };
+        let confidence = || format!("confidence {:.2}", selection.confidence.unwrap_or_default());
+        let because = selection.fit_reason.as_ref();
+        let because = because.filter(|it| !matches!(it, FitReason::Confidence { .. }));
+        let why = because.map_or_else(confidence, ToString::to_string);
         line(&format!("{found} ({why}; --min-confidence 0 answers all the same)"))?;
     } else if selection.tools.is_empty() {
         line(&format!("no tool fits ({} strategy)", selection.strategy))?;

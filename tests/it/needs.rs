@@ -255,7 +255,7 @@ fn a_profile_of_the_gateway_names_no_supplier_outside_of_it() {
         json!({"name": name, "description": said, "inputSchema": schema})
     };
     let shop = json!({"type": "process", "command": "unused", "tools": [
-        tool("cancel_order", "Cancels an order", json!(["order_id"])),
+        tool("change_order", "Changes an order", json!(["order_id"])),
         tool("list_orders", "Lists all orders", json!([])),
     ]});
     let servers = sandbox.write("servers.json", json!({"mcpServers": {"shop": shop}}).to_string());
@@ -266,11 +266,11 @@ fn a_profile_of_the_gateway_names_no_supplier_outside_of_it() {
         command.arg("--servers").arg(&servers).arg("--config").arg(&config).args(more);
         let mut client = Client::start(command);
         client.begin();
-        let has_it = |found: &Value| ids(found).contains(&"shop__cancel_order");
-        let found = client.find_until(json!({"query": "cancel an order"}), has_it).to_string();
-        let described = client.call("describe_tool", json!({"tool_name": "shop__cancel_order"}));
+        let has_it = |found: &Value| ids(found).contains(&"shop__change_order");
+        let found = client.find_until(json!({"query": "change an order"}), has_it).to_string();
+        let described = client.call("describe_tool", json!({"tool_name": "shop__change_order"}));
         let called =
-            client.call("call_tool", json!({"tool_name": "shop__cancel_order", "arguments": {}}));
+            client.call("call_tool", json!({"tool_name": "shop__change_order", "arguments": {}}));
         [found, text(&described).to_owned(), text(&called).to_owned()]
     };
     for said in ask(&[]) {

@@ -69,7 +69,7 @@ fn bakery() -> Sandbox {
     let takes = |name: &str| json!({"type": "object", "required": [name], "properties": {name: {"type": "integer"}}});
     let tool = |name: &str, about: &str, schema: Value, reads: bool| {
         json!({"name": name, "description": about, "inputSchema": schema,
-               "annotations": {"readOnlyHint": reads}, "does": {"answer": name}})
+               "annotations": {"readOnlyHint": reads, "destructiveHint": false}, "does": {"answer": name}})
     };
     let none = json!({"type": "object"});
     scripted(&[(
