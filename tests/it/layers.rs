@@ -113,6 +113,7 @@ const VENDORS: &[(&str, &[&str])] = &[
     ("serde_json_canonicalizer", &["pins/definition.rs"]),
     ("shlex", &["pins/quarantine.rs"]),
     ("toml_edit", &["cli/import/codex.rs"]),
+    ("hyper", &["server/http.rs"]),
     ("hyper_util", &["server/http.rs"]),
     ("utoipa", &["server/"]),
     ("subtle", &["server/http/guard.rs"]),
