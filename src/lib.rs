@@ -317,10 +317,10 @@ pub mod execution {
         pub use toolroute_run::execution::McpOptions;
         pub use toolroute_run::execution::{
             Answer, AnswerStore, Attempt, BreakerOptions, BreakerState, Change, Clarification,
-            Conditions, Confirm, Ending, Entry, Estimate, Event, Exceeded, Failure, Hint, LeftOut,
-            Listed, LoopGuard, Missing, Neighbor, Offers, OnEvent, OnFailure, Origin, Page,
-            Patterns, Permissions, Phase, ProcessOptions, Program, Redactor, Remote, Retries,
-            Shape, Skip, Timing, Truncation, Variables, Verdict,
+            Confirm, Ending, Entry, Estimate, Event, Exceeded, Failure, Hint, LeftOut, Listed,
+            LoopGuard, Missing, Neighbor, Offers, OnEvent, OnFailure, Origin, Page, Patterns,
+            Permissions, Phase, ProcessOptions, Program, Redactor, Remote, Retries, Shape, Skip,
+            Timing, Truncation, Variables, Verdict,
         };
     }
 }

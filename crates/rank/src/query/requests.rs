@@ -38,7 +38,7 @@ static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|well|so|and|then|also|plus|finally|lastly|next|first|firstly|second|secondly|third|thirdly|additionally|furthermore|moreover|afterwards|after that|once that is done|in addition|besides|subsequently|meanwhile|please|kindly|just|if possible|by the way)[\s,:]+)+",
 );
 static ASKING: Pattern = Pattern::new(
-    r"(?i)^(?:(?:can|could|would|will|may|might) (?:you|i|we)\b|i(?:['’]d| would)? (?:like|love|want|need|wish)\b|i(?:['’]m| am) (?:looking|trying|interested|searching)\b|we(?:['’]d| would)? (?:like|want|need)\b|(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b|let(?:['’]s| us| me)\b|i(?:['’]ll| will) need\b|i also\b)",
+    r"(?i)^(?:(?:can|could|would|will|may|might) (?:you|i|we)\b|i(?:['’]d| would)? (?:like|love|want|need|wish)\b|i(?:['’]m| am) (?:looking|trying|interested|searching)\b|we(?:['’]d| would)? (?:like|want|need)\b|(?:what|which|who|whom|whose|when|where|why|how|is|are|does|do|did|has|have)\b|let(?:['’]s| us| me)\b|(?:text|ping|bill|phone|ring) (?:him|her|them|me|us|my|our|the|everyone|everybody|all)\b|i(?:['’]ll| will) need\b|i also\b)",
 );
 static RELATIVE: Pattern =
     Pattern::new(r"(?i)^(?:which|who|whose|when|where|how|what|is|are|does|has|have)\b");

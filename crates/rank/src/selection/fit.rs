@@ -224,7 +224,8 @@ pub fn missing_action<'a>(
     }
     let things = actions.known(&order.object);
     let is_change = action_of("update").is_some_and(|(change, _)| change.overlaps(order.actions));
-    let mut near = doers.into_iter().filter(|(_, score)| *score >= best - NEAR);
+    let is_first = |row: u32| first.is_some_and(|first| first.row == row);
+    let mut near = doers.into_iter().filter(|(row, score)| *score >= best - NEAR || is_first(*row));
     let is_other =
         !things.is_empty() && !near.any(|(row, _)| names(&tools[row as usize], &things, is_change));
     is_other.then(|| {

@@ -17,7 +17,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::breaker::{BreakerOptions, BreakerState, Breakers};
 use super::elicitation::User;
-use super::fallback::{Candidate, Conditions};
+use super::fallback::Candidate;
 use super::invoker::{Arguments, Output, Progress};
 use super::loop_guard::LoopGuard;
 use super::output::{
@@ -64,8 +64,6 @@ pub struct ExecutorOptions {
     pub timing: Timing,
     /// When a tool or server that fails is left alone for a while.
     pub breakers: BreakerOptions,
-    /// After which endings of one candidate the next one is tried.
-    pub conditions: Conditions,
     /// The limit of an answer in characters.
     pub max_chars: usize,
     /// Keeps the answers that were truncated, so that the rest can be read.
@@ -84,7 +82,6 @@ impl fmt::Debug for ExecutorOptions {
             .field("permissions", &self.permissions)
             .field("timing", &self.timing)
             .field("breakers", &self.breakers)
-            .field("conditions", &self.conditions)
             .field("max_chars", &self.max_chars)
             .field("failure_log", &self.failure_log)
             .finish_non_exhaustive()
@@ -97,7 +94,6 @@ impl Default for ExecutorOptions {
             permissions: Permissions::default(),
             timing: Timing::default(),
             breakers: BreakerOptions::default(),
-            conditions: Conditions::default(),
             max_chars: DEFAULT_MAX_CHARS,
             kept: Arc::new(AnswerStore::in_memory(KEPT_BYTES)),
             redactor: Redactor::default(),

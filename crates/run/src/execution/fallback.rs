@@ -37,23 +37,6 @@ pub struct Candidate {
     pub safe_after_write: bool,
 }
 
-/// The endings of one candidate after which the next one is tried.
-#[derive(Clone, Copy, Debug)]
-pub struct Conditions {
-    /// After a timeout.
-    pub timeout: bool,
-    /// After an error of the tool, and after any other fault of its server.
-    pub error: bool,
-    /// After an empty answer of a tool that only reads.
-    pub empty: bool,
-}
-
-impl Default for Conditions {
-    fn default() -> Self {
-        Self { timeout: true, error: true, empty: true }
-    }
-}
-
 /// A tool that is similar in meaning to another.
 #[derive(Clone, Debug)]
 pub struct Neighbor {

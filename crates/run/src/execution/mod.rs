@@ -84,7 +84,7 @@ pub use extraction::{
     ArgumentSources, LocalTime, LocalTimeError, PreparedArguments, Question, Source, TakenValue,
     UnusedMention, parsed_result, prepare_arguments, result_leaves,
 };
-pub use fallback::{Candidate, Conditions, Fallbacks, Neighbor, Origin, candidates, map_arguments};
+pub use fallback::{Candidate, Fallbacks, Neighbor, Origin, candidates, map_arguments};
 #[cfg(feature = "mcp")]
 pub use http::HttpOperations;
 pub use invoker::{

@@ -184,7 +184,6 @@ impl<'a> Run<'a> {
         changes: Vec<Change>,
     ) -> NextStep {
         let tool = candidate.tool.as_ref();
-        let conditions = self.executor.options.conditions;
         let mut attempt = self.new_attempt(candidate, Ending::Answered);
         attempt.tries = tried.tries;
         attempt.reached = tried.reached;
@@ -198,12 +197,12 @@ impl<'a> Run<'a> {
                 attempt.error_text = self.executor.error_text(&output.text);
                 attempt.error_answer = self.executor.error_answer(self.request, tool, output);
                 self.attempts.push(attempt);
-                NextStep::next_if(conditions.error)
+                NextStep::Next
             }
             Ok(output) => {
                 attempt.chars = output.text.chars().count();
                 self.executor.statistics.learn(tool, attempt.took_ms, attempt.chars);
-                if output.is_empty() && tool.effects().reads_only() && conditions.empty {
+                if output.is_empty() && tool.effects().reads_only() {
                     self.has_answered = true;
                     attempt.ending = Ending::Empty;
                     self.attempts.push(attempt);
@@ -228,8 +227,7 @@ impl<'a> Run<'a> {
                 }
                 attempt.ending = Ending::Failed { fault: kind };
                 self.attempts.push(attempt);
-                let is_timeout = kind == FaultKind::Timeout;
-                NextStep::next_if(if is_timeout { conditions.timeout } else { conditions.error })
+                NextStep::Next
             }
         }
     }
@@ -317,10 +315,6 @@ enum NextStep {
 impl NextStep {
     fn end(outcome: Outcome) -> Self {
         Self::End(Box::new(outcome))
-    }
-
-    fn next_if(goes_on: bool) -> Self {
-        if goes_on { Self::Next } else { Self::Stop }
     }
 }
 
