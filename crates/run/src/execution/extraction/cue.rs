@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use toolroute_catalog::{same_things, writes};
+
 use super::mention::{Content, Mention};
 use super::slot::{Kind, Role, Slot};
 use super::text::{Word, is_function_word, is_listed, singular, stem};
@@ -68,6 +70,27 @@ const PREPOSITIONS: [(Role, bool, &str); 4] = [
 
 impl PromptContext<'_> {
     /// Returns up to `REACH` words before a byte offset, the nearest first, back to the start of
+    /// Whether the noun before an id says that it is one of something else than the slot: "appointment A-5512" for
+    /// `patient_id`.
+    pub fn is_of_other(&self, mention: &Mention, slot: &Slot) -> bool {
+        let before = self.before(mention.span.start);
+        let Some(noun) = before.first().map(|word| singular(&word.lower)) else { return false };
+        let is_known = |known: &str| {
+            slot.words.iter().any(|word| word == known || *word == stem(known))
+                || self.tool_nouns.iter().any(|of_tool| of_tool == known)
+        };
+        let names_entity =
+            slot.words.iter().any(|word| !matches!(word.as_str(), "id" | "ids" | "key"));
+        let is_noun = noun.len() > 3 && noun.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_verb = before.len() < 2 || writes(&noun) || is_function_word(&noun);
+        slot.kind == Kind::Id
+            && names_entity
+            && is_noun
+            && !is_verb
+            && !is_known(&noun)
+            && !same_things(&noun).any(is_known)
+    }
+
     /// the sentence or the previous value.
     pub fn before(&self, at: usize) -> Vec<&Word> {
         let is_barrier = |mention: &&Mention| {

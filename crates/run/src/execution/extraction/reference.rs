@@ -161,6 +161,7 @@ impl Plan<'_> {
             let read = |mention: &Mention| {
                 // A number is nothing to refer to, unless it is a name: "order 12".
                 let is_named = match &mention.content {
+                    Content::Token(_) if context.is_of_other(mention, slot) => return None,
                     Content::Path(_) | Content::Url(_) | Content::Email(_) | Content::Token(_) => {
                         false
                     }

@@ -360,6 +360,22 @@ fn a_prompt_after_the_last_result_is_as_new() {
 }
 
 #[test]
+fn an_earlier_id_of_something_else_is_not_taken() {
+    let schema = object(json!({"patient_id": {"type": "string"}}), &["patient_id"]);
+    let text = tool("send_sms", "Texts a patient", &schema);
+    let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+    for (earlier, taken) in [
+        ("please cancel the appointment A-5512", false),
+        ("please call patient P-5512 back", true),
+        ("what did P-5512 say", true),
+    ] {
+        let sources = ArgumentSources::new("tell them that it is cancelled", &now);
+        let read = prepare_arguments(&text, &ArgumentSources { earlier: &[earlier], ..sources });
+        assert_eq!(read.arguments.contains_key("patient_id"), taken, "{earlier}");
+    }
+}
+
+#[test]
 fn the_first_of_two_days_of_what_is_raised_is_not_dropped() {
     let day = json!({"type": "string", "format": "date"});
     let schema = object(json!({"day": day}), &["day"]);
