@@ -68,10 +68,11 @@ pub use fallback::Fallback;
 pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
 pub use members::Members;
-pub use needs::{Need, RequiredId, Supplier};
+pub use needs::{Need, RequiredId, Supplier, objects};
 pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
 pub use parse_fault::{json_fault, member_fault, type_fault};
+
 pub use plural::{same_things, singular};
 pub use problem::{Problem, Severity};
 pub use routing::{IntentSignal, ParameterHints, Routing, everyday_prompts};

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::{Catalog, Tool, ToolId};
+pub use entity::objects;
 use entity::{IdParameter, id_parameters, required};
 use mentions::{Names, mentions, undeclared};
 use supply::{stated_suppliers, suppliers};

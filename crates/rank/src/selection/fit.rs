@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use toolroute_catalog::{Tool, embedding_text, same_things, singular, words_of};
+use toolroute_catalog::{Tool, embedding_text, objects, same_things, singular, words_of};
 use toolroute_vectors::index::name_words;
 
 use super::confidence::{SURE, blended};
@@ -118,29 +118,33 @@ pub fn judge_fit(inputs: FitInputs) -> (Fit, Option<FitReason>) {
 pub struct ToolActions {
     /// By row, from name and description.
     actions: Box<[Actions]>,
-    /// In the singular.
-    nouns: HashSet<String>,
+    /// For each server, what its tools are named after, in the singular.
+    things: HashSet<(String, String)>,
     /// Two nouns that follow each other in a name: "purchase order".
     pairs: HashSet<(String, String)>,
 }
 
 impl ToolActions {
     pub fn new(tools: &[Arc<Tool>]) -> Self {
-        let (mut nouns, mut pairs) = (HashSet::new(), HashSet::new());
+        let (mut things, mut pairs) = (HashSet::new(), HashSet::new());
         for tool in tools {
-            let name = singulars(&name_words(&tool.name));
+            let words = name_words(&tool.name);
+            let name = singulars(&words);
             pairs.extend(name.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())));
-            nouns.extend(name);
+            if let Some(server) = &tool.server {
+                things.extend(objects(&words).into_iter().map(|thing| (server.clone(), thing)));
+            }
         }
-        Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), nouns, pairs }
+        Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), things, pairs }
     }
 
-    /// Returns those nouns of an object that the names of tools tell from other things: "shipment", and "purchase" of
-    /// "purchase order". Others may be words for anything.
-    fn known<'a>(&self, object: &'a [String]) -> Vec<Cow<'a, str>> {
+    /// Returns those nouns of an object that the names of a server's tools tell from other things: "shipment", and
+    /// "purchase" of "purchase order". Others may be words for anything, and tools of other servers, or without one,
+    /// may be about other things of that name.
+    fn known<'a>(&self, server: &str, object: &'a [String]) -> Vec<Cow<'a, str>> {
         let Some((head, before)) = object.split_first() else { return Vec::new() };
         let head = singular(head);
-        if !self.nouns.contains(&*head) {
+        if !self.things.contains(&(server.to_owned(), head.to_string())) {
             return Vec::new();
         }
         let pair = before.first().map(|noun| singular(noun));
@@ -222,16 +226,21 @@ pub fn missing_action<'a>(
         let is_elsewhere = actions.actions.iter().any(|known| known.overlaps(order.actions));
         return Some(FitReason::MissingAction { is_elsewhere, verb: order.verb });
     }
-    let things = actions.known(&order.object);
     let is_change = action_of("update").is_some_and(|(change, _)| change.overlaps(order.actions));
     let is_first = |row: u32| first.is_some_and(|first| first.row == row);
-    let mut near = doers.into_iter().filter(|(row, score)| *score >= best - NEAR || is_first(*row));
-    let is_other =
-        !things.is_empty() && !near.any(|(row, _)| names(&tools[row as usize], &things, is_change));
-    is_other.then(|| {
-        let noun = things.iter().rev().map(|noun| &**noun).collect::<Vec<&str>>().join(" ");
-        FitReason::OtherObject { noun, verb: order.verb.clone() }
-    })
+    // The things that the order names and a tool does not.
+    let others = |(row, score): (u32, f32)| {
+        let tool = &tools[row as usize];
+        (score >= best - NEAR || is_first(row)).then(|| {
+            let server = tool.server.as_deref()?;
+            let things = actions.known(server, &order.object);
+            (!things.is_empty() && !names(tool, &things, is_change)).then_some(things)
+        })
+    };
+    let others: Option<Vec<_>> = doers.into_iter().filter_map(others).collect();
+    let things = others?.into_iter().next()?;
+    let noun = things.iter().rev().map(|noun| &**noun).collect::<Vec<&str>>().join(" ");
+    Some(FitReason::OtherObject { noun, verb: order.verb })
 }
 
 #[cfg(test)]
@@ -274,10 +283,10 @@ mod tests {
     #[test]
     fn an_action_on_a_thing_that_other_tools_are_named_after_is_another() {
         let tools = [
-            Tool::new(None, "cancelOrder", "Cancels an order"),
-            Tool::new(None, "trackShipment", "Shows where a shipment is"),
-            Tool::new(None, "listPurchaseOrders", "Lists what was ordered"),
-            Tool::new(None, "UnbanPlayer", "Lifts a ban"),
+            Tool::new(Some("shop"), "cancelOrder", "Cancels an order"),
+            Tool::new(Some("shop"), "trackShipment", "Shows where a shipment is"),
+            Tool::new(Some("shop"), "listPurchaseOrders", "Lists what was ordered"),
+            Tool::new(Some("shop"), "UnbanPlayer", "Lifts a ban"),
         ]
         .map(Arc::new);
         let actions = ToolActions::new(&tools);
