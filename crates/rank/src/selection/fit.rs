@@ -45,8 +45,8 @@ pub enum FitReason {
     Confidence { found: f32, least: f32 },
     /// The prompt requests an action that no near tool performs, and perhaps none at all.
     MissingAction { verb: String, is_elsewhere: bool },
-    /// The near tools that perform the action do so with another thing than the prompt names, and other tools of the
-    /// catalog are named after that.
+    /// The near tools that perform the action do so with another thing than the prompt names, and other tools of their
+    /// server are named after that.
     OtherObject { verb: String, noun: String },
     /// A tool that the filters exclude scores far above the others. It is not named here: the user
     /// may not be allowed to see it.
