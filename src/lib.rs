@@ -5,8 +5,8 @@
 //! words (BM25), excludes what a policy on reliability, cost and latency forbids, and explains the
 //! rank of each tool.
 //!
-//! It reads only the paths that it is given: it uses no environment variables, no network and no
-//! global state. Only [`embedding::hub`] downloads models, and it is never called automatically.
+//! It reads only the paths that it is given: no environment variable configures it, and it uses no network
+//! and no global state. Calls of tools find programs by `PATH` and use the system's proxy. Only [`embedding::hub`] downloads models, and it is never called automatically.
 //! Equal requests to equal engines give equal answers, byte for byte.
 //!
 //! # The main type

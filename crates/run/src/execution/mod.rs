@@ -6,8 +6,9 @@
 //! request yields one answer or one message, and a record of every attempt.
 //!
 //! This module must not know how tools are found, ranked or learned about: the ranking asks it
-//! which breakers are open, and the learning receives the attempts. It reads no environment
-//! variables, and writes files only into a folder that the caller provides for long answers.
+//! which breakers are open, and the learning receives the attempts. No environment
+//! variable configures it, but programs are found by `PATH`, and the HTTP client uses the system's proxy. It
+//! writes files only where the caller says: long answers, and what servers were found to offer.
 //!
 //! ```
 //! use std::sync::Arc;
