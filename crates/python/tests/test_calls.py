@@ -194,7 +194,7 @@ def test_numbers_are_of_the_declared_type_and_lose_no_digit():
         """Pays an amount."""
         return amount, rate, prices, more, some
 
-    router = Router([pay])
+    router = Router([pay], yes=True)
     long = "12345678901234567890.123456789"
     assert str(router.call("pay", f'{{"amount": {long}}}')[0]) == long
     for given in (f'{{"Amount": {long}}}', {"amount": long}, f'{{"amount": "{long}"}}'):
@@ -219,7 +219,7 @@ def test_the_items_of_a_named_tuple_are_of_the_declared_types():
         """Pays a sum."""
         return total
 
-    router = Router([pay])
+    router = Router([pay], yes=True)
     long = "12345678901234567890.123456789"
     assert router.call("pay", f'{{"total": [{long}, "CHF"]}}') == Sum(decimal.Decimal(long), "CHF")
     assert router.call("pay", {"total": [2]}) == Sum(decimal.Decimal(2))

@@ -74,7 +74,8 @@ pub(super) fn focus<'a>(prompt: &'a str, is_tool_word: &dyn Fn(&str) -> bool) ->
     // "Please fix" asks for what the text beside it says.
     let is_object = |word: &str| {
         let word = word.to_lowercase();
-        word.len() > 1 && is_content(&word) && !is_listed(HANDED_OVER, &word)
+        let is_letter = word.len() == 1 && !word.starts_with(|c: char| c.is_ascii_digit());
+        !word.is_empty() && !is_letter && is_content(&word) && !is_listed(HANDED_OVER, &word)
     };
     let has_object = text.split(|c: char| !c.is_alphanumeric()).any(is_object);
     if text.trim().is_empty() || !has_object || !asks(&text, is_tool_word) {
@@ -211,8 +212,9 @@ mod tests {
             let prompt = format!("{log}\n\n{order}");
             assert_eq!(focus(&prompt, &|_| true).text, prompt);
         }
-        let prompt = format!("{log}\n\nlock the shed");
-        assert_eq!(focus(&prompt, &|_| true).text, "lock the shed");
+        for order in ["lock the shed", "compute 2+2"] {
+            assert_eq!(focus(&format!("{log}\n\n{order}"), &|_| true).text, order);
+        }
     }
 
     #[test]
