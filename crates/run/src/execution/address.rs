@@ -41,9 +41,8 @@ impl Reach {
 
     /// Rejects a host that is a forbidden IP address. Names are checked when they are resolved.
     pub fn check_host(self, host: &str) -> Result<(), String> {
-        let literal = host.trim_start_matches('[').trim_end_matches(']');
-        match literal.parse() {
-            Ok(address) if !self.admits(address) => Err(refusal(host)),
+        match literal(host) {
+            Some(address) if !self.admits(address) => Err(refusal(host)),
             _ => Ok(()),
         }
     }
@@ -57,6 +56,11 @@ impl Reach {
             found.map(|found| found.ip()).filter(|address| self.admits(*address)).collect();
         if admitted.is_empty() { Err(refusal(host)) } else { Ok(admitted) }
     }
+}
+
+/// Returns the IP address that a URL's host is, if it is no name.
+pub(super) fn literal(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 fn refusal(host: &str) -> String {

@@ -1,12 +1,12 @@
 //! The HTTP client for MCP servers and API operations.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::address::Reach;
+use super::address::{Reach, literal};
 use super::error::Error;
 use super::servers::Remote;
 
@@ -81,8 +81,7 @@ pub(super) fn check(url: &reqwest::Url, reach: Reach) -> Result<(), String> {
 pub fn names_loopback(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    host == "localhost" || literal(host).is_some_and(|address| address.is_loopback())
 }
 
 /// Whether a URL names a private host: an IP address of this machine or its network, or a name such

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
-pub use self::connection::{Announced, MOST_LISTED, size_of};
+pub use self::connection::{Announced, Pages};
 use self::connection::{ConnectFault, Connection, Handler};
 use self::intake::Watcher;
 use self::offers::Offers;

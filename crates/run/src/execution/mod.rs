@@ -94,7 +94,7 @@ pub use invoker::{
 };
 pub use loop_guard::{CallHistory, CallLimits, CallStore, Exceeded, LoopGuard, SaveCalls};
 #[cfg(feature = "mcp")]
-pub use mcp::{Announced, MOST_LISTED, McpOptions, McpServer, size_of};
+pub use mcp::{Announced, McpOptions, McpServer, Pages};
 pub use output::{
     AnswerStore, Estimate, Extractive, Page, Shape, Truncation, shape, tokens_of, truncate,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolroute_run::execution::{Fault, FaultKind, Invoker, MOST_LISTED, User, size_of};
+use toolroute_run::execution::{Fault, FaultKind, Invoker, Pages, User};
 
 use super::{Error, Service};
 
@@ -155,20 +155,14 @@ async fn pages(
     method: &str,
     member: &str,
 ) -> Result<Vec<Value>, Fault> {
-    let (mut all, mut params, mut bytes) = (Vec::new(), json!({}), 0);
+    let (mut all, mut params) = (Pages::default(), json!({}));
     for _ in 0..MOST_PAGES {
         let mut page = invoker.ask(method, params, None).await?;
         if let Value::Array(elements) = page[member].take() {
-            bytes += elements.iter().map(size_of).sum::<usize>();
-            if bytes > MOST_LISTED {
-                let said =
-                    format!("its answers to {method} are longer than {} MiB", MOST_LISTED >> 20);
-                return Err(Fault::after(FaultKind::TooLong, said));
-            }
-            all.extend(elements);
+            all.add(elements)?;
         }
         let Some(cursor) = page["nextCursor"].as_str() else { break };
         params = json!({ "cursor": cursor });
     }
-    Ok(all)
+    Ok(all.elements)
 }

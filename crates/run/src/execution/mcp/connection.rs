@@ -36,7 +36,7 @@ use super::translate;
 const MOST_PAGES: usize = 200;
 const MOST_TOOLS: usize = 20_000;
 /// The most bytes of all pages of a list.
-pub const MOST_LISTED: usize = 64 << 20;
+const MOST_LISTED: usize = 64 << 20;
 
 /// The name of the idempotency key in `_meta`.
 const KEY: &str = "toolroute/idempotencyKey";
@@ -230,7 +230,7 @@ impl Connection {
 
     /// Lists all tools, as the values that the server sent.
     pub async fn list(&self) -> Result<Vec<Value>, Fault> {
-        let (mut tools, mut bytes) = (Vec::new(), 0);
+        let mut tools = Pages::default();
         let mut cursor: Option<String> = None;
         for _ in 0..MOST_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
@@ -242,14 +242,9 @@ impl Connection {
                 let said = "its answer to tools/list has no list `tools`";
                 return Err(Fault::after(FaultKind::Unreadable, said));
             };
-            bytes += page.iter().map(size_of).sum::<usize>();
-            if bytes > MOST_LISTED {
-                let said = format!("its list of tools is longer than {} MiB", MOST_LISTED >> 20);
-                return Err(Fault::after(FaultKind::TooLong, said));
-            }
-            tools.extend(page);
+            tools.add(page)?;
             let next = listed["nextCursor"].as_str().map(str::to_owned);
-            if next.is_none() || tools.len() > MOST_TOOLS {
+            if next.is_none() || tools.elements.len() > MOST_TOOLS {
                 break;
             }
             if next == cursor {
@@ -258,8 +253,8 @@ impl Connection {
             }
             cursor = next;
         }
-        tools.truncate(MOST_TOOLS);
-        Ok(tools)
+        tools.elements.truncate(MOST_TOOLS);
+        Ok(tools.elements)
     }
 
     /// Sends an MCP request that is not a tool call. Only if it has a user can the server ask one. While
@@ -412,8 +407,28 @@ fn connect_fault(
     with_stderr(format!("no handshake: {said}"), words).into()
 }
 
+/// The elements of a list that a server sends in pages.
+#[derive(Default)]
+pub struct Pages {
+    pub elements: Vec<Value>,
+    bytes: usize,
+}
+
+impl Pages {
+    /// Adds a page, unless the list becomes too long with it.
+    pub fn add(&mut self, page: Vec<Value>) -> Result<(), Fault> {
+        self.bytes += page.iter().map(size_of).sum::<usize>();
+        if self.bytes > MOST_LISTED {
+            let said = format!("one of its lists is longer than {} MiB", MOST_LISTED >> 20);
+            return Err(Fault::after(FaultKind::TooLong, said));
+        }
+        self.elements.extend(page);
+        Ok(())
+    }
+}
+
 /// Returns the length of a value as JSON, without building its text.
-pub fn size_of(value: &Value) -> usize {
+fn size_of(value: &Value) -> usize {
     struct Length(usize);
     impl std::io::Write for Length {
         fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
