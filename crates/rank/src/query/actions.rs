@@ -67,16 +67,11 @@ fn order_in(text: &str) -> Option<Order> {
             return None;
         }
         let verb = if is_lowering(&verb, part) { "update".to_owned() } else { verb };
-        // "Sign Ann up" signs nothing, and "don't let him in" wants him to be kept out.
-        // "Don't let me forget".
-        let is_other = |who: regex::Match<'_>| !is_listed("me us", &who.as_str().to_lowercase());
-        let is_prevented =
-            PREVENTED.captures(part).and_then(|it| it.name("who")).is_some_and(is_other);
-        let phrase = match is_prevented {
-            true => action_of("block").map(|(actions, _)| actions),
-            false => actions_of_phrase(&part.to_lowercase()),
+        let (verb, phrase) = match prevents(part) {
+            true => ("block".to_owned(), action_of("block").map(|(actions, _)| actions)),
+            // "Sign Ann up" signs nothing.
+            false => (verb, actions_of_phrase(&part.to_lowercase())),
         };
-        let verb = if is_prevented { "block".to_owned() } else { verb };
         let phrase = phrase.map(|actions| (actions, false));
         let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else { continue };
         let object = words.next().unwrap_or_default();
@@ -86,7 +81,11 @@ fn order_in(text: &str) -> Option<Order> {
         if is_often_noun && (!begins_object(object) || is_phrase) {
             continue;
         }
-        let object = if is_listed(CARRYING, &verb) { Vec::new() } else { object_of(part) };
+        // "Add a line to the order": what is added may be anything.
+        let puts =
+            verb == "add" && part.split_whitespace().any(|word| is_listed("to into onto", word));
+        let is_anything = puts || is_listed(CARRYING, &verb);
+        let object = if is_anything { Vec::new() } else { object_of(part) };
         let found = order.get_or_insert(Order { verb, actions: Actions::default(), object });
         found.actions = found.actions.with(action);
         if at > 0 {
@@ -94,6 +93,12 @@ fn order_in(text: &str) -> Option<Order> {
         }
     }
     order
+}
+
+/// Whether an order wants somebody to be kept out: "don't let him in", but not "don't let me forget".
+fn prevents(order: &str) -> bool {
+    let who = PREVENTED.captures(order).and_then(|found| found.name("who"));
+    who.is_some_and(|who| !is_listed("me us", &who.as_str().to_lowercase()))
 }
 
 /// Verbs whose object may be anything that is put somewhere or told.
@@ -107,10 +112,7 @@ const AFTER_OBJECT: &str = "about after and as at because before but by except f
 /// The nouns of the object of an order, the last one first.
 fn object_of(order: &str) -> Vec<String> {
     let mut nouns: Vec<String> = Vec::new();
-    // "Add a line to the order": what is added may be anything.
-    let is_put = order.split_whitespace().any(|word| is_listed("to into onto", word));
-    let puts = order.get(..4).is_some_and(|verb| verb.eq_ignore_ascii_case("add "));
-    for word in order.split_whitespace().skip(1).take(if is_put && puts { 0 } else { 8 }) {
+    for word in order.split_whitespace().skip(1).take(8) {
         let plain = word.trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_noun = plain.len() > 2 && plain.bytes().all(|byte| byte.is_ascii_lowercase());
         if plain.ends_with("'s") || plain.ends_with("’s") {

@@ -12,6 +12,7 @@ use toolroute_vectors::index::name_words;
 use super::confidence::{SURE, blended};
 use super::fusion::Fusion;
 use super::retriever::Retrieval;
+use super::wording::singulars;
 use crate::query::{Actions, action_of, actions_in, order, third_person, undone, words};
 
 /// The length, in characters, of the beginning of a description that states what a tool does. The
@@ -128,11 +129,10 @@ impl ToolActions {
     pub fn new(tools: &[Arc<Tool>]) -> Self {
         let (mut things, mut pairs) = (HashSet::new(), HashSet::new());
         for tool in tools {
-            let words = name_words(&tool.name);
-            let name = singulars(&words);
+            let name = singulars(&tool.name);
             pairs.extend(name.windows(2).map(|pair| (pair[0].clone(), pair[1].clone())));
             if let Some(server) = &tool.server {
-                things.extend(objects(&words).into_iter().map(|thing| (server.clone(), thing)));
+                things.extend(objects(&name).into_iter().map(|thing| (server.clone(), thing)));
             }
         }
         Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), things, pairs }
@@ -155,10 +155,6 @@ impl ToolActions {
     }
 }
 
-fn singulars(words: &[String]) -> Vec<String> {
-    words.iter().map(|word| singular(word).into_owned()).collect()
-}
-
 /// Whether the texts of a tool name a thing, in any of the words that people use for it or for any thing.
 /// What a tool changes may also be one of its parameters.
 fn names(tool: &Tool, things: &[Cow<'_, str>], is_change: bool) -> bool {
@@ -168,8 +164,7 @@ fn names(tool: &Tool, things: &[Cow<'_, str>], is_change: bool) -> bool {
         false => [words_of(&tool.name), words_of(&tool.description)].concat(),
     };
     text.extend(title.flat_map(|text| words_of(text)));
-    let text = singulars(&text);
-    let is_named = |word: &str| text.iter().any(|known| known == word);
+    let is_named = |word: &str| text.iter().any(|known| singular(known) == word);
     if ["entity", "item", "object", "record", "resource"].into_iter().any(is_named) {
         return true;
     }
@@ -210,18 +205,18 @@ pub fn missing_action<'a>(
     let actions = actions();
     let cosine = found.candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
     let (mut best, mut able) = (f32::MIN, f32::MIN);
+    let does = |row: u32| actions.actions[row as usize].overlaps(order.actions);
     let mut doers = Vec::new();
     for candidate in &found.candidates {
         let score = blended(candidate, fusion, cosine);
         best = best.max(score);
-        if actions.actions[candidate.row as usize].overlaps(order.actions) {
+        if does(candidate.row) {
             able = able.max(score);
             doers.push((candidate.row, score));
         }
     }
     // The clauses of a prompt rank the tools, and not only the whole of it.
     let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score));
-    let does = |row: u32| actions.actions[row as usize].overlaps(order.actions);
     if able < best - NEAR && !first.is_some_and(|first| does(first.row)) {
         let is_elsewhere = actions.actions.iter().any(|known| known.overlaps(order.actions));
         return Some(FitReason::MissingAction { is_elsewhere, verb: order.verb });

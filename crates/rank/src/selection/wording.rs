@@ -138,7 +138,7 @@ fn set_score(candidate: &mut Candidate, score: f32) {
 }
 
 /// The words of a name or prompt, in the singular.
-fn singulars(text: &str) -> Vec<String> {
+pub(super) fn singulars(text: &str) -> Vec<String> {
     name_words(text).iter().map(|word| singular(word).into_owned()).collect()
 }
 
