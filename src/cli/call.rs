@@ -26,7 +26,7 @@ use toolroute_run::execution::{
     Failure as RawError, Fallbacks, LoopGuard, Outcome, Patterns, Permissions, PreparedArguments,
     Report, Request, ServersFile, Timing, WHOLE_NUMBERS, candidates, inexact,
 };
-use toolroute_session::{Session, join, nearest, neighbors};
+use toolroute_session::{Session, join, name_others, neighbors};
 use toolroute_vectors::durable;
 
 #[derive(Args)]
@@ -213,13 +213,8 @@ impl Caller<'_> {
             on_event: &|event| render::warn(self.global, &describe_event(&event)),
         };
         let mut report = self.executor.call(&request).await;
-        if let (true, Some(candidate)) = (report.is_question(), candidates.first()) {
-            let catalog = self.engine.catalog();
-            let can_call = |row: u32| self.executor.can_call(&catalog.tools()[row as usize]);
-            report.name_suppliers(&catalog.needs_from(&candidate.tool, can_call));
-        }
-        if let (true, Some(candidate)) = (report.is_out_of_reach(), candidates.first()) {
-            report.name_nearest(nearest(self.engine, self.executor, &candidate.tool.id));
+        if let Some(first) = candidates.first() {
+            name_others(&mut report, (self.engine, self.executor), &first.tool, |_| true);
         }
         self.session.record_report(self.engine, &report, question);
         report

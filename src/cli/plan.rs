@@ -13,7 +13,7 @@ use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
 use toolroute_catalog::{Catalog, ToolId};
-use toolroute_rank::engine::Error;
+use toolroute_rank::engine::{Error, SelectRequest, Selection};
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Outcome, Report};
 use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
@@ -78,32 +78,16 @@ pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<Exit
     Ok(end(&report))
 }
 
-/// Finds and calls a tool for each request, until one fails.
-async fn steps<'a>(caller: &Caller<'_>, mut plan: Plan<'a>) -> anyhow::Result<Plan<'a>> {
-    let mut is_first = true;
-    while let Some(request) = plan.next_request() {
-        let selection = match caller.engine.select(&request) {
-            Ok(selection) => selection,
-            Err(error) if is_first => return Err(error.into()),
-            // The completed steps stay in the report.
-            Err(error) => {
-                plan.fail(error.to_string());
-                continue;
-            }
-        };
-        is_first = false;
+async fn steps<'a>(caller: &Caller<'_>, plan: Plan<'a>) -> anyhow::Result<Plan<'a>> {
+    let select = async |request: SelectRequest| -> anyhow::Result<Selection> {
+        let selection = caller.engine.select(&request)?;
         caller.session.note_selection(&request.prompt, &selection);
-        if let Some(planned) = plan.prepare(&selection) {
-            match call(caller, &planned).await {
-                Ok(report) => plan.note(report),
-                Err(error) => plan.fail(format!("{error:#}")),
-            }
-        }
-    }
-    Ok(plan)
+        Ok(selection)
+    };
+    plan.drive(select, |planned| call(caller, planned)).await
 }
 
-async fn call(caller: &Caller<'_>, planned: &PlannedCall) -> anyhow::Result<Report> {
+async fn call(caller: &Caller<'_>, planned: PlannedCall) -> anyhow::Result<Report> {
     let said = format!("{}: {}", planned.need, planned.tool.id);
     render::warn(caller.global, &render::plain(&said));
     let candidates = call::chain(caller.args, caller.engine, &planned.tool)?;

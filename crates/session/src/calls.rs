@@ -49,26 +49,42 @@ pub fn neighbors(engine: &Engine, tool: &ToolId) -> Vec<Neighbor> {
     near.map(|(tool, similarity)| Neighbor { tool, similarity }).collect()
 }
 
-/// Returns the ids of the tools nearest to a tool that the executor can call, nearest first, at
-/// most three. Tools are compared by meaning, or without a model by the words of their names and
-/// descriptions.
-pub fn nearest(engine: &Engine, executor: &Executor, tool: &ToolId) -> Vec<ToolId> {
+/// Names in a report the other tools that help: those that give the ids that are missing, or if the
+/// tool is out of reach, the nearest ones. Only tools that the executor can call and that `admits`
+/// admits are named.
+pub fn name_others(
+    report: &mut Report,
+    (engine, executor): (&Engine, &Executor),
+    tool: &Tool,
+    admits: impl Fn(&Tool) -> bool,
+) {
+    let is_open = |tool: &Tool| executor.can_call(tool) && admits(tool);
+    if report.is_question() {
+        let catalog = engine.catalog();
+        let needs = catalog.needs_from(tool, |row| is_open(&catalog.tools()[row as usize]));
+        report.name_suppliers(&needs);
+    }
+    if report.is_out_of_reach() {
+        report.name_nearest(nearest(engine, tool, is_open));
+    }
+}
+
+/// Returns the ids of the tools nearest to a tool, nearest first, at most three. Tools are compared
+/// by meaning, or without a model by the words of their names and descriptions.
+fn nearest(engine: &Engine, tool: &Tool, is_open: impl Fn(&Tool) -> bool) -> Vec<ToolId> {
     const MOST: usize = 3;
-    /// More than are returned, because some of them may not be callable.
+    /// More than are returned, because some of them may not be open.
     const COMPARED: usize = 12;
-    let catalog = engine.catalog();
-    let Some(subject) = catalog.get(tool.as_str()) else { return Vec::new() };
     let near: Vec<Arc<Tool>> = match engine.vectors() {
-        Ok(vectors) => vectors.neighbors(tool).into_iter().map(|(near, _)| near).collect(),
+        Ok(vectors) => vectors.neighbors(&tool.id).into_iter().map(|(near, _)| near).collect(),
         Err(_) => {
-            let name = split_identifier(&subject.name);
-            let text = format!("{name} {}", subject.description);
+            let text = format!("{} {}", split_identifier(&tool.name), tool.description);
             let request = SelectRequest::new(text).strategy(Strategy::Keyword).limit(COMPARED);
             let found = engine.select(&request).map(|found| found.tools).unwrap_or_default();
             found.into_iter().map(|found| found.tool).collect()
         }
     };
-    let near = near.iter().filter(|near| near.id != *tool && executor.can_call(near));
+    let near = near.iter().filter(|near| near.id != tool.id && is_open(near));
     near.take(MOST).map(|near| near.id.clone()).collect()
 }
 

@@ -52,7 +52,7 @@ use toolroute_run::execution::{
 };
 
 #[cfg(feature = "execution")]
-pub use calls::{join, nearest, neighbors};
+pub use calls::{join, name_others, neighbors};
 #[cfg(feature = "execution")]
 pub use doubt::doubt;
 #[cfg(feature = "execution")]

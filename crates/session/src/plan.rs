@@ -23,10 +23,8 @@ const TOO_MANY: &str = "a prompt has at most 8 steps; ask for the rest by itself
 const DOUBTFUL: &str =
     "it is not certain that this is a request of its own; if it is, ask for it by itself";
 
-/// The steps of a prompt while they are run. The plan itself selects and calls nothing. The caller
-/// takes [`Plan::next_request`], lets the engine select for it, passes the selection to
-/// [`Plan::prepare`], makes the call that this returns, and passes the report of the call to
-/// [`Plan::note`].
+/// The steps of a prompt while they are run. The plan itself selects and calls nothing: the caller
+/// passes [`Plan::drive`] what does.
 pub struct Plan<'a> {
     pub(super) session: &'a Session,
     pub(super) now: &'a LocalTime,
@@ -224,10 +222,44 @@ impl<'a> Plan<'a> {
         Self { is_draft: true, ..self }
     }
 
+    /// Selects a tool for each need and makes its call, until a step cannot be run.
+    ///
+    /// # Errors
+    /// The error of the first selection. Later ones, and those of calls, are part of the steps.
+    pub async fn drive<E, S, C>(
+        mut self,
+        mut select: impl FnMut(SelectRequest) -> S,
+        mut call: impl FnMut(PlannedCall) -> C,
+    ) -> Result<Self, E>
+    where
+        E: fmt::Display,
+        S: Future<Output = Result<Selection, E>>,
+        C: Future<Output = Result<Report, E>>,
+    {
+        while let Some(request) = self.next_request() {
+            let selection = match select(request).await {
+                Ok(selection) => selection,
+                Err(error) if self.steps.len() == 1 => return Err(error),
+                // The completed steps stay in the report.
+                Err(error) => {
+                    self.fail(format!("{error:#}"));
+                    continue;
+                }
+            };
+            if let Some(planned) = self.prepare(&selection) {
+                match call(planned).await {
+                    Ok(report) => self.note(report),
+                    Err(error) => self.fail(format!("{error:#}")),
+                }
+            }
+        }
+        Ok(self)
+    }
+
     /// Returns the request for the next step's tool; `None` at the end. Its context contains the
     /// last tool, but its words are not combined with those of the previous step, which has its own
     /// tool.
-    pub fn next_request(&mut self) -> Option<SelectRequest> {
+    fn next_request(&mut self) -> Option<SelectRequest> {
         let Need { text: need, beside } = self.waiting.pop_front()?;
         self.beside = beside;
         let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
@@ -239,7 +271,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the call of the current step; `None` if there is no call to make.
-    pub fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
+    fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
         let count = self.steps.len();
         let call = self.decide(selection);
         if self.is_draft {
@@ -360,7 +392,7 @@ impl<'a> Plan<'a> {
 
     /// Records the report of the call. The session receives it separately, from
     /// [`Session::record_report`].
-    pub fn note(&mut self, report: Report) {
+    fn note(&mut self, report: Report) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = match &report.outcome {
             Outcome::Answered(_) => StepState::Answered,
@@ -384,7 +416,7 @@ impl<'a> Plan<'a> {
 
     /// Records why the step's tool could not be selected or called. The earlier steps stay in the
     /// report.
-    pub fn fail(&mut self, because: String) {
+    fn fail(&mut self, because: String) {
         let Some(step) = self.steps.last_mut() else { return };
         step.state = StepState::Failed;
         step.why = because;

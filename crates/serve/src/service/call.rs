@@ -3,17 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use toolroute_catalog::{Need, Tool, ToolId};
+use toolroute_catalog::Tool;
 use toolroute_run::execution::{
-    Arguments, Candidate, Event, Executor, Fallbacks, Neighbor, Page, Report, Request, User,
-    candidates,
+    Arguments, Candidate, Event, Fallbacks, Neighbor, Page, Report, Request, User, candidates,
 };
-use toolroute_session::{Session, neighbors};
+use toolroute_session::{Session, name_others, neighbors};
 
 use super::{Error, Service, off_thread};
-
-/// The number of similar tools that a report names if the tool is unavailable.
-const NEAREST: usize = 3;
 
 /// A tool to call.
 #[derive(Clone, Copy)]
@@ -63,13 +59,16 @@ impl Service {
             on_event: call.on_event,
         };
         let mut report = executor.call(&request).await;
-        if report.is_question() {
-            report.name_suppliers(&self.suppliers(&tool, call.profile).await?);
-        }
-        if report.is_out_of_reach() {
-            // The nearest tools are only a suggestion, so an error is ignored.
-            let nearest = self.nearest(&tool, (executor, call.profile)).await;
-            report.name_nearest(nearest.unwrap_or_default());
+        if report.is_question() || report.is_out_of_reach() {
+            let (service, executor) = (Arc::clone(self), Arc::clone(executor));
+            let (profile, tool) = (call.profile.map(str::to_owned), Arc::clone(&tool));
+            // The first time, the schemas of all tools are read.
+            report = off_thread(move || {
+                let admits = |tool: &Tool| service.sees(tool, profile.as_deref()).unwrap_or(false);
+                name_others(&mut report, (&service.engine, &executor), &tool, admits);
+                report
+            })
+            .await?;
         }
         call.session.record_report(&self.engine, &report, call.question);
         Ok(report)
@@ -104,31 +103,6 @@ impl Service {
         let view = self.view(call.profile)?;
         chain.retain(|candidate| candidate.tool.id == tool.id || view.admits(&candidate.tool));
         Ok(chain)
-    }
-
-    /// The tools that give the ids that a tool requires, as far as the profile admits them. The first
-    /// call may read the schemas of all tools.
-    async fn suppliers(
-        self: &Arc<Self>,
-        tool: &Arc<Tool>,
-        profile: Option<&str>,
-    ) -> Result<Vec<Need>, Error> {
-        let (service, asked) = (Arc::clone(self), Arc::clone(tool));
-        let profile = profile.map(str::to_owned);
-        off_thread(move || service.needs(&asked, profile.as_deref())).await?
-    }
-
-    /// The ids of the tools nearest in meaning that the profile admits and that can be called.
-    async fn nearest(
-        self: &Arc<Self>,
-        tool: &Arc<Tool>,
-        (executor, profile): (&Executor, Option<&str>),
-    ) -> Result<Vec<ToolId>, Error> {
-        let view = self.view(profile)?;
-        let near = self.near(tool).await?;
-        let is_open = |near: &&Neighbor| view.admits(&near.tool) && executor.can_call(&near.tool);
-        let shown = near.iter().filter(is_open);
-        Ok(shown.take(NEAREST).map(|near| near.tool.id.clone()).collect())
     }
 
     /// The tools nearest in meaning, computed once for each version of the catalog.

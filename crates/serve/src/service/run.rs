@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolroute_run::execution::{Event, LocalTime};
-use toolroute_session::{Plan, PlanReport, Session};
+use toolroute_session::{Plan, PlanReport, PlannedCall, Session};
 
 use super::{CallRequest, Error, FindRequest, Service, off_thread};
 
@@ -60,36 +60,25 @@ impl Service {
     /// Finds and, unless it is a draft, calls a tool for each step.
     async fn steps<'a>(
         self: &Arc<Self>,
-        mut plan: Plan<'a>,
+        plan: Plan<'a>,
         (run, session): (&RunRequest<'_>, &Arc<Session>),
         is_draft: bool,
     ) -> Result<Plan<'a>, Error> {
-        let mut is_first = true;
-        while let Some(request) = plan.next_request() {
+        let select = async |request| {
             let find = FindRequest {
                 request,
                 session: Arc::clone(session),
                 profile: run.profile.map(str::to_owned),
                 ..FindRequest::default()
             };
-            let found = match is_draft && !run.draft {
-                // Found once more when it is run.
-                true => {
-                    let service = Arc::clone(self);
-                    off_thread(move || service.select(&find)).await?
-                }
-                false => self.find(find).await.map(|found| found.selection),
-            };
-            let selection = match found {
-                Ok(selection) => selection,
-                Err(error) if is_first => return Err(error),
-                Err(error) => {
-                    plan.fail(error.to_string());
-                    continue;
-                }
-            };
-            is_first = false;
-            let Some(planned) = plan.prepare(&selection) else { continue };
+            // What is found for a draft behind which the plan is run, is found once more then.
+            if is_draft && !run.draft {
+                let service = Arc::clone(self);
+                return off_thread(move || service.select(&find)).await?;
+            }
+            Ok(self.find(find).await?.selection)
+        };
+        let call = async |planned: PlannedCall| {
             let call = CallRequest {
                 id: planned.tool.id.as_str(),
                 arguments: &planned.arguments,
@@ -102,11 +91,8 @@ impl Service {
                 alone: false,
                 on_event: run.on_event,
             };
-            match self.call(call).await {
-                Ok(report) => plan.note(report),
-                Err(error) => plan.fail(error.to_string()),
-            }
-        }
-        Ok(plan)
+            self.call(call).await
+        };
+        plan.drive(select, call).await
     }
 }
