@@ -7,7 +7,7 @@
 # docs/deployment.md has more; scripts/container.sh tests it.
 ARG BINARY=compiled
 
-FROM rust:1.89-slim-bookworm AS compiled
+FROM rust:1.91-slim-bookworm AS compiled
 WORKDIR /src
 COPY . .
 RUN cargo build --release --locked && cp target/release/toolroute LICENSE-APACHE LICENSE-MIT /

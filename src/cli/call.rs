@@ -24,7 +24,7 @@ use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
     Answer, AnswerStore, Arguments, Candidate, Event, Executor, ExecutorOptions,
     Failure as RawError, Fallbacks, LoopGuard, Outcome, Patterns, Permissions, PreparedArguments,
-    Report, Request, ServersFile, Timing, WHOLE_NUMBERS, candidates, inexact,
+    Report, Request, ServersFile, Timing, candidates, read_arguments,
 };
 use toolroute_session::{Session, join, name_others, neighbors};
 use toolroute_vectors::durable;
@@ -304,22 +304,8 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
         setup::STREAM => std::io::read_to_string(std::io::stdin())?,
         typed => typed.to_owned(),
     };
-    let bad = |found: String| {
-        let said = format!(
-            "expected --args with a JSON object such as {{\"path\": \".\"}}, found {found}"
-        );
-        anyhow::Error::from(Failure { code: exit::BAD_ARGUMENTS, said })
-    };
-    if let Some(number) = inexact(&text) {
-        let number = render::shortened(number, render::MAX_ID_CHARS);
-        let said = format!("expected --args with {WHOLE_NUMBERS}; found {number}");
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
-    }
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(other) => Err(bad(render::shortened(&other.to_string(), render::MAX_ID_CHARS))),
-        Err(error) => Err(bad(error.to_string())),
-    }
+    read_arguments(Value::String(text), "--args")
+        .map_err(|said| Failure { code: exit::BAD_ARGUMENTS, said }.into())
 }
 
 /// Describes an event of a running call on one line.

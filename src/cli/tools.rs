@@ -12,7 +12,7 @@ use super::exit::{self, Failure};
 use super::probe::ProbeArgs;
 use super::{probe, render, setup};
 use toolroute_catalog::{
-    self, Catalog, Facet, LoadedCatalog, Problem, Severity, Tool, embedding_text,
+    self, Catalog, Facet, LoadedCatalog, Problem, Severity, Tool, embedding_text, one_line,
 };
 use toolroute_rank::engine::Tiers;
 use toolroute_rank::query;
@@ -92,7 +92,7 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
     }
     let mut table = render::table(&["tool", "tiers", "description"], &[]);
     for tool in &tools {
-        let line = tool.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = one_line(&tool.description);
         let tiers = render::tiers(&Tiers::of(tool));
         let id = render::plain(tool.id.as_str());
         table.add_row([id, tiers, render::plain(&render::shortened(&line, 100))]);

@@ -67,7 +67,7 @@ pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
 pub use list::{Catalog, LoadedCatalog};
 pub use load::LoadOptions;
-pub use members::Members;
+pub use members::{Members, pointer_part, properties, required};
 pub use needs::{Need, RequiredId, Supplier, objects};
 pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
@@ -80,7 +80,7 @@ pub use row::near_word;
 pub use sanitize::visible;
 pub use sparse::Sparse;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
-pub use text::{embedding_text, shortened, split_identifier, words_of};
+pub use text::{embedding_text, first_chars, one_line, shortened, split_identifier, words_of};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
     ToolId,

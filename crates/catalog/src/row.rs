@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::source::Source;
+use crate::text::shortened;
 use crate::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
 
 pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;
@@ -44,9 +45,7 @@ pub(super) fn describe(raw: &RawValue) -> String {
         Some(b'n') => return "null".to_owned(),
         _ => "the number",
     };
-    let shown: String = text.chars().take(SHOWN).collect();
-    let dots = if shown.len() < text.len() { "…" } else { "" };
-    format!("{kind} {shown}{dots}")
+    format!("{kind} {}", shortened(text, SHOWN))
 }
 
 /// The members that describe a tool, in the formats of the field; the first one that a tool has is

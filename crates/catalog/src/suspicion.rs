@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::list::comparable;
 use crate::sanitize::{clean, count_hidden, without_stuffing};
-use crate::text::{head, split_identifier};
+use crate::text::{one_line, shortened, split_identifier};
 use crate::tool::display_as;
 use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 
@@ -270,7 +270,7 @@ fn append_texts(value: &Value, texts: &mut String) {
 fn find_hidden(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     let unseen = count_hidden(text);
     if unseen > 0 {
-        let said = format!("{unseen} in {}", cut(&clean(text)));
+        let said = format!("{unseen} in {}", shown(&clean(text)));
         found.push(Suspicion { kind: SuspicionKind::Hidden, field, found: said });
     }
 }
@@ -286,7 +286,7 @@ fn find_in_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
         }
         if let Some(here) = compiled.get_or_init(|| pattern.compiled()).find(&text) {
             kinds.push(kind);
-            found.push(Suspicion { kind, field, found: cut(here.as_str()) });
+            found.push(Suspicion { kind, field, found: shown(here.as_str()) });
         }
     }
 }
@@ -295,14 +295,12 @@ fn find_in_text(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
 fn find_stuffing(field: &'static str, text: &str, found: &mut Vec<Suspicion>) {
     let left = without_stuffing(text).len();
     if left < text.len() && (text.len() - left) * 10 > text.len() {
-        found.push(Suspicion { kind: SuspicionKind::Stuffing, field, found: cut(text) });
+        found.push(Suspicion { kind: SuspicionKind::Stuffing, field, found: shown(text) });
     }
 }
 
-fn cut(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut = head(&line, SHOWN);
-    if cut.len() < line.len() { format!("{cut}…") } else { line }
+fn shown(text: &str) -> String {
+    shortened(&one_line(text), SHOWN)
 }
 
 /// Returns the tools that imitate a tool of another server, as pairs of rows: the clone, and the

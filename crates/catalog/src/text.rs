@@ -71,11 +71,11 @@ fn is_separator(character: char) -> bool {
 pub fn embedding_text(tool: &Tool) -> String {
     let text = joined(tool);
     let text = clean(&text);
-    head(&without_stuffing(&text), EMBEDDED_CHARS).to_owned()
+    first_chars(&without_stuffing(&text), EMBEDDED_CHARS).to_owned()
 }
 
 /// Returns the first characters of a text, at most so many.
-pub(super) fn head(text: &str, chars: usize) -> &str {
+pub fn first_chars(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
@@ -118,7 +118,7 @@ pub(super) fn english(description: &str) -> Cow<'_, str> {
 
 /// Returns the name, truncated if it would leave too little space for the description.
 pub(super) fn name(tool: &Tool) -> &str {
-    head(&tool.name, NAME_CHARS)
+    first_chars(&tool.name, NAME_CHARS)
 }
 
 /// Returns the texts of the first top-level parameters.
@@ -154,7 +154,7 @@ struct ParameterSchema {
 /// Returns the first sentence or line of a text, truncated to [`MEANING_CHARS`].
 fn short_sentence(text: &str) -> &str {
     let sentence = first_sentence(text);
-    let cut = head(sentence, MEANING_CHARS);
+    let cut = first_chars(sentence, MEANING_CHARS);
     if cut.len() == sentence.len() {
         return sentence;
     }
@@ -219,8 +219,11 @@ pub(super) fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
 
 /// Truncates a text to `most` characters, with an ellipsis.
 pub fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    let start = first_chars(text, most);
+    if start.len() == text.len() { text.to_owned() } else { format!("{}…", start.trim_end()) }
+}
+
+/// Returns a text with its white space as single spaces, so that it is on one line.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -110,8 +110,7 @@ fn replace(text: &mut String, make: impl Fn(&str) -> Cow<'_, str>) {
 }
 
 fn cut(text: &mut String) {
-    let end = (0..=FIELD_BYTES.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
-    text.truncate(end.unwrap_or_default());
+    text.truncate(text.floor_char_boundary(FIELD_BYTES));
 }
 
 /// Appends a text on its own line, so that words of two texts do not join.

@@ -12,7 +12,7 @@ use super::ledger::{AssertionRow, Ledger, ObligationRow};
 use super::lineage::Lineage;
 use super::obligation::{Duty, Reference, Status, reference};
 use super::{Error, schema};
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, required};
 
 /// A value that a question asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -252,10 +252,6 @@ impl<'a> InputContext<'a> {
         let scene = Scene { inputs, outputs, obligation: &obligation, ledger: &ledger };
         Ok(conditions.iter().filter_map(|condition| check(condition, &scene).err()).collect())
     }
-}
-
-fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Removes members that a closed schema does not allow, because a payload may have more than a tool

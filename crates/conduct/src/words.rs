@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
 use super::arithmetic;
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, required};
 
 /// The maximum number of tokens of an expression. An expression is parsed up to each of them.
 const MOST_TOKENS: usize = 200;
@@ -128,8 +128,7 @@ fn inputs_of(tool: &Tool) -> Vec<Input> {
         let short = kind.rsplit('.').next().unwrap_or(kind);
         add(if full { kind } else { short }, Some(kind));
     }
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    required.for_each(|name| add(name, None));
+    required(&schema).for_each(|name| add(name, None));
     inputs
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
-use toolroute_catalog::{Schema, Tool, words_of};
+use toolroute_catalog::{Schema, Tool, properties, required, words_of};
 
 /// Returns the object of an answered call that may have changed something: what the tool's name is about
 /// and the result or a required parameter has an id of, `pick list` for `create_pick_list` with a
@@ -14,19 +14,17 @@ pub fn object_of(tool: &Tool, result: &Value) -> Option<String> {
         return None;
     }
     let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
-    let parameters: HashSet<&String> =
-        schema["properties"].as_object().into_iter().flat_map(|members| members.keys()).collect();
+    let parameters: HashSet<&String> = properties(&schema).map(|(name, _)| name).collect();
     let members: Vec<&String> = result.as_object().into_iter().flat_map(|m| m.keys()).collect();
     let (old, new): (Vec<&String>, Vec<&String>) =
         members.into_iter().partition(|name| parameters.contains(name));
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let entity = |name: &str| {
         let words = words_of(name);
         let (last, entity) = words.split_last()?;
         (last == "id" && !entity.is_empty()).then(|| entity.join(" "))
     };
     let new: Vec<String> = new.into_iter().filter_map(|name| entity(name)).collect();
-    let old = old.into_iter().map(String::as_str).chain(required).filter_map(entity);
+    let old = old.into_iter().map(String::as_str).chain(required(&schema)).filter_map(entity);
     let old: Vec<String> = old.collect();
     let name = words_of(&tool.name);
     let is_named = |entity: &&String| entity.split(' ').all(|word| name.iter().any(|w| w == word));

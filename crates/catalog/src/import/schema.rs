@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::expansion::{DATA, NAMED};
 use crate::row::{Row, fields};
+use crate::text::{one_line, shortened};
 use crate::{Problem, Schema, Severity};
 
 /// The members that contain a tool's parameters; the first one that a tool has is read. A format
@@ -229,11 +230,7 @@ fn json_type(word: &str) -> Option<&'static str> {
 
 fn unknown_parameters(raw: &RawValue) -> Problem {
     let expected = "a JSON Schema, or schemas by the names of parameters";
-    let shown: String = raw.get().split_whitespace().collect::<Vec<_>>().join(" ");
-    let found = match shown.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &shown[..end]),
-        None => shown,
-    };
+    let found = shortened(&one_line(raw.get()), 60);
     let cure = "write {\"type\": \"object\", \"properties\": {}}; the tool is kept without them";
     Problem::new(Severity::Warning, expected, found, cure)
 }

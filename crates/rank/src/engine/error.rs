@@ -2,6 +2,7 @@
 
 use thiserror::Error as ThisError;
 
+use crate::catalog::shortened;
 use crate::selection::Strategy;
 use crate::{catalog, embedding, feedback, index, query, selection};
 
@@ -14,7 +15,7 @@ pub enum Error {
     EmptyPrompt,
 
     /// None of the candidates is in the catalog.
-    #[error("none of the {count} candidates is in the catalog; the first is `{}`{}", cut(.first), suggestion(.near))]
+    #[error("none of the {count} candidates is in the catalog; the first is `{}`{}", shortened(.first, SHOWN), suggestion(.near))]
     UnknownCandidates { count: usize, first: String, near: Vec<String> },
 
     /// The strategy needs a model, and there is none.
@@ -54,7 +55,7 @@ pub enum Error {
     Log(#[from] feedback::StoreError),
 
     /// No profile has the name.
-    #[error("unknown profile `{}`; expected one of the configuration{}", cut(.name), listed(.known))]
+    #[error("unknown profile `{}`; expected one of the configuration{}", shortened(.name, SHOWN), listed(.known))]
     UnknownProfile { name: String, known: Vec<String> },
 
     /// The pattern of small models is invalid.
@@ -123,11 +124,5 @@ fn listed(profiles: &[String]) -> String {
     }
 }
 
-/// Truncates an id, which may be any text, so that a message stays on one line.
-fn cut(id: &str) -> String {
-    const MOST: usize = 80;
-    match id.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &id[..end]),
-        None => id.to_owned(),
-    }
-}
+/// The most characters of an id, which may be any text, in a message.
+const SHOWN: usize = 80;

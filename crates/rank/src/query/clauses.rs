@@ -122,8 +122,7 @@ pub(super) const NEAR: usize = 1_000;
 
 /// Returns the beginning of a long text, and a short one whole.
 pub(super) fn beginning(text: &str) -> &str {
-    let end = (0..=text.len().min(NEAR)).rev().find(|at| text.is_char_boundary(*at));
-    &text[..end.unwrap_or_default()]
+    &text[..text.floor_char_boundary(NEAR)]
 }
 
 /// Splits one sentence into its requests.

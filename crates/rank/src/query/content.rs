@@ -76,9 +76,7 @@ const NEAR: usize = 300;
 
 /// Returns the end of the sentence before a colon.
 fn head(before: &str) -> &str {
-    let near = before.len().saturating_sub(NEAR);
-    let from = (near..=before.len()).find(|at| before.is_char_boundary(*at)).unwrap_or_default();
-    let near = &before[from..];
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(NEAR))..];
     END.find_iter(near).last().map_or(near, |end| &near[end.end()..])
 }
 

@@ -57,11 +57,7 @@ impl Depth {
 
 /// Returns at most the first `bytes` bytes of a text, ending at a character boundary.
 pub(super) fn head(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 #[cfg(test)]

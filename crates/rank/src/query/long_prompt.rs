@@ -15,11 +15,10 @@ pub(crate) fn without_middle(prompt: &str) -> Option<(String, Omission)> {
     }
     // Between words, unless the next space is far.
     let near = |at: &usize| *at < END_BYTES / 10;
-    let is_boundary = |at: &usize| prompt.is_char_boundary(*at);
-    let end = (0..END_BYTES).rev().find(is_boundary).unwrap_or_default();
+    let end = prompt.floor_char_boundary(END_BYTES - 1);
     let back = prompt[..end].rfind(char::is_whitespace).map(|at| end - at).filter(near);
     let end = end - back.unwrap_or_default();
-    let start = (prompt.len() - END_BYTES + 1..).find(is_boundary).unwrap_or_default();
+    let start = prompt.ceil_char_boundary(prompt.len() - END_BYTES + 1);
     let start = start + prompt[start..].find(char::is_whitespace).filter(near).unwrap_or_default();
     let words = prompt[end..start].split_whitespace().count();
     let kept = format!("{}\n\n{}", &prompt[..end], &prompt[start..]);

@@ -9,6 +9,7 @@ use regex::{Captures, Regex};
 
 use super::requests::{content_words, is_content, is_verb};
 use super::{is_listed, pattern};
+use toolroute_catalog::one_line;
 use toolroute_translation::Language;
 
 /// A "don't", or another ban, with its surroundings: a subject ("they don't update it" is not an
@@ -64,7 +65,7 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     });
     match read {
         Cow::Owned(text) if text != prompt && content_words(&text) > 0 => {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",");
+            let text = one_line(&text).replace(" ,", ",");
             Cow::Owned(text.trim_start_matches([',', ';', ' ']).to_owned())
         }
         _ => Cow::Borrowed(prompt),

@@ -173,9 +173,8 @@ fn is_then(joint: &str) -> bool {
 
 /// Whether the end of a text is what an order brings along: "make a note: call Ann and".
 fn is_in_content(text: &str) -> bool {
-    let from = text.len().saturating_sub(NEAR);
-    let end = (from..=text.len()).find(|at| text.is_char_boundary(*at)).map(|from| &text[from..]);
-    end.is_some_and(|end| own_words(end).ends_with([CONTENT, ORDERED]))
+    let end = &text[text.ceil_char_boundary(text.len().saturating_sub(NEAR))..];
+    own_words(end).ends_with([CONTENT, ORDERED])
 }
 
 /// Whether a text is a request, or a later part of it is: "the van is broken, take it out of service".

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use toolroute_catalog::visible;
+use toolroute_catalog::{shortened, visible};
 
 use super::invoker::Pending;
 use super::timing::{LONGEST_REQUEST, extended_timeout};
@@ -45,10 +45,7 @@ impl Elicitation {
         };
         params.extend(mode.map(|mode| ("mode".to_owned(), json!(mode))));
         let said = visible(sent["message"].as_str().unwrap_or_default());
-        let mut message: String = said.trim().chars().take(MOST_MESSAGE_CHARS).collect();
-        if message.len() < said.trim().len() {
-            message.push('…');
-        }
+        let message = shortened(said.trim(), MOST_MESSAGE_CHARS);
         params
             .insert("message".to_owned(), json!(format!("The server `{server}` asks: {message}")));
         if mode == Some("url") {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::invoker::Arguments;
 use super::params;
-use toolroute_catalog::{Catalog, Facet, Tool};
+use toolroute_catalog::{Catalog, Facet, Tool, required};
 
 /// Why a tool is a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -158,7 +158,7 @@ fn sample(tool: &Tool) -> Arguments {
         Some("integer" | "number" | "boolean" | "array" | "object") => Value::Null,
         _ => Value::from("text"),
     };
-    params::required(&schema).map(|name| (name.to_owned(), value(name))).collect()
+    required(&schema).map(|name| (name.to_owned(), value(name))).collect()
 }
 
 fn schema(tool: &Tool) -> Value {
@@ -185,7 +185,7 @@ pub fn map_arguments(from: &Tool, to: &Tool, given: &Arguments) -> Option<Argume
             mapped.insert(name.clone(), value.clone());
         }
     }
-    let requires = |schema, name: &str| params::required(schema).any(|required| required == name);
+    let requires = |schema, name: &str| required(schema).any(|required| required == name);
     let mut open =
         targets.iter().filter(|(name, _)| requires(&to, name) && !mapped.contains_key(*name));
     if let Some((name, schema)) = open.next() {

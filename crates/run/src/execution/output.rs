@@ -96,11 +96,3 @@ fn marker(shown: usize, chars: usize, handle: Option<&str>) -> String {
     });
     format!("[truncated: {shown} of {chars} characters{rest}]")
 }
-
-/// The first `most` characters of a text.
-pub(super) fn first_chars(text: &str, most: usize) -> &str {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
-}

@@ -21,13 +21,16 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) use coerce::{resolved, type_names};
-pub use exact::{WHOLE_NUMBERS, inexact};
+use exact::inexact;
+pub use exact::read_arguments;
 pub(super) use names::{alike, plain};
 pub use schema::schema_warnings;
 
 use super::invoker::Arguments;
-use super::output::first_chars;
-use toolroute_catalog::{Expansion, ParameterHints, Schema, TooLarge, Tool, ToolId};
+use toolroute_catalog::{
+    Expansion, ParameterHints, Schema, TooLarge, Tool, ToolId, first_chars, pointer_part,
+    properties, required, shortened,
+};
 
 /// A change that was made to the arguments before they were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -260,7 +263,7 @@ impl Checker {
         let mut at = String::new();
         for name in path.iter().rev() {
             root = json!({name: root});
-            at = format!("/{}{at}", name.replace('~', "~0").replace('/', "~1"));
+            at = format!("/{}{at}", pointer_part(name));
         }
         at.push_str(if is_item { "/0" } else { "" });
         expansion.fits_with(schema, &root).ok()?;
@@ -294,14 +297,6 @@ fn into_members(value: Value) -> Arguments {
         Value::Object(members) => members,
         _ => Map::new(),
     }
-}
-
-pub(super) fn properties(root: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    root["properties"].as_object().into_iter().flatten()
-}
-
-pub(super) fn required(root: &Value) -> impl Iterator<Item = &str> {
-    root["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Judges the arguments that are no parameters. A tool that may change something would ignore them and do
@@ -441,7 +436,5 @@ fn one_or_null<'a>(
 /// A value for a report, truncated if it is long.
 fn shown(value: &Value) -> String {
     const MOST: usize = 60;
-    let text = value.to_string();
-    let start = first_chars(&text, MOST);
-    if start.len() == text.len() { text } else { format!("{start}…") }
+    shortened(&value.to_string(), MOST)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::canonical::parse_exact;
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, pointer_part};
 use toolroute_vectors::durable::sha256_hex;
 
 /// The fields of a tool that its server controls. Tiers, tags and routing are the user's, and hints
@@ -105,7 +105,7 @@ fn compare(
     names.sort_unstable();
     names.dedup();
     for name in names {
-        let inner = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let inner = format!("{path}/{}", pointer_part(name));
         compare(&inner, old.get(name), new.get(name), found);
     }
 }

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
-use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use toolroute_run::execution::{Arguments, read_arguments};
 use utoipa::ToSchema;
 
 use super::extract::Body;
@@ -85,20 +85,5 @@ pub async fn call(
 }
 
 pub(super) fn arguments(given: Value) -> Result<Arguments, ApiError> {
-    let expected = "expected `arguments` as an object, or as its text";
-    let given = match given {
-        Value::String(text) if inexact(&text).is_some() => {
-            let found = inexact(&text).unwrap_or_default();
-            let said = format!("expected `arguments` with {WHOLE_NUMBERS}; found {found:.40}");
-            return Err(ApiError::bad_request(said));
-        }
-        Value::String(text) => serde_json::from_str(&text)
-            .map_err(|error| ApiError::bad_request(format!("{expected}: {error}")))?,
-        other => other,
-    };
-    match given {
-        Value::Object(arguments) => Ok(arguments),
-        Value::Null => Ok(Arguments::new()),
-        _ => Err(ApiError::bad_request(expected)),
-    }
+    read_arguments(given, "`arguments`").map_err(ApiError::bad_request)
 }

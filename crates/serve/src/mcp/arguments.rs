@@ -5,7 +5,7 @@ use serde_json::Value;
 use toolroute_catalog::near_word;
 use toolroute_rank::engine::{Context, SelectRequest};
 use toolroute_rank::query::{self, says_nothing};
-use toolroute_run::execution::{Arguments, WHOLE_NUMBERS, inexact};
+use toolroute_run::execution::{Arguments, read_arguments};
 
 use super::meta::{MOST_CHARS, MOST_TOOLS};
 use crate::FindRequest;
@@ -167,24 +167,8 @@ pub fn call(mut given: Arguments) -> Result<ToolCall, String> {
     Ok(ToolCall { tool, arguments, confirmed, budget_tokens })
 }
 
-/// An object, or its JSON as text. Null and empty text are an empty object.
 fn object(value: Value) -> Result<Arguments, String> {
-    let expected = "expected `arguments` as a JSON object, found";
-    match value {
-        Value::Object(members) => Ok(members),
-        Value::Null => Ok(Arguments::new()),
-        Value::String(text) if text.trim().is_empty() => Ok(Arguments::new()),
-        Value::String(text) if inexact(&text).is_some() => {
-            let found = inexact(&text).unwrap_or_default();
-            Err(format!("expected `arguments` with {WHOLE_NUMBERS}; found {found:.40}"))
-        }
-        Value::String(text) => match serde_json::from_str(&text) {
-            Ok(Value::Object(members)) => Ok(members),
-            Ok(_) => Err(format!("{expected} a text that holds something else")),
-            Err(error) => Err(format!("{expected} a text that is no JSON: {error}")),
-        },
-        _ => Err(format!("{expected} something else")),
-    }
+    read_arguments(value, "`arguments`")
 }
 
 fn no_name(tool: &str) -> String {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use toolroute_catalog::{MCP_MEMBERS, Tool};
+use toolroute_catalog::{MCP_MEMBERS, Tool, required};
 
 use crate::About;
 
@@ -86,8 +86,7 @@ pub fn parameters(tool: &Tool) -> String {
     const MOST: usize = 12;
     let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
     let Some(schema) = schema else { return String::new() };
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(|n| n.as_str()).collect();
+    let required: Vec<&str> = required(&schema).collect();
     let Some(properties) = schema["properties"].as_object() else { return String::new() };
     let mut names: Vec<(&String, &Value)> = properties.iter().collect();
     // Required parameters come first, so that the line is cut at optional ones.

@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, one_line};
 use toolroute_rank::engine::{
     Degradation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
 };
@@ -330,8 +330,7 @@ fn description(tool: &Tool) -> String {
 
 /// The first sentence of a description, cut to [`SUMMARY_CHARS`].
 fn summary(description: &str) -> String {
-    let text: Vec<&str> = description.split_whitespace().collect();
-    let text = text.join(" ");
+    let text = one_line(description);
     let sentence = text.find(". ").map_or(text.as_str(), |end| &text[..=end]);
     if sentence.chars().count() <= SUMMARY_CHARS {
         return sentence.to_owned();

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
-use toolroute_catalog::{EffectKind, Effects, Expansion, LatencyTier, Need, Tool};
+use toolroute_catalog::{
+    EffectKind, Effects, Expansion, LatencyTier, Need, Tool, one_line, shortened,
+};
 use toolroute_run::execution::tokens_of;
 
 use super::{Error, Service};
@@ -74,8 +75,8 @@ fn required(tool: &Tool) -> BTreeMap<String, String> {
     let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
     let schema = schema.unwrap_or_default();
     let hints = &tool.routing.parameter_hints;
-    let names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let names = names.chain(hints.required.iter().map(String::as_str));
+    let names =
+        toolroute_catalog::required(&schema).chain(hints.required.iter().map(String::as_str));
     let hint = |name: &str| {
         let about = &schema["properties"][name];
         let said = hints
@@ -87,18 +88,12 @@ fn required(tool: &Tool) -> BTreeMap<String, String> {
             .map(|example| format!("such as {example}"))
             .or_else(|| about["description"].as_str().map(str::to_owned))
             .or_else(|| about["type"].as_str().map(str::to_owned));
-        (name.to_owned(), cut(&said.unwrap_or_else(|| "any".to_owned())))
+        (
+            name.to_owned(),
+            shortened(&one_line(&said.unwrap_or_else(|| "any".to_owned())), HINT_CHARS),
+        )
     };
     names.map(hint).collect()
-}
-
-fn cut(text: &str) -> String {
-    let text: Vec<&str> = text.split_whitespace().collect();
-    let text = text.join(" ");
-    match text.char_indices().nth(HINT_CHARS) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text,
-    }
 }
 
 #[cfg(test)]

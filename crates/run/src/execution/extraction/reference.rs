@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toolroute_catalog::{begins_clause, is_time_word};
+use toolroute_catalog::{begins_clause, is_time_word, pointer_part};
 
 use super::cue::{PREPOSITION, PromptContext};
 use super::interpretation::Interpretation;
@@ -213,7 +213,7 @@ fn collect<'a>(
     match value {
         Value::Object(members) if depth > 0 => {
             for (name, member) in members {
-                let name = name.replace('~', "~0").replace('/', "~1");
+                let name = pointer_part(name);
                 collect(member, format!("{pointer}/{name}"), depth - 1, leaves);
             }
         }

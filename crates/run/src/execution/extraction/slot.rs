@@ -13,7 +13,7 @@ use super::decimal::Decimal;
 use super::unit::Unit;
 use super::{Question, text};
 use tool::{give_rest_to_title, give_thing};
-use toolroute_catalog::Tool;
+use toolroute_catalog::{Tool, properties, required};
 
 pub(super) use id::{is_abbreviation, is_lettered};
 pub(super) use kind::Kind;
@@ -299,13 +299,12 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
     let about = &tool.description;
     let hinted = &tool.routing.parameter_hints.required;
     let mut slots = Vec::new();
-    for (name, schema) in params::properties(root) {
-        let is_required =
-            params::required(root).any(|other| other == name) || hinted.contains(name);
+    for (name, schema) in properties(root) {
+        let is_required = required(root).any(|other| other == name) || hinted.contains(name);
         let resolved = kind::sole_alternative(params::resolved(schema, root), root);
         if resolved["properties"].is_object() {
-            for (inner, schema) in params::properties(resolved) {
-                let inner_required = params::required(resolved).any(|other| other == inner);
+            for (inner, schema) in properties(resolved) {
+                let inner_required = required(resolved).any(|other| other == inner);
                 let mut slot = Slot::new(inner, schema, root, about);
                 slot.name = format!("{name}/{inner}");
                 slot.path.insert(0, name.clone());

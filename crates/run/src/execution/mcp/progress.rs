@@ -54,7 +54,8 @@ impl Listeners {
         if is_too_long(&told.progress_token.0) {
             return false;
         }
-        let message = told.message.as_deref().map(|message| cut(message).to_owned());
+        let message = told.message.as_deref();
+        let message = message.map(|text| text[..text.floor_char_boundary(LONGEST)].to_owned());
         let progress = Progress { done: told.progress, total: told.total, message };
         let mut heard = self.heard();
         match heard.calls.get(&told.progress_token) {
@@ -77,15 +78,6 @@ impl Listeners {
 /// Whether a token is too long to be ours.
 pub(super) fn is_too_long(name: &NumberOrString) -> bool {
     matches!(name, NumberOrString::String(name) if name.len() > LONGEST)
-}
-
-/// Truncates a text to the limit.
-fn cut(text: &str) -> &str {
-    let mut end = LONGEST.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// Receives the progress of one call until it is dropped.

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{LEAST_CHARS, first_chars, marker};
+use super::{LEAST_CHARS, marker};
+use toolroute_catalog::shortened;
 
 /// The member, or the last item, that states what is missing.
 const MARK: &str = "_truncated";
@@ -75,7 +76,7 @@ impl Cut {
 
     fn value(self, value: &Value, depth: usize) -> Value {
         match value {
-            Value::String(text) => Value::String(self.text(text)),
+            Value::String(text) => Value::String(shortened(text, self.chars)),
             Value::Array(items) if depth > 0 => {
                 let kept = items.iter().take(self.items).map(|item| self.value(item, depth - 1));
                 let mut kept: Vec<Value> = kept.collect();
@@ -98,10 +99,5 @@ impl Cut {
             Value::Object(members) => json!(format!("… {} members", members.len())),
             leaf => leaf.clone(),
         }
-    }
-
-    fn text(self, text: &str) -> String {
-        let kept = first_chars(text, self.chars);
-        if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
     }
 }

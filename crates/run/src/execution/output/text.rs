@@ -1,6 +1,7 @@
 //! Truncation of texts at the end of a sentence.
 
-use super::{first_chars, marker};
+use super::marker;
+use toolroute_catalog::first_chars;
 
 /// A truncated text fills at least this share of the limit, even if it ends within a sentence.
 const LEAST_SHARE: f64 = 0.6;

@@ -1,14 +1,47 @@
-//! Finds whole numbers that JSON can express but a call cannot pass on exactly.
+//! Reads arguments from a text, and finds whole numbers that JSON can express but a call cannot pass
+//! on exactly.
 
 use serde_json::{Number, Value};
+use toolroute_catalog::shortened;
+
+use crate::execution::invoker::Arguments;
 
 /// The expected value in error messages.
-pub const WHOLE_NUMBERS: &str =
+pub(super) const WHOLE_NUMBERS: &str =
     "whole numbers from -2^63 to 2^64-1, since others cannot be passed exactly; write it as a text";
+
+/// Reads the arguments of a call: an object, or the text of one. Null and an empty text are an empty
+/// object. `expected` names the arguments in an error.
+///
+/// # Errors
+/// What was expected and what was found.
+pub fn read_arguments(given: Value, expected: &str) -> Result<Arguments, String> {
+    const SHOWN: usize = 60;
+    let wrong = |found: &str| {
+        Err(format!(
+            "expected {expected} as a JSON object such as {{\"path\": \".\"}}, found {found}"
+        ))
+    };
+    match given {
+        Value::Object(members) => Ok(members),
+        Value::Null => Ok(Arguments::new()),
+        Value::String(text) if text.trim().is_empty() => Ok(Arguments::new()),
+        Value::String(text) => match (inexact(&text), serde_json::from_str(&text)) {
+            (Some(number), _) => Err(format!(
+                "expected {expected} with {WHOLE_NUMBERS}; found {}",
+                shortened(number, SHOWN)
+            )),
+            (None, Ok(Value::Object(members))) => Ok(members),
+            (None, Ok(other)) => wrong(&shortened(&other.to_string(), SHOWN)),
+            (None, Err(error)) => wrong(&format!("a text that is not JSON: {error}")),
+        },
+        other => wrong(&shortened(&other.to_string(), SHOWN)),
+    }
+}
 
 /// Returns the first whole number of a JSON text that would lose digits when parsed. A number with
 /// a point or an exponent is approximate anyway and is ignored.
-pub fn inexact(json: &str) -> Option<&str> {
+pub(super) fn inexact(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     let (mut at, mut is_text) = (0, false);
     while at < bytes.len() {

@@ -6,8 +6,9 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::super::invoker::Arguments;
-use super::{coerce, exact, needed, required};
+use super::{coerce, exact, needed};
 use toolroute_catalog::ParameterHints;
+use toolroute_catalog::required;
 
 /// The most values of one parameter that are tried.
 const MOST_VALUES: usize = 8;

@@ -4,7 +4,8 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
-use super::{options, required, shown};
+use super::{options, shown};
+use toolroute_catalog::required;
 use toolroute_catalog::{Expansion, Problem, Severity, Tool};
 
 /// Keywords beside `properties` by which a schema may declare a property.

@@ -36,10 +36,7 @@ pub(super) fn scan(
         let start = groups.name("hour").map_or(whole.start, |hour| hour.start());
         let overlapped = taken.iter().find(|(span, _)| overlap(span, &(start..whole.end)));
         if let Some((span, _)) = overlapped {
-            from = span.end.max(whole.start + 1);
-            while !text.is_char_boundary(from) {
-                from += 1;
-            }
+            from = text.ceil_char_boundary(span.end.max(whole.start + 1));
             continue;
         }
         if let Some(when) = read(&groups).filter(|_| stands_alone(text, start..whole.end)) {

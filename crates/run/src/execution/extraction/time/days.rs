@@ -85,11 +85,7 @@ static DISTANT: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the end of a text, which is enough for a pattern that is anchored there.
 fn ending(text: &str) -> &str {
     const BYTES: usize = 40;
-    let mut from = text.len().saturating_sub(BYTES);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    &text[from..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(BYTES))..]
 }
 
 fn unclear(_: &Captures<'_>, _: &Reader<'_>) -> Option<TimeExpression> {
