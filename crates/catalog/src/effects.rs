@@ -81,11 +81,13 @@ static TAKES_AWAY: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Verbs that take something away only with one of these objects: `format_disk`, not `format_date`.
-const TAKES_AWAY_OBJECT: [(&str, &str); 7] = [
+const TAKES_AWAY_OBJECT: [(&str, &str); 10] = [
+    ("close", "account accounts"),
     ("fire", "employee staff worker person colleague"),
     ("format", "disk disks drive drives partition volume volumes device storage"),
     ("force", "push"),
     ("issue", "refund refunds"),
+    ("move", "money funds"),
     (
         "refund",
         "all amount booking charge customer invoice invoices item items order orders payment payments \
@@ -93,6 +95,7 @@ const TAKES_AWAY_OBJECT: [(&str, &str); 7] = [
     ),
     ("send", "money funds payment payments"),
     ("transfer", "money funds balance credits"),
+    ("wire", "money funds transfer transfers payment payments"),
 ];
 
 /// Verbs of tools that change something.
@@ -221,7 +224,7 @@ impl Tool {
 }
 
 /// Returns `true` if a word of a name is a verb that only reads.
-pub(super) fn is_reading_verb(word: &str) -> bool {
+pub fn is_reading_verb(word: &str) -> bool {
     READS.contains(word)
 }
 
@@ -240,7 +243,9 @@ fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     let words: Vec<&str> = name.split_whitespace().collect();
     let sentence = first_sentence(description).to_lowercase();
     let about = description.to_lowercase();
-    if LASTING.iter().any(|phrase| about.contains(phrase)) && !begins_reading(&words) {
+    let is_lasting =
+        LASTING.iter().any(|phrase| about.contains(phrase)) || sentence.starts_with("permanently ");
+    if is_lasting && !begins_reading(&words) {
         return EffectKind::Destructive;
     }
     let of_sentence = kind_of_sentence(&sentence, &words);
@@ -310,6 +315,17 @@ fn takes_away(verb: &str, next: Option<&str>) -> bool {
         })
 }
 
+/// The same for a sentence, whose verb may be in the third person: "Closes an account", "Moves money".
+fn is_taking_away(sentence: &[&str]) -> bool {
+    let mut behind = sentence[1..].iter().skip_while(|word| DETERMINERS.contains(word));
+    let next = behind.next().copied();
+    is_verb(sentence[0], &TAKES_AWAY)
+        || TAKES_AWAY_OBJECT.into_iter().any(|(verb, _)| {
+            let verbs = HashSet::from([verb]);
+            is_verb(sentence[0], &verbs) && takes_away(verb, next)
+        })
+}
+
 /// The effects of the verb with which a sentence begins, "Lists the orders", and of those that are
 /// joined to it, "and closes them".
 fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
@@ -328,18 +344,20 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
         }
         let next = words.get(at + 1).copied().unwrap_or_default();
         let has_object = DETERMINERS.contains(&next);
+        let has_more = !next.is_empty() && !PREPOSITIONS.contains(&next);
         let is_plain = match is_first {
             // "Set of rules" has no verb.
             true => !begins_reading(name) && next != "of",
-            // "Finds files and deletes old ones"; in "Get start and stop times" they are nouns.
-            false => is_third_person && word.ends_with('s'),
+            // "Finds files and deletes old ones"; in "Get start and stop times" they are nouns, and so at the end:
+            // "Shows differences between branches or commits".
+            false => is_third_person && word.ends_with('s') && has_more,
         };
         let is_plain = is_plain || has_object;
         kind = match () {
             () if (is_plain || !is_first) && is_verb(word, &DESTROYS) => {
                 return EffectKind::Destructive;
             }
-            () if is_first && is_plain && is_verb(word, &TAKES_AWAY) => {
+            () if is_first && is_plain && is_taking_away(words) => {
                 return EffectKind::Destructive;
             }
             () if is_plain && is_verb(word, &WRITES) => EffectKind::Writes,
@@ -347,7 +365,11 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
                 EffectKind::Writes
             }
             () if is_phrasal(words, at) => EffectKind::Writes,
-            () if !is_first && is_verb(word, &WRITES) && kind == EffectKind::ReadsOnly => {
+            () if !is_first
+                && has_more
+                && is_verb(word, &WRITES)
+                && kind == EffectKind::ReadsOnly =>
+            {
                 EffectKind::Unknown
             }
             () if is_first && (is_verb(word, &READS) || gives_back(words, name)) => {
@@ -423,6 +445,9 @@ mod tests {
             ("format_date", EffectKind::Unknown),
             ("transfer_money", EffectKind::Destructive),
             ("transfer_call", EffectKind::Unknown),
+            ("wire_transfer", EffectKind::Destructive),
+            ("close_account", EffectKind::Destructive),
+            ("close_ticket", EffectKind::Writes),
             ("list_bans", EffectKind::ReadsOnly),
             ("get_cancel_reason", EffectKind::ReadsOnly),
         ] {
@@ -447,6 +472,12 @@ mod tests {
             ("list_inbox", "Lists messages and deletes them", Destructive),
             ("return_item", "Return an item to the shop", Unknown),
             ("rules", "Set of rules", Unknown),
+            ("git_diff", "Shows differences between branches or commits", ReadsOnly),
+            ("tidy", "Shows the branches and commits all changes", Writes),
+            ("between_accounts", "Moves money between own accounts.", Destructive),
+            ("transfer", "Move the call to a colleague", Writes),
+            ("book_end", "Closes an account", Destructive),
+            ("report_stolen", "Permanently block a card", Destructive),
             ("checkin", "Check in a guest", Writes),
             ("arrival", "Checks a guest in.", Writes),
             ("weather", "Check the weather in a city", ReadsOnly),

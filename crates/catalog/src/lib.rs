@@ -60,7 +60,7 @@ mod words;
 pub use call_hints::{CallHints, Retry, RetryOn};
 pub use change::{Change, ChangedCatalog};
 pub use clause_words::{begins_clause, is_time_word};
-pub use effects::{EffectKind, EffectSource, Effects, writes};
+pub use effects::{EffectKind, EffectSource, Effects, is_reading_verb, writes};
 pub use error::Error;
 pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};

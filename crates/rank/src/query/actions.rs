@@ -55,11 +55,28 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
     }
 }
 
+/// Returns the first words of a prompt's parts, of which those of orders are their verbs.
+pub(crate) fn first_words(prompt: &str) -> Vec<String> {
+    let own = own_words(prompt);
+    let first = |part: &str| {
+        let word = part.split_whitespace().next()?;
+        Some(word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
+    };
+    parts(&own).filter_map(first).collect()
+}
+
+/// Splits a text at borders of sentences and at "and", and leaves out "please" and the like before a part.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    BORDER
+        .split(text)
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| OPENER.find(part).map_or(part, |opener| &part[opener.end()..]))
+}
+
 fn order_in(text: &str) -> Option<Order> {
     let mut order: Option<Order> = None;
-    for (at, part) in BORDER.split(text).filter(|part| !part.trim().is_empty()).enumerate() {
-        let part = part.trim();
-        let part = OPENER.find(part).map_or(part, |opener| &part[opener.end()..]);
+    for (at, part) in parts(text).enumerate() {
         let mut words = part.split_whitespace();
         let verb = words.next().unwrap_or_default().trim_end_matches(['.', '!', '?']);
         let verb = verb.to_lowercase();

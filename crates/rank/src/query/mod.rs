@@ -89,7 +89,7 @@ pub use source_language::language_name;
 pub use task::{task_by_keywords, task_examples};
 pub use wishes::doubtful_parts;
 
-pub(crate) use actions::{Order, order};
+pub(crate) use actions::{Order, first_words, order};
 pub(crate) use categories::Categories;
 pub(crate) use features::words;
 pub(crate) use ids::PromptIds;
@@ -99,8 +99,8 @@ pub(crate) use plural::asks_for_several;
 pub(crate) use reading::ReadingWords;
 pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
-pub(crate) use synonyms::are_opposites;
-pub(crate) use verbs::{Actions, action_of, actions_in, third_person, undone};
+pub(crate) use synonyms::{are_opposites, order_same, verbs_agree, verbs_oppose};
+pub(crate) use verbs::{Actions, action_of, actions_in, inflections, third_person, undone};
 pub(crate) use wishes::wishes;
 
 /// A constant regular expression of this crate, compiled when it is first used.

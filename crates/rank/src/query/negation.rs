@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::mood::has_order;
 use super::requests::{content_words, is_content, is_verb};
 use super::{is_listed, pattern};
 use toolroute_catalog::one_line;
@@ -117,7 +118,9 @@ fn kept(found: &Captures<'_>, prompt: &str, quotes: &[Range<usize>]) -> String {
         return found[0].to_owned();
     }
     let is_ban = found.name("ban").is_some();
-    let is_statement = !is_ban && !part("who").is_empty() && part("wish").is_empty();
+    // "I have never been there."
+    let is_past = !is_ban && (first == "been" || is_past(&first));
+    let is_statement = is_past || !is_ban && !part("who").is_empty() && part("wish").is_empty();
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
     let has_object = !part("particle").is_empty() || rest.starts_with(' ');
     let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
@@ -166,6 +169,29 @@ static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+/// Verbs that mean little without the words behind them: "don't turn it off".
+const PARTLY: &str = "be bring do get go have keep let make put switch take turn";
+
+/// Returns the verbs that a prompt forbids and says nowhere else. English only.
+pub fn forbidden_verbs(prompt: &str) -> Vec<String> {
+    if !may_negate(prompt) {
+        return Vec::new();
+    }
+    let left = without_negated_clauses(prompt);
+    let mut verbs = Vec::new();
+    for found in NEGATED.captures_iter(prompt) {
+        let whole = found.get(0).map_or(0..0, |whole| whole.range());
+        if kept(&found, prompt, &quotes(prompt)) == prompt[whole] {
+            continue;
+        }
+        let named = ["first", "second"].iter().filter_map(|name| found.name(name));
+        let named = named.map(|verb| verb.as_str().to_ascii_lowercase());
+        verbs.extend(named.filter(|verb| is_verb(verb) && !is_listed(PARTLY, verb)));
+    }
+    verbs.retain(|verb| words(&left).all(|word| word != *verb));
+    verbs
+}
+
 /// Whether a prompt orders nothing beside what it forbids. English only.
 pub fn only_forbids(prompt: &str) -> bool {
     if !may_negate(prompt) {
@@ -173,7 +199,14 @@ pub fn only_forbids(prompt: &str) -> bool {
     }
     let left = without_negated_clauses(prompt);
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
-    REFUSED.is_match(prompt) || left != prompt && !words(&left).any(|word| is_verb(&word))
+    let is_ordered = || words(&left).any(|word| is_verb(&word)) || has_order(&left) || wants(&left);
+    REFUSED.is_match(prompt) || left != prompt && !is_ordered()
+}
+
+/// Whether a text says what somebody wants: "I only want to know my balance".
+fn wants(text: &str) -> bool {
+    let words: Vec<String> = words(text).collect();
+    words.windows(2).any(|pair| is_listed("want wanted like need", &pair[0]) && pair[1] == "to")
 }
 
 /// The same for a translation from a language, in which a "not" stays.
@@ -292,6 +325,20 @@ mod tests {
     }
 
     #[test]
+    fn the_verbs_that_are_forbidden_are_told() {
+        for (prompt, verbs) in [
+            ("switch off his mailbox but don't delete the user", &["delete"][..]),
+            ("dont rotate or delete the secret, just read it", &["rotate", "delete"]),
+            ("don't turn the light off, dim it", &[]),
+            ("cancel order 5, don't cancel order 6", &[]),
+            ("I have never deleted a user", &[]),
+            ("delete the user", &[]),
+        ] {
+            assert_eq!(forbidden_verbs(prompt), verbs, "{prompt}");
+        }
+    }
+
+    #[test]
     fn a_prompt_may_forbid_and_order_nothing() {
         for (prompt, forbids) in [
             ("don't delete the file", true),
@@ -318,6 +365,10 @@ mod tests {
             ("don't ship order 992 but pause it", false),
             ("archive the mail, do not delete it", false),
             ("the file", false),
+            ("don't send anything, I only want to know my balance", false),
+            ("don't block the card, freeze it", false),
+            ("don't turn the light off, dim it", false),
+            ("I have never been to Brazil", false),
         ] {
             assert_eq!(only_forbids(prompt), forbids, "{prompt}");
         }
@@ -338,6 +389,7 @@ mod tests {
     fn statements_figures_of_speech_and_all_else_stay_as_they_are() {
         for prompt in [
             "they don't update it, find out why",
+            "there is a charge from Brazil, I have never been there",
             "don't forget to send the mail",
             "don't start",
             "I don't know which file it is",

@@ -14,7 +14,7 @@ use super::plain_text::{self, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::verbs::{Actions, action_of, actions_in, inflections};
-use super::{Pattern, is_listed};
+use super::{Pattern, function_words, is_listed};
 use other_object::{beside, other_object};
 
 /// Verbs that may order what any tool does.
@@ -213,7 +213,17 @@ impl ToolVerbs {
         let is_own = || !self.own.is_empty() && inflections(&verb).contains(&self.own);
         let is_synonym =
             || actions_of_synonym(&verb).or_else(|| actions_of_phrase(order)).is_some();
-        may_order(&verb) || is_own() || is_synonym()
+        may_order(&verb) || is_own() || self.is_named_after(&verb, order) || is_synonym()
+    }
+
+    /// Whether its name has the verb of an order with one of its own things behind it: "drain node-3" for `node_drain`.
+    fn is_named_after(&self, verb: &str, order: &str) -> bool {
+        let said = words(order);
+        let next = said.get(1).copied().unwrap_or_default();
+        let noun = next.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+        let is_thing = || noun != verb && self.nouns.contains(&*singular(noun));
+        self.name.iter().any(|word| word == verb)
+            && (function_words::begins_object(next) || is_thing())
     }
 
     /// Whether the verb of an order is the tool's, or means the same.

@@ -36,6 +36,54 @@ pub(super) const OPPOSITES: [(&str, &str); 24] = [
     ("visible", "hidden"),
 ];
 
+/// Verbs that are each other's opposite. Verbs of one side mean nearly the same.
+const OPPOSITE_VERBS: [(&str, &str); 21] = [
+    ("accept approve", "decline deny reject"),
+    ("activate enable", "deactivate disable"),
+    ("arm", "disarm"),
+    ("attach", "detach"),
+    ("begin launch start", "end halt pause quit stop"),
+    ("bolt close lock shut", "open unbolt unlock"),
+    ("borrow", "return"),
+    ("buy", "sell"),
+    ("connect", "disconnect"),
+    ("continue resume", "halt pause stop"),
+    ("decrease lower reduce", "increase raise"),
+    ("deposit", "withdraw"),
+    ("download", "upload"),
+    ("encrypt", "decrypt"),
+    ("enrol enroll enter join register", "exit leave quit"),
+    ("exclude", "include"),
+    ("export", "import"),
+    ("freeze", "thaw unfreeze"),
+    ("hide", "reveal show unhide"),
+    ("play", "halt pause stop"),
+    ("pull", "push"),
+];
+
+/// Whether two verbs are each other's opposite: "open" and "lock", "disarm" and "arm".
+pub(crate) fn verbs_oppose(one: &str, other: &str) -> bool {
+    let negates = |a: &str, b: &str| {
+        ["de", "dis", "un"].iter().any(|prefix| a.strip_prefix(prefix) == Some(b))
+    };
+    let are = |a, b| {
+        negates(a, b) || OPPOSITE_VERBS.iter().any(|(c, d)| is_listed(c, a) && is_listed(d, b))
+    };
+    are(one, other) || are(other, one)
+}
+
+/// Whether two verbs are on one side of a pair of opposites: "lock" and "close".
+pub(crate) fn verbs_agree(one: &str, other: &str) -> bool {
+    let is_side = |side: &str| is_listed(side, one) && is_listed(side, other);
+    one == other || OPPOSITE_VERBS.iter().any(|(c, d)| is_side(c) || is_side(d))
+}
+
+/// Whether two verbs order the same: "delete" and "remove".
+pub(crate) fn order_same(one: &str, other: &str) -> bool {
+    let actions = |verb| action_of(verb).map(|(actions, _)| actions);
+    one == other || actions(one).zip(actions(other)).is_some_and(|(a, b)| a == b)
+}
+
 /// Whether two words are each other's opposite.
 pub(crate) fn are_opposites(one: &str, other: &str) -> bool {
     let are = |a, b| OPPOSITES.iter().any(|(c, d)| is_listed(c, a) && is_listed(d, b));
@@ -89,6 +137,18 @@ mod tests {
                 assert!(action_of(synonym).is_none(), "{synonym} is in verbs.txt, too");
             }
         }
+    }
+
+    #[test]
+    fn verbs_of_two_sides_oppose_each_other() {
+        for (one, other) in
+            [("open", "lock"), ("disarm", "arm"), ("unban", "ban"), ("stop", "play")]
+        {
+            assert!(verbs_oppose(one, other) && verbs_oppose(other, one), "{one} {other}");
+            assert!(!verbs_agree(one, other));
+        }
+        assert!(verbs_agree("close", "lock") && !verbs_oppose("close", "lock"));
+        assert!(verbs_agree("scan", "scan") && !verbs_agree("scan", "print"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::is_listed;
-use super::requests::is_verb;
+use super::mood::may_order;
 
 /// A set of actions: one bit per line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Table {
 }
 
 /// The forms of a regular verb, including some that do not exist.
-pub(super) fn inflections(verb: &str) -> Vec<String> {
+pub(crate) fn inflections(verb: &str) -> Vec<String> {
     let mut forms = vec![verb.to_owned()];
     forms.extend(["s", "es", "d", "ed", "ing"].map(|ending| format!("{verb}{ending}")));
     if let Some(stem) = verb.strip_suffix('e') {
@@ -82,7 +82,7 @@ pub(crate) fn action_of(verb: &str) -> Option<(Actions, bool)> {
     let is_often_noun =
         |verb| TABLE.ordering.get(verb).is_some_and(|(_, is_often_noun)| *is_often_noun);
     let undone =
-        undone(verb).filter(|undone| TABLE.ordering.contains_key(undone) || is_verb(undone))?;
+        undone(verb).filter(|undone| TABLE.ordering.contains_key(undone) || may_order(undone))?;
     Some((Actions(done_by(verb)?), is_often_noun(undone)))
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn undone(verb: &str) -> Option<&str> {
 /// says something else.
 fn done_by(word: &str) -> Option<u128> {
     let restores = || {
-        let is_done = |undone: &str| TABLE.doing.contains_key(undone) || is_verb(undone);
+        let is_done = |undone: &str| TABLE.doing.contains_key(undone) || may_order(undone);
         undone(word).filter(|undone| is_done(undone))?;
         TABLE.ordering.get("restore").map(|(actions, _)| *actions)
     };

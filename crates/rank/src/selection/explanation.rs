@@ -174,7 +174,7 @@ impl Explanation {
     /// Explains one candidate.
     #[doc(hidden)] // For our own crates.
     pub fn new(candidate: &Candidate, tool: &Tool, inputs: ExplanationInputs<'_>) -> Self {
-        let why = why(candidate, &inputs);
+        let why = why(candidate, tool, &inputs);
         let level = match inputs.confidence {
             Some(sure) => {
                 let share = if inputs.best > 0.0 { candidate.score / inputs.best } else { 0.0 };
@@ -216,7 +216,7 @@ fn part(name: &'static str, score: Score) -> Part {
 const CLOSE: f32 = 0.5;
 const FAR: f32 = 0.25;
 
-fn why(candidate: &Candidate, inputs: &ExplanationInputs<'_>) -> String {
+fn why(candidate: &Candidate, tool: &Tool, inputs: &ExplanationInputs<'_>) -> String {
     let mut reasons = Vec::new();
     if let Some(Supply { parameter, to }) = &inputs.supply {
         reasons.push(format!("gives {parameter} for {to}"));
@@ -228,7 +228,8 @@ fn why(candidate: &Candidate, inputs: &ExplanationInputs<'_>) -> String {
         reasons.push("fits the prompt's number or verb".to_owned());
     }
     if candidate.wording < 0.0 {
-        reasons.push("deprecated".to_owned());
+        let is_deprecated = tool.is_deprecated();
+        reasons.push(if is_deprecated { "deprecated" } else { "the prompt forbids it" }.to_owned());
     }
     if let Some(Score { raw, .. }) = candidate.semantic {
         let nearness = match raw {

@@ -12,8 +12,11 @@ use toolroute_vectors::index::name_words;
 use super::confidence::{SURE, blended};
 use super::fusion::Fusion;
 use super::retriever::Retrieval;
-use super::wording::singulars;
-use crate::query::{Actions, action_of, actions_in, order, third_person, undone, words};
+use super::wording::{only_asked_of, singulars};
+use crate::query::{
+    Actions, action_of, actions_in, first_words, inflections, order, third_person, undone,
+    verbs_agree, verbs_oppose, words,
+};
 
 /// The length, in characters, of the beginning of a description that states what a tool does. The
 /// rest states when not to use it and names the actions of other tools.
@@ -54,6 +57,8 @@ pub enum FitReason {
     BetterExcluded,
     /// The prompt says what not to do, and requests nothing.
     Forbids,
+    /// The prompt only asks about what is, and the first tool changes something.
+    OnlyAsks,
 }
 
 impl fmt::Display for FitReason {
@@ -78,6 +83,9 @@ impl fmt::Display for FitReason {
             }
             Self::BetterExcluded => f.write_str("a tool that is left out fits far better"),
             Self::Forbids => f.write_str("the prompt says what not to do"),
+            Self::OnlyAsks => {
+                f.write_str("the prompt only asks, and the nearest tool changes something")
+            }
         }
     }
 }
@@ -193,6 +201,28 @@ fn names_another(clause: &str) -> bool {
     words.clone().any(refers) && words.any(is_name)
 }
 
+/// Returns the reason if the first tool is named after the opposite of an order's verb, and its texts neither have the verb
+/// nor one that means the same: "open the door" for `lock_door`.
+fn opposite(prompt: &str, (tools, found): (&[Arc<Tool>], &Retrieval)) -> Option<FitReason> {
+    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score))?;
+    let tool = &tools[first.row as usize];
+    let name = name_words(&tool.name);
+    let verbs = first_words(prompt);
+    let verb = verbs.iter().find(|verb| name.iter().any(|own| verbs_oppose(verb, own)))?;
+    let does = |tool: &Tool| {
+        let texts = tool.title.iter().chain(&tool.examples).chain([&tool.description]);
+        let mut words = name_words(&tool.name);
+        words.extend(texts.flat_map(|text| words_of(text)));
+        words.iter().any(|word| verbs_agree(verb, word) || inflections(verb).contains(word))
+    };
+    // "Stop the old one and start a new one" wants both.
+    let wants_both = || verbs.iter().any(|other| verbs_oppose(verb, other));
+    (!does(tool) && !wants_both()).then(|| FitReason::MissingAction {
+        is_elsewhere: tools.iter().any(|tool| does(tool)),
+        verb: verb.clone(),
+    })
+}
+
 /// Returns the reason if the prompt requests an action that no near tool performs, or only with another thing.
 /// `actions` is called only if the prompt requests an action.
 pub fn missing_action<'a>(
@@ -201,6 +231,13 @@ pub fn missing_action<'a>(
     fusion: Fusion,
     actions: impl FnOnce() -> &'a ToolActions,
 ) -> Option<FitReason> {
+    if let Some(reason) = opposite(prompt, (tools, found)) {
+        return Some(reason);
+    }
+    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+    if first.is_some_and(|first| only_asked_of(&tools[first.row as usize], prompt)) {
+        return Some(FitReason::OnlyAsks);
+    }
     let order = order(prompt)?;
     let actions = actions();
     let cosine = found.candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
@@ -315,6 +352,38 @@ mod tests {
     }
 
     #[test]
+    fn the_opposite_and_a_change_for_a_question_do_not_fit() {
+        let tools = [
+            Tool::new(Some("home"), "lock_door", ""),
+            Tool::new(Some("home"), "start_stop", "Starts or stops the vacuum"),
+            Tool::new(Some("home"), "set_timer", "Sets a timer"),
+            Tool::new(Some("home"), "arm_alarm", ""),
+        ]
+        .map(Arc::new);
+        let actions = ToolActions::new(&tools);
+        let missing = |prompt: &str, row: u32| {
+            let semantic = Some(Score { raw: 0.9, normalized: 0.9, weight: 1.0 });
+            let candidates = vec![Candidate { row, score: 0.9, semantic, ..Candidate::default() }];
+            let found = (&tools[..], &Retrieval { candidates, ..Retrieval::default() });
+            let missing = missing_action(prompt, found, Fusion::default(), || &actions);
+            missing.map(|reason| reason.to_string())
+        };
+        let asks = "the prompt only asks, and the nearest tool changes something";
+        for (prompt, row, reason) in [
+            ("open the front door", 0, Some("no tool here opens")),
+            ("close the front door", 0, None),
+            ("stop the vacuum", 1, None),
+            ("please disarm the alarm", 3, Some("no tool here disarms")),
+            ("arm the alarm", 3, None),
+            ("how long is left on the timer?", 2, Some(asks)),
+            ("set a timer for 5 minutes", 2, None),
+            ("can you set a timer?", 2, None),
+        ] {
+            assert_eq!(missing(prompt, row).as_deref(), reason, "{prompt}");
+        }
+    }
+
+    #[test]
     fn an_action_is_missing_where_no_near_tool_does_it() {
         let tools = [
             Tool::new(
@@ -351,6 +420,7 @@ mod tests {
         assert_eq!(restored.as_deref(), Some("no tool here undeletes"));
         let undone = missing("unremove file a.txt", [0.2, 0.5]);
         assert_eq!(undone.as_deref(), Some("no tool here unremoves"), "the opposite of remove");
-        assert_eq!(missing("is the file a.txt there", [0.5, 0.2]), None);
+        let asked = missing("is the file a.txt there", [0.5, 0.2]);
+        assert!(asked.unwrap().starts_with("the prompt only asks"));
     }
 }

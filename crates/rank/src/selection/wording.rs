@@ -11,11 +11,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolroute_catalog::{Schema, Tool, singular};
+use toolroute_catalog::{EffectKind, Schema, Tool, is_reading_verb, singular};
 use toolroute_vectors::index::name_words;
 
 use super::candidate::Candidate;
-use crate::query::{Order, Pattern, actions_in, are_opposites, asks_for_several, is_verb, order};
+use crate::query::{
+    Order, Pattern, actions_in, are_opposites, asks_for_several, first_words, is_verb, only_looks,
+    order, order_same, verbs_agree, verbs_oppose,
+};
 
 /// Verbs of tools that return one thing.
 const ONE: [&str; 10] = [
@@ -54,6 +57,11 @@ const NEAREST: f32 = 0.85;
 
 /// A time of day, such as "9am" or "18:00".
 static TIME_OF_DAY: Pattern = Pattern::new(r"(?i)\b(?:\d{1,2}:\d{2}|\d{1,2}\s?[ap]\.?m)\b");
+
+/// The beginning of a question about what is.
+static ASKS: Pattern = Pattern::new(
+    r"(?i)^(?:who|which|what|what['’]s|when|where|whose|is|are|was|were|did|does|do|has|how (?:many|much|long|often|far|old|big|hot|cold|warm|high)|show me|gimme|list|view|see|check)\b",
+);
 
 /// Words in names of parameters that may take a time of day.
 const TIMES: [&str; 22] = [
@@ -126,9 +134,45 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
         .or_else(|| near.that_differs())
         .or_else(|| near.named_after_order())
         .or_else(|| near.that_takes_time())
+        .or_else(|| near.that_reads())
         .or_else(|| near.that_says_less());
     if let Some(better) = better {
         set_score(&mut candidates[better], best.score.next_up());
+    }
+}
+
+/// The minimum score, as a share of the best score, of a tool that ranks before those that are named after a verb which
+/// the prompt forbids.
+const ALLOWED: f32 = 0.5;
+
+/// Ranks tools that are named after a forbidden verb after the best other one: "switch off his mailbox but don't delete
+/// the user" is not for `delete_user`.
+pub(super) fn without_forbidden(
+    verbs: &[String],
+    candidates: &mut [Candidate],
+    tools: &[Arc<Tool>],
+) {
+    if verbs.is_empty() {
+        return;
+    }
+    let is_forbidden = |candidate: &Candidate| {
+        let name = name_words(&tools[candidate.row as usize].name);
+        name.iter().any(|word| verbs.iter().any(|verb| order_same(verb, word)))
+    };
+    let (mut best, mut allowed) = (f32::MIN, f32::MIN);
+    for candidate in &*candidates {
+        best = best.max(candidate.score);
+        if !is_forbidden(candidate) {
+            allowed = allowed.max(candidate.score);
+        }
+    }
+    if allowed < ALLOWED * best || allowed <= 0.0 {
+        return;
+    }
+    for candidate in candidates.iter_mut() {
+        if candidate.score >= allowed && is_forbidden(candidate) {
+            set_score(candidate, allowed.next_down());
+        }
     }
 }
 
@@ -187,6 +231,13 @@ impl Neighbours<'_> {
         self.tool(&self.best).is_deprecated().then(others).flatten()
     }
 
+    /// Returns a tool that only reads, if the best candidate changes something and the prompt only asks: "did the request
+    /// get merged?" is not for `merge_request`.
+    fn that_reads(&self) -> Option<usize> {
+        let reads = |tool: &Tool| tool.effects().reads_only();
+        only_asked_of(self.tool(&self.best), self.prompt).then(|| self.find(NEAR, reads)).flatten()
+    }
+
     /// Returns the tool that lists all things of a kind, if the best candidate returns one of them and the prompt asks
     /// for several.
     fn that_lists(&self) -> Option<usize> {
@@ -205,6 +256,12 @@ impl Neighbours<'_> {
         let does = |word: &String| {
             let actions = actions_in([word.as_str()].into_iter());
             self.order.as_ref().is_some_and(|order| order.actions.overlaps(actions))
+        };
+        let verbs = first_words(self.prompt);
+        // "Open the door" for `unlock_door`, not `lock_door`.
+        let is_reversed = |own: &str, word: &str| {
+            verbs.iter().any(|verb| verbs_oppose(verb, own) && verbs_agree(verb, word))
+                && !verbs.iter().any(|verb| verbs_agree(verb, own))
         };
         // "Create a database on server X" is about no server.
         let end = self.said.iter().position(|word| INSIDE.contains(&word.as_str()));
@@ -226,7 +283,10 @@ impl Neighbours<'_> {
                             && objects.iter().any(|said| *said == singular(word))
                             && self.said.iter().all(|said| *said != singular(own))
                     };
-                    (is_done || is_object() || asks_for_opposite(self.prompt, before, [own, word]))
+                    (is_done
+                        || is_object()
+                        || is_reversed(own, word)
+                        || asks_for_opposite(self.prompt, before, [own, word]))
                         && other.next().is_none()
                 })
         })
@@ -288,6 +348,19 @@ fn takes_time(tool: &Tool, member: &str) -> bool {
     };
     let is_time = |name: &&str| name_words(name).iter().any(|word| TIMES.contains(&word.as_str()));
     names.iter().any(is_time)
+}
+
+/// Whether a prompt only asks about what is, and a tool changes it.
+pub(super) fn only_asked_of(tool: &Tool, prompt: &str) -> bool {
+    // "Requests the details of a mailbox" is said of `get_mailbox_details`, too.
+    let is_view = || {
+        let name = name_words(&tool.name);
+        name.iter().any(|word| is_reading_verb(word) || ONE.contains(&word.as_str()))
+    };
+    matches!(tool.effects().kind, EffectKind::Writes | EffectKind::Destructive)
+        && !is_view()
+        && ASKS.is_match(prompt.trim())
+        && only_looks(prompt)
 }
 
 /// Whether two words are opposites of which a prompt says only the second, or says it behind the word
