@@ -102,19 +102,27 @@ impl Language {
             let lexicon = Lexicon::of(language);
             let has = |word: &&String| lexicon.has_form(word);
             let mut own = words.iter().filter(|word| has(word) && !english(word)).count();
+            let not = words.iter().filter(|word| english(word) && !has(word)).count();
             // Names have such letters too, so an unknown word with one only adds to a known word.
-            let letters = own_letters(language);
-            let is_told = |word: &String| !has(&word) && word.contains(letters);
-            let is_told = words.iter().any(is_told)
+            let has_letter = |word: &String| word.contains(own_letters(language));
+            let is_told = words.iter().any(|word| !has(&word) && has_letter(word))
                 || language == Language::Spanish && text.contains(['¿', '¡']);
             own += usize::from(own > 0 && is_told);
+            // Where nothing is only English, letters and endings of known words tell, too.
+            let inflected =
+                |word: &&String| !has(word) && !english(word) && lexicon.has_inflection(word);
+            if not == 0 {
+                let inflected = words.iter().filter(inflected).count();
+                own += if own > 0 || inflected > 1 { inflected } else { 0 };
+                let is_told = own > 0 && words.iter().any(|word| has(&word) && has_letter(word));
+                own += usize::from(is_told);
+            }
             let letters = words.iter().filter(|word| word.chars().count() == 1 && has(word));
             let letters = letters.filter(|word| !english(word)).count();
             // A single letter is as often a variable as an article, so it is no evidence.
             if own == letters {
                 own = 0;
             }
-            let not = words.iter().filter(|word| english(word) && !has(word)).count();
             (own, not)
         };
         let found = LATIN.iter().map(|language| (*language, count(*language)));

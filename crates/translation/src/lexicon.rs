@@ -94,9 +94,12 @@ impl Lexicon {
     /// Whether a word is in the lexicon, for telling languages apart. In German also by its stem: almost every word of
     /// an order is inflected there ("Erstelle einen neuen Ordner").
     pub fn has_form(&self, word: &str) -> bool {
-        let is_long = || word.chars().count() >= LONG;
-        self.exact(word).is_some()
-            || self.language == Language::German && is_long() && self.by_stem(word).is_some()
+        self.exact(word).is_some() || self.language == Language::German && self.has_inflection(word)
+    }
+
+    /// Whether another form of a long word is in the lexicon.
+    pub fn has_inflection(&self, word: &str) -> bool {
+        word.chars().count() >= LONG && self.by_stem(word).is_some()
     }
 
     /// Returns the meaning of the longest phrase at the start of `words`, and its number of words
@@ -117,11 +120,13 @@ impl Lexicon {
     /// Returns the meaning of a word: unchanged, without prefixes and endings, by its stem, or by
     /// the parts of a compound.
     fn word(&self, word: &str) -> Option<&'static str> {
-        let whole = self.exact(word).or_else(|| self.by_stem(word));
-        let found = whole.or_else(|| {
-            let forms = stripped(word, self.language);
-            forms.iter().find_map(|form| self.exact(form).or_else(|| self.by_stem(form)))
-        });
+        if let Some(meaning) = self.exact(word) {
+            return Some(meaning);
+        }
+        // An Arabic article counts to the stem, so a listed word behind it comes before any stem.
+        let forms = stripped(word, self.language);
+        let whole = forms.iter().find_map(|form| self.exact(form)).or_else(|| self.by_stem(word));
+        let found = whole.or_else(|| forms.iter().find_map(|form| self.by_stem(form)));
         found.or_else(|| self.head_of_compound(word))
     }
 

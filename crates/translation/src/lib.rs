@@ -16,6 +16,7 @@ pub use language::Language;
 pub use restriction::restriction;
 pub use unsupported::{is_unsupported, unsupported_words};
 
+use language::is_english;
 use lexicon::Lexicon;
 use restriction::is_do_not;
 use words::Word;
@@ -72,7 +73,7 @@ pub fn in_english(text: &str) -> Option<Translation> {
             }
             // A name, or a word that both languages share.
             None if language.is_latin() => {
-                all -= usize::from(word.is_name);
+                all -= usize::from(word.is_name || is_english(&word.lower));
                 english.push(word.written.clone());
             }
             None => {}

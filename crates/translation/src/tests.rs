@@ -25,6 +25,14 @@ fn short_orders_with_names_are_told_from_english() {
         ("Starte den Server eu-3 neu", Language::German, "restart Server eu-3"),
         ("Laborwerte von Patient 661", Language::German, "lab results from Patient 661"),
         ("Reembolsa el pedido 8812", Language::Spanish, "refund order 8812"),
+        (
+            "Überweise 120 Euro an Lena Vogt",
+            Language::German,
+            "transfer 120 euro to Lena Vogt",
+        ),
+        ("busco libros de Borges", Language::Spanish, "search book of Borges"),
+        ("supprime le bénéficiaire Marc Leroy", Language::French, "delete beneficiary Marc Leroy"),
+        ("أين الجامعة", Language::Arabic, "where university"),
     ] {
         let found = in_english(text).unwrap_or_else(|| panic!("{text} is not read"));
         assert_eq!((found.language, found.text.as_str()), (language, english), "{text}");
@@ -54,6 +62,8 @@ fn english_and_unknown_languages_are_left_alone() {
         "d",
         "l = d * e",
         "a la carte menu for Zoë",
+        "Müller invoice",
+        "déjà vu movie times",
         "restaurant reservation",
         "email Dana",
         "ファイルを消して",
