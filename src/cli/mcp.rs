@@ -186,7 +186,7 @@ fn assembly(
         vectors: serve::vectors(&args.catalog, &args.engine),
         usage: wanted.usage,
         executor: executor_options(args, &file)?,
-        servers: Some(Upstreams { revision, ..lists.upstreams(file, &args.catalog.overlay) }),
+        servers: Some(Upstreams { revision, ..lists.upstreams(file, &args.catalog) }),
         profiles: profiles(args, global)?,
         ..shared
     };

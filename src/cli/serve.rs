@@ -2,6 +2,7 @@
 
 pub mod sources;
 
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ use toolroute_vectors::durable::{self, Readers};
 
 pub fn run(args: &ServeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let token = token(args.listen.token_file.as_deref(), args.addr)?;
+    let _lock = args.persist.as_deref().map(lock).transpose()?;
     let changes = changes(args.persist.as_deref())?;
     let watched = args.watch.then_some(&args.catalog);
     let (mut assembly, read) = sources::of_serve(args, None, global)?;
@@ -207,6 +209,21 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
     let ledger = paths::ledger(args.ledger.ledger.as_deref())?;
     let builtins = super::conduct::builtins(args.runners.as_deref())?;
     Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
+}
+
+/// Locks the file of changes for this program: two that write it would each lose the other's changes.
+fn lock(path: &Path) -> anyhow::Result<File> {
+    let expected = "expected --persist with a file in a folder that exists and may be written to";
+    let unlocked = |found: String| {
+        let said = format!("{expected}, found {}: {found}", path.display());
+        anyhow::Error::from(Failure { code: exit::IO, said })
+    };
+    if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        return Err(unlocked("its folder does not exist".to_owned()));
+    }
+    let locked = durable::try_lock(path).map_err(|error| unlocked(error.to_string()))?;
+    let in_use = || "another `toolroute serve` uses it; give each a file of its own".to_owned();
+    locked.ok_or_else(|| unlocked(in_use()))
 }
 
 /// Reads the changes of earlier runs. A file that does not exist is created empty, because a path

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::args::CatalogArgs;
 use super::{secrets, servers};
 use toolroute_catalog::{Catalog, LoadOptions, Tool};
 use toolroute_run::execution::ServersFile;
@@ -33,39 +34,50 @@ impl Lists {
         self.by_server.values().filter(|path| servers::has_tools(path)).cloned()
     }
 
+    /// The stale servers without an existing file of tools.
+    fn unlisted(&self) -> impl Iterator<Item = &String> {
+        let has_list =
+            |name: &String| self.by_server.get(name).is_some_and(|path| servers::has_tools(path));
+        self.stale.iter().filter(move |name| !has_list(name))
+    }
+
     /// The servers of the file; new lists are stored here.
-    pub fn upstreams(&self, file: ServersFile, overlays: &[PathBuf]) -> Upstreams {
+    pub fn upstreams(&self, file: ServersFile, from: &CatalogArgs) -> Upstreams {
         Upstreams {
             stale: self.stale.clone(),
+            unlisted: self.unlisted().cloned().collect(),
             withheld: servers::withheld(&file),
             options: servers::gateway_options(&file),
-            keep: Some(self.keeper(overlays)),
+            keep: Some(self.keeper(from)),
             ..Upstreams::new(file)
         }
     }
 
-    /// A function that stores a server's list and returns it with the overlays applied.
-    fn keeper(&self, overlays: &[PathBuf]) -> Keep {
-        let (lists, overlays) = (self.by_server.clone(), overlays.to_vec());
+    /// A function that stores a server's list and returns it as a start with that list has it: the server's tools of the
+    /// files first, and with the overlays applied.
+    fn keeper(&self, from: &CatalogArgs) -> Keep {
+        let (lists, from) = (self.by_server.clone(), from.clone());
         Arc::new(move |server: &str, tools: Vec<Tool>| {
             secrets::keep_ids(&tools);
             let Some(path) = lists.get(server) else { return tools };
             if let Err(error) = servers::keep(path, &Catalog::from_tools(tools.clone()).catalog) {
                 tracing::warn!(server, "its tools are not kept for the next start: {error:#}");
             }
-            with_overlays(&tools, &overlays).unwrap_or_else(|error| {
-                tracing::warn!(server, "no overlay is applied to its tools: {error:#}");
+            beside_files(server, &tools, &from).unwrap_or_else(|error| {
+                tracing::warn!(server, "no file and no overlay is applied to its tools: {error:#}");
                 tools
             })
         })
     }
 }
 
-fn with_overlays(tools: &[Tool], overlays: &[PathBuf]) -> anyhow::Result<Vec<Tool>> {
-    if overlays.is_empty() || tools.is_empty() {
+fn beside_files(server: &str, tools: &[Tool], from: &CatalogArgs) -> anyhow::Result<Vec<Tool>> {
+    if from.tools.is_empty() && (from.overlay.is_empty() || tools.is_empty()) {
         return Ok(tools.to_vec());
     }
-    let options = LoadOptions { overlays: overlays.to_vec(), ..LoadOptions::default() };
-    let loaded = Catalog::load_with(&[], tools.to_vec(), &options)?;
-    Ok(loaded.catalog.iter().cloned().collect())
+    let author_signals = from.author_signals;
+    let options = LoadOptions { overlays: from.overlay.clone(), author_signals, strict: false };
+    let loaded = Catalog::load_with(&from.tools, tools.to_vec(), &options)?;
+    let is_own = |tool: &&Tool| tool.server.as_deref() == Some(server);
+    Ok(loaded.catalog.iter().filter(is_own).cloned().collect())
 }

@@ -5,7 +5,7 @@
 //! completed together with its assertion, event and source. A killed process therefore leaves
 //! either the whole step or nothing of it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -190,20 +190,9 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(rusqlite::Error) -> Erro
 
 /// Locks a file beside the ledger, because SQLite's own locks last only for one transaction.
 fn lock(path: &Path) -> Result<File, Error> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let beside = PathBuf::from(name);
-    let failed = |source| Error::Io { action: "write", path: beside.clone(), source };
-    durable::private_file(&beside).map_err(failed)?;
-    let file = OpenOptions::new().write(true).open(&beside).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
-        Err(TryLockError::Error(error)) => {
-            tracing::debug!("{} cannot be locked: {error}", beside.display());
-        }
-    }
-    Ok(file)
+    let failed =
+        |source| Error::Io { action: "write", path: path.with_added_extension("lock"), source };
+    durable::try_lock(path).map_err(failed)?.ok_or_else(|| Error::Busy { path: path.to_owned() })
 }
 
 /// Returns the milliseconds since 1970; 0 if the clock is set to an earlier time.

@@ -172,6 +172,9 @@ pub struct Upstreams {
     /// Names of the servers that [`Service::start`] asks for their tools. The tools of the others
     /// are in the assembly's catalog.
     pub stale: Vec<String>,
+    /// Those of them of which no list is known from before, although the catalog may have tools of their names. Requests of
+    /// the first seconds wait for their lists.
+    pub unlisted: Vec<String>,
     /// The number of tools that each server lists only to clients with sampling or
     /// roots.
     pub withheld: BTreeMap<String, usize>,
@@ -190,6 +193,7 @@ impl Upstreams {
             file,
             options: McpOptions::default(),
             stale,
+            unlisted: Vec::new(),
             withheld: BTreeMap::new(),
             keep: None,
             revision: String::new(),
@@ -354,8 +358,9 @@ impl Assembly {
     }
 
     fn first_lists(&self) -> FirstLists {
-        let stale = self.servers.as_ref().map(|servers| servers.stale.clone());
-        let vectors = self.vectors.path().map(Path::to_owned);
-        FirstLists { stale: stale.unwrap_or_default(), vectors }
+        let servers = self.servers.as_ref();
+        let lists = servers.map(|servers| (servers.stale.clone(), servers.unlisted.clone()));
+        let (stale, unlisted) = lists.unwrap_or_default();
+        FirstLists { stale, unlisted, vectors: self.vectors.path().map(Path::to_owned) }
     }
 }

@@ -93,6 +93,8 @@ pub type Keep = Arc<dyn Fn(&str, Vec<Tool>) -> Vec<Tool> + Send + Sync>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstLists {
     pub stale: Vec<String>,
+    /// Those of which no list is known, whatever tools files have of them.
+    pub unlisted: Vec<String>,
     pub vectors: Option<PathBuf>,
 }
 

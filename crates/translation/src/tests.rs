@@ -25,11 +25,7 @@ fn short_orders_with_names_are_told_from_english() {
         ("Starte den Server eu-3 neu", Language::German, "restart Server eu-3"),
         ("Laborwerte von Patient 661", Language::German, "lab results from Patient 661"),
         ("Reembolsa el pedido 8812", Language::Spanish, "refund order 8812"),
-        (
-            "Überweise 120 Euro an Lena Vogt",
-            Language::German,
-            "transfer 120 euro to Lena Vogt",
-        ),
+        ("Überweise 120 Euro an Lena Vogt", Language::German, "transfer 120 euro to Lena Vogt"),
         ("busco libros de Borges", Language::Spanish, "search book of Borges"),
         ("supprime le bénéficiaire Marc Leroy", Language::French, "delete beneficiary Marc Leroy"),
         ("أين الجامعة", Language::Arabic, "where university"),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::args::{CatalogArgs, EngineArgs, Global, LimitArgs, ServeArgs};
 use super::super::command::{Cli, Command};
+use super::super::exit::{self, Failure};
 use super::super::setup::{self, EngineRequirements};
 use super::super::tool_lists::Lists;
 use super::super::{call, file_changes, models, render, secrets, servers};
@@ -42,11 +43,13 @@ pub struct LastRead {
     /// The model and its precision.
     model_key: String,
     model: Option<Arc<dyn Embedder>>,
+    has_tools: bool,
 }
 
 impl LastRead {
     pub fn of(args: &EngineArgs, model: Option<Arc<dyn Embedder>>) -> Self {
-        Self { broken: BTreeSet::new(), model_key: model_key(args), model }
+        let (broken, has_tools) = (BTreeSet::new(), false);
+        Self { broken, model_key: model_key(args), model, has_tools }
     }
 
     /// The model that was loaded, if the arguments still name it.
@@ -138,8 +141,17 @@ pub fn of_serve(
     secrets::keep_ids(loaded.catalog.iter());
     let broken = broken(&loaded.problems, &from.overlay, before.map(|before| &before.broken))?;
     setup::warn_problems(&loaded.problems, global);
+    let has_tools = !loaded.catalog.is_empty();
     if lists.stale.is_empty() && !without_sources {
         setup::warn_empty(from, &loaded.catalog, global);
+        if !has_tools && before.is_some_and(|before| before.has_tools) {
+            let said = format!(
+                "expected at least one usable tool in {}, found none; the tools of before stay. To serve none, \
+                 start again",
+                setup::places(from)
+            );
+            return Err(Failure { code: exit::BAD_DATA, said }.into());
+        }
     }
     let model = match before.and_then(|before| before.model(&args.engine)) {
         Some(model) => model,
@@ -167,12 +179,12 @@ pub fn of_serve(
         executor: call::options(rights, file.as_ref().unwrap_or(&ServersFile::default()))?,
         servers: file.map(|file| {
             let revision = format!("{rights:?} {yes}");
-            Upstreams { revision, ..lists.upstreams(file, &from.overlay) }
+            Upstreams { revision, ..lists.upstreams(file, from) }
         }),
         profiles: super::profiles(global),
         ..super::shared(&args.record, &args.stand_ins, (rights, pinning))?
     };
-    Ok((assembly, LastRead { broken, ..LastRead::of(&args.engine, model) }))
+    Ok((assembly, LastRead { broken, has_tools, ..LastRead::of(&args.engine, model) }))
 }
 
 /// Returns the files that could not be parsed.

@@ -122,7 +122,9 @@ def prepared(
             f"`{id}` takes `{name}`, which only a framework gives; expected a function without it: let the "
             "agent call it, or bind it with functools.partial"
         )
-    native.confirm(id, confirmed)
+    # What is denied is said before what is wrong with the arguments, and nobody is asked to agree to a call that
+    # cannot be made.
+    native.confirm(id, True)
     injected = _frameworks.injected_names(tool)
     apart = {
         name: value for name, value in given.items() if name in injected or not _values.is_plain(value)
@@ -132,6 +134,7 @@ def prepared(
         plain = _values.spelled(function, plain)
     text = json.dumps(_values.floats(plain), ensure_ascii=False)
     adapted = {**json.loads(native.prepare(id, text, list(apart))), **apart}
+    native.confirm(id, confirmed)
     if is_runnable:
         return adapted
     adapted = _values.exact(adapted, plain)

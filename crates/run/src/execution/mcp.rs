@@ -164,7 +164,7 @@ impl Invoker for McpServer {
     fn invoke<'a>(&'a self, call: Call<'a>) -> Pending<'a, Result<Output, Fault>> {
         Box::pin(async move {
             let connection = self.shared.connection().await?;
-            let unfinished = CallWatch { shared: &self.shared, connection: Some(&connection) };
+            let unfinished = CallWatch::new(&self.shared, &connection);
             let answered = connection.call(call).await;
             unfinished.done();
             match &answered {
@@ -412,28 +412,39 @@ fn pause_after_drop(state: &mut State, because: &str) {
     state.not_before = Some(Instant::now() + DROPPED_PAUSE);
 }
 
-/// Pings the server if a call is dropped before it ends, for example by a timeout.
+/// Pings the server if a call is dropped before it ends, for example by a timeout. One that does not answer gets no new
+/// calls and is ended, but not before the calls of others have ended: it may work on one call at a time.
 struct CallWatch<'a> {
     shared: &'a Arc<ServerState>,
-    connection: Option<&'a Arc<Connection>>,
+    connection: &'a Arc<Connection>,
+    is_done: bool,
 }
 
-impl CallWatch<'_> {
+impl<'a> CallWatch<'a> {
+    fn new(shared: &'a Arc<ServerState>, connection: &'a Arc<Connection>) -> Self {
+        connection.count_running(true);
+        Self { shared, connection, is_done: false }
+    }
+
     fn done(mut self) {
-        self.connection = None;
+        self.is_done = true;
     }
 }
 
 impl Drop for CallWatch<'_> {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.map(Arc::clone) else { return };
-        let shared = Arc::clone(self.shared);
+        self.connection.count_running(false);
+        if self.is_done {
+            return;
+        }
+        let (shared, connection) = (Arc::clone(self.shared), Arc::clone(self.connection));
         // Outside a runtime there is nothing to check.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if !shared.answers(&connection).await {
                 tracing::info!(server = %shared.name, "does not answer at all; ending it");
                 shared.record_loss(&connection).await;
+                connection.idle().await;
                 connection.close(Duration::ZERO).await;
             }
         });
@@ -469,6 +480,33 @@ mod tests {
             assert_eq!(fault.detail, "it is being closed");
             assert!(server.prepare().await.is_err(), "closed for good");
         });
+    }
+
+    #[tokio::test]
+    async fn a_server_with_one_call_at_a_time_ends_only_after_the_calls_of_others() {
+        let script = tempfile::NamedTempFile::new().unwrap();
+        let tools = r#"[{"name": "slow", "does": {"sleep": 1.5}}, {"name": "save", "does": {"answer": "saved"}}]"#;
+        std::fs::write(script.path(), tools).unwrap();
+        let scripted = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/scripted.py");
+        let script = script.path().to_str().unwrap();
+        let program = program(&["-c", "exec python3 \"$0\" one \"$1\"", scripted, script]);
+        let options =
+            McpOptions { check_timeout: Duration::from_millis(100), ..McpOptions::default() };
+        let server = McpServer::stdio("one", program, options);
+        let tools = ["slow", "save"].map(|name| Tool::new(Some("one"), name, ""));
+        let none = serde_json::Map::new();
+        let call =
+            |tool| Call { tool, arguments: &none, key: None, on_progress: &|_| {}, user: None };
+        server.prepare().await.unwrap();
+        let first = server.shared.connection().await.unwrap();
+        let abandoned = server.invoke(call(&tools[0]));
+        assert!(tokio::time::timeout(Duration::from_millis(50), abandoned).await.is_err());
+        let saved = server.invoke(call(&tools[1])).await.unwrap();
+        assert_eq!(saved.text, "saved");
+        while first.is_open() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        server.close().await;
     }
 
     #[tokio::test]

@@ -19,8 +19,8 @@ const EMPTY_WORDS: [&str; 28] = [
 ];
 
 /// The hint for clients of a profile: the number of tools, the names of the servers, and as many
-/// subjects of each as there is room for. Servers without tools are left out; before any tool is
-/// known, those that may still list some are named. Equal catalogs give equal hints.
+/// subjects of each as there is room for. Servers without tools are left out, unless they may still list some. Equal
+/// catalogs give equal hints.
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
@@ -30,10 +30,13 @@ pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, 
             by_server.entry(server).or_default().push(tool);
         }
     }
-    if by_server.is_empty() {
-        let may_have = |state: &ServerState| !state.is_lost() && state.held_back == 0;
-        let visible = service.visible_servers(profile)?.into_iter();
-        by_server.extend(visible.filter(may_have).map(|state| (state.name, Vec::new())));
+    let is_empty = by_server.is_empty();
+    let may_have = |state: &ServerState| match is_empty {
+        true => !state.is_lost() && state.held_back == 0,
+        false => state.is_awaited(),
+    };
+    for state in service.visible_servers(profile)?.into_iter().filter(may_have) {
+        by_server.entry(state.name).or_default();
     }
     Ok(written(&by_server))
 }

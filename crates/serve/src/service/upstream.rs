@@ -23,6 +23,8 @@ pub struct ServerState {
     pub status: Status,
     /// The number of its tools in the catalog.
     pub tools: usize,
+    /// Whether its list is known, from an earlier run or from this one. Tools of its name in files are no list.
+    is_listed: bool,
     /// The number of its tools that pins hold back.
     pub held_back: usize,
     /// Why pins hold back every tool, if they cannot be read or written.
@@ -58,6 +60,7 @@ impl ServerState {
             name: name.to_owned(),
             status,
             tools,
+            is_listed: tools > 0,
             held_back: 0,
             pins_fault: None,
             withheld: 0,
@@ -89,8 +92,8 @@ impl ServerState {
 
     /// Whether the server's first list is awaited. A server that failed before and is tried again
     /// is not awaited.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.tools == 0 && self.status == Status::Starting && self.failed.is_none()
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.is_listed && self.status == Status::Starting && self.failed.is_none()
     }
 
     /// Why the server is not started, if the servers file disables it.
@@ -152,7 +155,8 @@ pub(super) fn at_first(
         let withheld = options.withheld.get(name).copied().unwrap_or_default();
         let is_own = options.own_servers.contains(name);
         let status = if is_own { Status::Ready } else { Status::Idle };
-        let state = ServerState { withheld, ..ServerState::new(name, status, tools) };
+        let mut state = ServerState { withheld, ..ServerState::new(name, status, tools) };
+        state.is_listed &= !options.first_lists.unlisted.iter().any(|unlisted| unlisted == name);
         states.insert(name.to_owned(), state);
     }
     for (name, because) in &options.left_out {
@@ -226,7 +230,7 @@ impl Service {
         self: &Arc<Self>,
         lists: FirstLists,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let FirstLists { mut stale, vectors } = lists;
+        let FirstLists { mut stale, vectors, .. } = lists;
         // An earlier start or reload may still be asking some of them.
         let states = self.servers().into_iter();
         let asked = states.filter(|state| state.status == Status::Starting);
@@ -409,7 +413,7 @@ impl Service {
         state.tools = tools.unwrap_or(state.tools);
         if state.status != status {
             match &status {
-                Status::Ready => state.failed = None,
+                Status::Ready => (state.failed, state.is_listed) = (None, true),
                 Status::Unavailable { because } => state.failed = Some(because.clone()),
                 _ => {}
             }

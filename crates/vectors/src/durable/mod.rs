@@ -17,7 +17,7 @@ mod private;
 mod replaced;
 mod sealed;
 
-pub use private::{close_to_others, lock, private_file, private_folder};
+pub use private::{close_to_others, lock, private_file, private_folder, try_lock};
 pub use replaced::{Readers, create_with, replace, replace_with};
 pub use sealed::{Flaw, HASH, Sealed, hex, sha256_hex};
 

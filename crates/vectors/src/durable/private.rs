@@ -1,6 +1,6 @@
 //! Files and folders that only their owner may read.
 
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -41,14 +41,30 @@ pub fn private_file(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Any I/O error of the operating system, for example in a folder that cannot be written.
 pub fn lock(path: &Path) -> io::Result<File> {
+    let file = lock_file(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// The same without waiting; `None` if another program holds the lock. Where files cannot be locked at all, nothing is.
+///
+/// # Errors
+/// Any I/O error of the operating system.
+pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = lock_file(path)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+    }
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let beside = PathBuf::from(name);
     path.parent().map_or(Ok(()), private_folder)?;
     private_file(&beside)?;
-    let file = File::options().write(true).open(beside)?;
-    file.lock()?;
-    Ok(file)
+    File::options().write(true).open(beside)
 }
 
 /// Removes all permissions of group and others.

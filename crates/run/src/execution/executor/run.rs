@@ -143,13 +143,10 @@ impl<'a> Run<'a> {
             self.skip(candidate, Skip::Worse);
             return Err(NextStep::Next);
         }
-        match self.executor.options.permissions.judge(tool, self.request.confirmed) {
-            Verdict::Allowed => {}
-            Verdict::NeedsConfirmation if is_asked => {
-                let (tool, message) = (tool.id.clone(), message::confirmation(tool));
-                return Err(NextStep::end(Outcome::Confirm { tool, message }));
-            }
-            verdict => return Err(self.pass(candidate, Skip::Permission { verdict })),
+        let verdict = self.executor.options.permissions.judge(tool, self.request.confirmed);
+        let needs_confirmation = is_asked && verdict == Verdict::NeedsConfirmation;
+        if verdict != Verdict::Allowed && !needs_confirmation {
+            return Err(self.pass(candidate, Skip::Permission { verdict }));
         }
         let mapped = if is_asked {
             Some(self.arguments.clone())
@@ -158,6 +155,11 @@ impl<'a> Run<'a> {
         };
         let Some(given) = mapped else { return Err(self.pass(candidate, Skip::Parameters)) };
         match self.executor.prepare(&candidate.tool, given, self.deadline).await {
+            // Nobody is asked to agree to a call that cannot be made.
+            Ok(_) if needs_confirmation => {
+                let (tool, message) = (tool.id.clone(), message::confirmation(tool));
+                Err(NextStep::end(Outcome::Confirm { tool, message }))
+            }
             Ok(prepared) => {
                 if is_asked {
                     self.arguments = without_defaults(&prepared);

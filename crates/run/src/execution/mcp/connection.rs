@@ -20,6 +20,7 @@ use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
+use tokio::sync::watch;
 
 use super::super::client;
 use super::super::elicitation::User;
@@ -54,6 +55,8 @@ pub(super) struct Connection {
     questions: Questions,
     stderr_tail: StderrTail,
     server_handle: Arc<ServerHandle>,
+    /// The number of calls that wait for their answers.
+    running: watch::Sender<usize>,
 }
 
 /// The capabilities of a client that servers are told of.
@@ -185,6 +188,7 @@ impl Connection {
                         questions,
                         stderr_tail,
                         server_handle,
+                        running: watch::Sender::new(0),
                     });
                 }
                 Err(error) => {
@@ -296,6 +300,20 @@ impl Connection {
             Some("completion") => has.completions.is_some(),
             _ => true,
         }
+    }
+
+    /// Notes that a call begins or ends.
+    pub fn count_running(&self, is_begin: bool) {
+        self.running.send_modify(|calls| match is_begin {
+            true => *calls += 1,
+            false => *calls = calls.saturating_sub(1),
+        });
+    }
+
+    /// Waits until no call waits for its answer.
+    pub async fn idle(&self) {
+        // It fails only without a sender, and this is one.
+        self.running.subscribe().wait_for(|calls| *calls == 0).await.ok();
     }
 
     /// Whether the server answers a ping; an error is an answer too.

@@ -75,6 +75,7 @@ impl ExampleRequest<'_> {
     fn values(&self, name: &str) -> Vec<Value> {
         let schema = &self.root["properties"][name];
         let given = self.given.get(name).filter(|value| !exact::may_be_another(value));
+        let given = given.filter(|value| has_format(value, schema));
         let mut values: Vec<Value> = given.into_iter().cloned().collect();
         values.extend(self.hints.examples.get(name).cloned());
         let mut budget = MOST_SCHEMAS;
@@ -96,6 +97,14 @@ impl ExampleRequest<'_> {
         });
         Some(errors.collect())
     }
+}
+
+/// Whether a value has the format that a schema names, if it is known. Calls do not check it, because servers read more.
+fn has_format(value: &Value, schema: &Value) -> bool {
+    let Some(format) = schema.get("format") else { return true };
+    let only = json!({"format": format});
+    let options = jsonschema::options().should_validate_formats(true);
+    options.build(&only).is_ok_and(|validator| validator.is_valid(value))
 }
 
 /// Generates values from schemas.
@@ -262,6 +271,11 @@ mod tests {
         assert_eq!(example(&schema, json!({"a": 7, "b": "x"})), json!({"a": 7, "b": 1}));
         assert_eq!(example(&schema, json!({"a": 7, "unit": "K"})), json!({"a": 7, "unit": "C"}));
         assert_eq!(example(&schema, json!({})), json!({"a": 1}));
+        let day = json!({"type": "object", "required": ["at", "to"], "properties": {
+            "at": {"type": "string", "format": "date"}, "to": {"type": "string"}}});
+        let given = example(&day, json!({"at": "soon"}));
+        assert_eq!(given, json!({"at": "2026-01-31", "to": "<to>"}), "of the format");
+        assert_eq!(example(&day, json!({"at": "2027-02-01"}))["at"], "2027-02-01");
     }
 
     #[test]
