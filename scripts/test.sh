@@ -100,6 +100,7 @@ optional_step python3 "the public names of the crate" scripts/public_api.py
 step "build and the model that tests compare with" build_and_fetch_model
 step "tests" cargo_tests
 binary=${CARGO_TARGET_DIR:-target}/debug/toolroute
+optional_step python3 "the commands that the pages show" scripts/examples.py --binary "$binary"
 step "route and the gateway without any network" scripts/offline.sh --binary "$binary"
 optional_step npm "the SDKs and the Inspector of MCP against the gateway" scripts/clients.sh --binary "$binary"
 optional_step python3 "schemathesis, and the OpenAI and Anthropic SDKs" scripts/api.sh "$binary"

@@ -29,6 +29,7 @@ mod deprecation;
 mod details;
 mod effects;
 mod error;
+mod excerpt;
 mod expansion;
 mod facet;
 mod fallback;
@@ -62,6 +63,7 @@ pub use change::{Change, ChangedCatalog};
 pub use clause_words::{begins_clause, is_time_word};
 pub use effects::{EffectKind, EffectSource, Effects, is_reading_verb, writes};
 pub use error::Error;
+pub use excerpt::{first_chars, one_line, shortened};
 pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
@@ -80,7 +82,7 @@ pub use row::near_word;
 pub use sanitize::visible;
 pub use sparse::Sparse;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
-pub use text::{embedding_text, first_chars, one_line, shortened, split_identifier, words_of};
+pub use text::{embedding_text, split_identifier, words_of};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
     ToolId,

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::excerpt::shortened;
 use crate::source::Source;
-use crate::text::shortened;
 use crate::{ComplexityRange, Hints, Problem, Schema, Severity, Tool};
 
 pub(super) type Fields<'a> = BTreeMap<String, &'a RawValue>;

@@ -13,9 +13,10 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::excerpt::{one_line, shortened};
 use crate::list::comparable;
 use crate::sanitize::{clean, count_hidden, without_stuffing};
-use crate::text::{one_line, shortened, split_identifier};
+use crate::text::split_identifier;
 use crate::tool::display_as;
 use crate::{MCP_MEMBERS, Problem, Severity, Tool};
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use toolroute_translation::in_english;
 
+use crate::excerpt::first_chars;
 use crate::row::fields;
 use crate::sanitize::{clean, without_stuffing};
 use crate::validate::NAME_CHARS;
@@ -72,11 +73,6 @@ pub fn embedding_text(tool: &Tool) -> String {
     let text = joined(tool);
     let text = clean(&text);
     first_chars(&without_stuffing(&text), EMBEDDED_CHARS).to_owned()
-}
-
-/// Returns the first characters of a text, at most so many.
-pub fn first_chars(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the whole text, with its parts as the tool's author wrote them.
@@ -215,15 +211,4 @@ pub(super) fn properties(schema: &Schema) -> Option<Vec<(String, &RawValue)>> {
     let mut seen = HashSet::new();
     members.retain(|(name, _)| seen.insert(name.clone()));
     Some(members)
-}
-
-/// Truncates a text to `most` characters, with an ellipsis.
-pub fn shortened(text: &str, most: usize) -> String {
-    let start = first_chars(text, most);
-    if start.len() == text.len() { text.to_owned() } else { format!("{}…", start.trim_end()) }
-}
-
-/// Returns a text with its white space as single spaces, so that it is on one line.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -144,14 +144,7 @@ pub fn of_serve(
     let has_tools = !loaded.catalog.is_empty();
     if lists.stale.is_empty() && !without_sources {
         setup::warn_empty(from, &loaded.catalog, global);
-        if !has_tools && before.is_some_and(|before| before.has_tools) {
-            let said = format!(
-                "expected at least one usable tool in {}, found none; the tools of before stay. To serve none, \
-                 start again",
-                setup::places(from)
-            );
-            return Err(Failure { code: exit::BAD_DATA, said }.into());
-        }
+        expect_tools(has_tools, before, from)?;
     }
     let model = match before.and_then(|before| before.model(&args.engine)) {
         Some(model) => model,
@@ -185,6 +178,22 @@ pub fn of_serve(
         ..super::shared(&args.record, &args.stand_ins, (rights, pinning))?
     };
     Ok((assembly, LastRead { broken, has_tools, ..LastRead::of(&args.engine, model) }))
+}
+
+/// Refuses a reload that would leave no tool of those there are.
+fn expect_tools(
+    has_tools: bool,
+    before: Option<&LastRead>,
+    from: &CatalogArgs,
+) -> anyhow::Result<()> {
+    if has_tools || before.is_none_or(|before| !before.has_tools) {
+        return Ok(());
+    }
+    let said = format!(
+        "expected at least one usable tool in {}, found none; the tools of before stay. To serve none, start again",
+        setup::places(from)
+    );
+    Err(Failure { code: exit::BAD_DATA, said }.into())
 }
 
 /// Returns the files that could not be parsed.

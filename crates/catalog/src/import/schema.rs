@@ -3,9 +3,9 @@
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use crate::excerpt::{one_line, shortened};
 use crate::expansion::{DATA, NAMED};
 use crate::row::{Row, fields};
-use crate::text::{one_line, shortened};
 use crate::{Problem, Schema, Severity};
 
 /// The members that contain a tool's parameters; the first one that a tool has is read. A format

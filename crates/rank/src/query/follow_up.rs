@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use super::clauses::sentences;
 use super::context::{Speaker, Turn, says_nothing};
 use super::focus::focus;
-use super::mood::{may_order, orders};
+use super::mood::orders;
 use super::plain_text::{Places, unquoted, words};
 use super::reference::refers_back;
 use super::requests::{content_words, is_request};
+use super::verbs::may_order;
 use super::wishes::is_order;
 use super::{Pattern, is_listed};
 

@@ -2,10 +2,10 @@
 
 use super::Pattern;
 use super::line_kinds::NoiseKind;
-use super::mood::may_order;
 use super::noise::Part;
 use super::plain_text::first_word;
 use super::requests::{is_content, is_request};
+use super::verbs::may_order;
 use super::wishes::is_order;
 use toolroute_translation::Language;
 

@@ -5,14 +5,12 @@
 //! as an order unless it follows a statement. English only.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use super::content::own_words;
 use super::function_words::begins_object;
 use super::negation::{is_form_of_verb, is_past};
 use super::plain_text::{first_word, unquoted, without_asides, words};
-use super::requests::is_verb;
-use super::verbs::action_of;
+use super::verbs::{is_request_verb, may_order};
 use super::{Pattern, Places, is_listed};
 use toolroute_translation::Language;
 
@@ -353,21 +351,6 @@ impl<'a> Clause<'a> {
 /// Whether "no longer" or "no more" follows the first word: "Ann no longer needs it".
 fn denies_on(words: &[&str]) -> bool {
     matches!(words, [_, "no", "longer" | "more" | "less", ..])
-}
-
-fn is_request_verb(word: &str) -> bool {
-    is_verb(word) || action_of(word).is_some()
-}
-
-static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let lines =
-        include_str!("data/further_verbs.txt").lines().filter(|line| !line.starts_with('#'));
-    lines.flat_map(str::split_whitespace).collect()
-});
-
-/// Whether a word may be the verb of an order, by any of our lists.
-pub(super) fn may_order(word: &str) -> bool {
-    is_request_verb(word) || FURTHER.contains(word)
 }
 
 /// Whether an action is named and not ordered: "cancelling order 12", "consider cancelling it".

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::mood::has_order;
 use super::requests::{content_words, is_content, is_verb};
+use super::verbs::may_order;
 use super::{is_listed, pattern};
 use toolroute_catalog::one_line;
 use toolroute_translation::Language;
@@ -199,8 +199,17 @@ pub fn only_forbids(prompt: &str) -> bool {
     }
     let left = without_negated_clauses(prompt);
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
-    let is_ordered = || words(&left).any(|word| is_verb(&word)) || has_order(&left) || wants(&left);
+    let is_ordered = || words(&left).any(|word| is_verb(&word)) || orders(&left) || wants(&left);
     REFUSED.is_match(prompt) || left != prompt && !is_ordered()
+}
+
+/// Whether a clause begins with a verb: "just dim it".
+fn orders(text: &str) -> bool {
+    let is_opener = |word: &String| is_listed("and but instead just only please rather then", word);
+    let mut clauses = text.split(['.', ',', ';', ':', '!', '?', '\n']);
+    clauses.any(|clause| {
+        words(clause).find(|word| !is_opener(word)).is_some_and(|word| may_order(&word))
+    })
 }
 
 /// Whether a text says what somebody wants: "I only want to know my balance".

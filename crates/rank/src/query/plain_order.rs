@@ -8,11 +8,12 @@ use toolroute_translation::Language;
 
 use super::actions::{begins_object, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
-use super::mood::{fragments, has_finite_verb, has_order, may_order, orders};
+use super::mood::{fragments, has_finite_verb, has_order, orders};
 use super::negation::is_past;
 use super::plain_text::{self, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
+use super::verbs::may_order;
 use super::verbs::{Actions, action_of, actions_in, inflections};
 use super::{Pattern, function_words, is_listed};
 use other_object::{beside, other_object};

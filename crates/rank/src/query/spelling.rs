@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::ops::Range;
 
-use super::mood::may_order;
 use super::requests::verbs;
+use super::verbs::may_order;
 use super::verbs::undone;
 
 /// The words that are considered correct, in lower case.

@@ -4,11 +4,11 @@
 //! The table is `data/verbs.txt`. Verbs of looking ("show", "find") are not included, because every
 //! catalog has a tool that can look.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::is_listed;
-use super::mood::may_order;
+use super::requests::is_verb;
 
 /// A set of actions: one bit per line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +74,21 @@ pub(crate) fn inflections(verb: &str) -> Vec<String> {
     forms
 }
 
+pub(super) fn is_request_verb(word: &str) -> bool {
+    is_verb(word) || action_of(word).is_some()
+}
+
+static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let lines =
+        include_str!("data/further_verbs.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).collect()
+});
+
+/// Whether a word may be the verb of an order, by any of our lists.
+pub(super) fn may_order(word: &str) -> bool {
+    is_request_verb(word) || FURTHER.contains(word)
+}
+
 /// Returns the actions that a verb of the table orders, and whether it is often a noun.
 pub(crate) fn action_of(verb: &str) -> Option<(Actions, bool)> {
     if let Some(&(actions, is_often_noun)) = TABLE.ordering.get(verb) {
@@ -130,5 +145,12 @@ mod tests {
     fn a_verb_has_its_third_person() {
         let verbs = ["delete", "push", "copy", "pay", "unsubscribe"].map(third_person);
         assert_eq!(verbs, ["deletes", "pushes", "copies", "pays", "unsubscribes"]);
+    }
+
+    #[test]
+    fn the_lists_have_no_word_twice() {
+        for word in FURTHER.iter() {
+            assert!(!is_request_verb(word), "{word} is in another list");
+        }
     }
 }

@@ -9,11 +9,12 @@ use std::cell::Cell;
 use super::actions::begins_object;
 use super::clauses::{JOINT, NEAR, Rules, Seam, beginning, has_content, sentences, split};
 use super::content::{CONTENT, ORDERED, own_words};
-use super::mood::{has_finite_verb, may_order};
+use super::mood::has_finite_verb;
 use super::requests::{
     content_words, is_content, is_relative, is_request, is_verb, without_opener,
 };
 use super::verbs::action_of;
+use super::verbs::may_order;
 use super::{Pattern, Places, caveat, function_words, is_listed, plain_text};
 
 static QUESTION: Pattern = Pattern::new(

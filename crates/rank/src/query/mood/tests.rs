@@ -126,13 +126,6 @@ fn an_order_may_be_for_somebody_else() {
     assert_eq!(reason("I want it to stop"), None);
 }
 
-#[test]
-fn the_lists_have_no_word_twice() {
-    for word in FURTHER.iter() {
-        assert!(!is_request_verb(word), "{word} is in another list");
-    }
-}
-
 proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "(please |I |could you |ask |to |stop |is |'|\\?|, |\\PC){0,12}") {

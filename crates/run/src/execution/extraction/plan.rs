@@ -221,6 +221,15 @@ impl<'a> Plan<'a> {
         if is_text && mention.content.is_id() && self.word_before(mention) == "of" {
             return Cue::default();
         }
+        // "Lower the budget to 20" gives a number, and no id of a budget.
+        let is_number = |other: &Slot| matches!(other.kind, Kind::Integer | Kind::Number);
+        if slot.kind == Kind::Id
+            && matches!(mention.content, Content::Amount(_))
+            && self.word_before(mention) == "to"
+            && self.slots.iter().any(is_number)
+        {
+            return Cue { conflicts: true, ..Cue::default() };
+        }
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);

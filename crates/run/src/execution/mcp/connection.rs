@@ -56,7 +56,7 @@ pub(super) struct Connection {
     stderr_tail: StderrTail,
     server_handle: Arc<ServerHandle>,
     /// The number of calls that wait for their answers.
-    running: watch::Sender<usize>,
+    pub running: watch::Sender<usize>,
 }
 
 /// The capabilities of a client that servers are told of.
@@ -300,20 +300,6 @@ impl Connection {
             Some("completion") => has.completions.is_some(),
             _ => true,
         }
-    }
-
-    /// Notes that a call begins or ends.
-    pub fn count_running(&self, is_begin: bool) {
-        self.running.send_modify(|calls| match is_begin {
-            true => *calls += 1,
-            false => *calls = calls.saturating_sub(1),
-        });
-    }
-
-    /// Waits until no call waits for its answer.
-    pub async fn idle(&self) {
-        // It fails only without a sender, and this is one.
-        self.running.subscribe().wait_for(|calls| *calls == 0).await.ok();
     }
 
     /// Whether the server answers a ping; an error is an answer too.

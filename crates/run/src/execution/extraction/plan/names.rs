@@ -110,7 +110,9 @@ impl Plan<'_> {
         let lead_word = lead.map_or("", |at| words[at].lower.as_str());
         let edge = lead.map_or(0, |at| words[at].span.end);
         let before = &self.context.text[edge..words[first].span.start];
-        let is_listed_part = before.contains([',', ';']) && lead.is_some();
+        // "…, the card works again" is a clause of its own.
+        let has_article = lead.is_some_and(|lead| lead + 1 < first);
+        let is_listed_part = before.contains([',', ';']) && lead.is_some() && !has_article;
         let gap = self.gap(next - 1, next)?;
         let is_assigned = matches!(gap, ":" | "=");
         if !gap.is_empty() && !is_assigned {
