@@ -31,12 +31,13 @@ pub fn singular(word: &str) -> Cow<'_, str> {
 }
 
 /// Nouns that people use for one another, each line for one kind of thing.
-const SAME: [&str; 14] = [
+const SAME: [&str; 15] = [
     "bug case defect incident issue problem story task ticket",
     "appointment booking meeting reservation",
     "client customer",
     "apartment flat unit",
     "article item product",
+    "bag baggage luggage suitcase",
     "bill invoice",
     "car vehicle",
     "comment note remark",

@@ -142,6 +142,11 @@ impl NativeRouter {
         self.engine.catalog().get(name).map(|tool| tool.id.to_string())
     }
 
+    /// The ids nearest to a name that no tool has, at most three.
+    fn near(&self, name: &str) -> Vec<String> {
+        self.engine.catalog().near(name, 3).iter().map(ToString::to_string).collect()
+    }
+
     /// A tool as JSON; `None` where there is no such tool.
     fn tool(&self, id: &str) -> Option<String> {
         let catalog = self.engine.catalog();

@@ -93,9 +93,27 @@ def test_a_function_that_may_destroy_something_needs_a_confirmation():
         Router([{"name": "delete_all", "description": "Deletes all"}]).call("delete_all")
 
 
+def test_a_name_that_no_tool_has_is_a_failed_call_with_the_nearest():
+    def delete_user(user_id: int) -> int:
+        """Deletes a user."""
+        return user_id
+
+    router = Router([delete_user])
+    for base in (CallError, toolroute.RequestError, toolroute.UnknownTool):
+        with pytest.raises(base, match="did you mean delete_user"):
+            router.call("delete_usr", {"user_id": 1})
+    # Nobody is asked to agree to a call that cannot be made.
+    for arguments in ({}, {"user_id": "x"}):
+        with pytest.raises(ArgumentError):
+            router.call("delete_user", arguments)
+    with pytest.raises(ConfirmationNeeded):
+        router.call("delete_user", {"user_id": "7"})
+    assert router.call("delete_user", {"user_id": "7"}, confirmed=True) == 7
+
+
 def test_a_function_says_what_it_destroys():
     def close(account: str) -> str:
-        """Closes an account."""
+        """Closes the year of an account."""
         return account
 
     class Bank:

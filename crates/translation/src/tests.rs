@@ -29,6 +29,8 @@ fn short_orders_with_names_are_told_from_english() {
         ("busco libros de Borges", Language::Spanish, "search book of Borges"),
         ("supprime le bénéficiaire Marc Leroy", Language::French, "delete beneficiary Marc Leroy"),
         ("أين الجامعة", Language::Arabic, "where university"),
+        ("תמצא מלון מ-2 במאי", Language::Hebrew, "find hotel from 2 in may"),
+        ("5月2号的酒店", Language::Chinese, "May 2 hotel"),
     ] {
         let found = in_english(text).unwrap_or_else(|| panic!("{text} is not read"));
         assert_eq!((found.language, found.text.as_str()), (language, english), "{text}");

@@ -53,12 +53,19 @@ fn split_chunk(chunk: &str, language: Language, words: &mut Vec<Word>) {
     let is_outer =
         |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '@' | '_' | '#' | '$' | '%');
     let core = chunk.trim_matches(is_outer);
+    let core = match language {
+        Language::Hebrew => without_preposition(core, words),
+        _ => core,
+    };
     if core.contains(['/', '@', '_', '\\'])
         || core.contains(char::is_numeric)
         || has_inner_dot(core)
     {
         words.push(Word::Verbatim(
-            chunk.trim_matches(['«', '»', '„', '“', '”', '¿', '¡']).to_owned(),
+            match core.starts_with(char::is_numeric) && !chunk.starts_with(core) {
+                true => core.to_owned(),
+                false => chunk.trim_matches(['«', '»', '„', '“', '”', '¿', '¡']).to_owned(),
+            },
         ));
         return;
     }
@@ -71,6 +78,22 @@ fn split_chunk(chunk: &str, language: Language, words: &mut Vec<Word>) {
     if let Some(mark) = chunk.chars().next_back().and_then(mark) {
         words.push(Word::Mark(mark));
     }
+}
+
+/// Returns a number or name behind a Hebrew preposition and a hyphen, which is added as a word: "מ-2".
+fn without_preposition<'a>(core: &'a str, words: &mut Vec<Word>) -> &'a str {
+    let Some((preposition, rest)) = core.split_once('-') else { return core };
+    let english = match preposition {
+        "ב" => "on",
+        "ל" => "to",
+        "מ" => "from",
+        _ => return core,
+    };
+    if !rest.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return core;
+    }
+    words.push(Word::Verbatim(english.to_owned()));
+    rest
 }
 
 fn has_inner_dot(core: &str) -> bool {
@@ -119,7 +142,12 @@ fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
             let end = end.unwrap_or(rest.len()).max(first.len_utf8());
             match mark(first) {
                 Some(mark) => words.push(Word::Mark(mark)),
-                None => words.push(Word::Verbatim(rest[..end].to_owned())),
+                None => {
+                    let (written, unit) = dated(&rest[..end], rest[end..].chars().next());
+                    words.push(Word::Verbatim(written.to_owned()));
+                    rest = &rest[end + unit..];
+                    continue;
+                }
             }
             end
         } else {
@@ -138,6 +166,31 @@ fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
         rest = &rest[taken..];
     }
 }
+
+/// Returns what a number before "month" or "day" is in a date, with the length of that word: "May" for 5月, 2 for 2号.
+fn dated(written: &str, unit: Option<char>) -> (&str, usize) {
+    let number = written.parse::<usize>().ok();
+    match (number, unit) {
+        (Some(number @ 1..=12), Some('月')) => (MONTHS[number - 1], '月'.len_utf8()),
+        (Some(1..=31), Some(day @ ('号' | '日'))) => (written, day.len_utf8()),
+        _ => (written, 0),
+    }
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}')

@@ -26,6 +26,7 @@ from ._errors import (
     ModelError,
     RequestError,
     ToolrouteError,
+    UnknownTool,
 )
 from ._json_lines import json_lines
 from ._options import FilterOptions, PolicyOptions, RouterOptions, SelectOptions
@@ -51,6 +52,7 @@ __all__ = [
     "SelectOptions",
     "Selection",
     "ToolrouteError",
+    "UnknownTool",
     "__version__",
     "embed",
     "json_lines",

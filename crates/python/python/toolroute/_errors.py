@@ -23,6 +23,10 @@ class CallError(ToolrouteError):
     """A tool that was not called, or that failed."""
 
 
+class UnknownTool(RequestError, CallError):
+    """A name that no tool of the router has."""
+
+
 class ArgumentError(CallError, TypeError, ValueError):
     """Arguments that are missing, unknown, or do not fit their parameters: nothing was called."""
 
@@ -37,6 +41,7 @@ for _error in (
     RequestError,
     ModelError,
     CallError,
+    UnknownTool,
     ArgumentError,
     ConfirmationNeeded,
 ):

@@ -10,7 +10,7 @@ from operator import eq, is_
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union, cast
 
 from . import _calls, _definitions, _learning, _messages, _options, _server_calls, _tools
-from ._errors import CallError, RequestError
+from ._errors import CallError, RequestError, UnknownTool
 from ._selection import Hit, Selection, T
 from ._toolroute import NativeRouter, NativeSelection
 from ._unicode import encodable
@@ -270,7 +270,8 @@ class Router(Generic[T]):
                 or `"mcp"`.
 
         Raises:
-            RequestError: There is no such tool or no such client.
+            UnknownTool: There is no such tool.
+            RequestError: There is no such client.
 
         >>> def add(a: int, b: int = 0) -> int:
         ...     "Adds two numbers"
@@ -280,7 +281,7 @@ class Router(Generic[T]):
         id = self._id(tool)
         row = self._native.tool(id)
         if row is None:
-            raise RequestError(f"expected a tool of this router, found {id!r:.80}")
+            raise self._unknown(id)
         return _definitions.definition(row, client)
 
     def learn(self, past: Iterable[Union[tuple[str, Any], Mapping[str, Any]]]) -> dict[str, Any]:
@@ -365,7 +366,8 @@ class Router(Generic[T]):
             ArgumentError: An argument is missing or unknown, or does not fit its parameter.
             CallError: The tool cannot be called, or its server failed.
             ConfirmationNeeded: A person must agree first.
-            RequestError: There is no such tool, or it does not take a `session`.
+            UnknownTool: There is no such tool.
+            RequestError: It does not take a `session`.
 
         >>> import datetime
         >>> def weekday(day: datetime.date) -> str:
@@ -482,7 +484,7 @@ class Router(Generic[T]):
         if found is None:
             text = self._native.tool(id)
             if text is None:
-                raise RequestError(f"expected a tool of this router, found {id!r:.80}")
+                raise self._unknown(id)
             found = json.loads(text)
             # A server may change its tools.
             if self._source[0] != "servers":
@@ -503,7 +505,12 @@ class Router(Generic[T]):
             own = tool.get("id")
             if isinstance(own, str) and self._native.resolve(own) == own:
                 return own
-        raise RequestError(f"expected a tool of this router, found {tool!r:.80}")
+        raise UnknownTool(f"expected a tool of this router, found {tool!r:.80}")
+
+    def _unknown(self, id: str) -> UnknownTool:
+        near = " or ".join(self._native.near(id))
+        cure = f"; did you mean {near}?" if near else ""
+        return UnknownTool(f"expected a tool of this router, found {id!r:.80}{cure}")
 
 
 def _over(

@@ -55,7 +55,7 @@ impl State {
         let background = self.background_evidence()?;
         let missing = || {
             let found = (self.catalog.tools(), found);
-            missing_action(prompt.text(), found, fusion, || self.tool_actions())
+            missing_action(prompt.reading, found, fusion, || self.tool_actions())
         };
         let objection = match prompt.reading.only_forbids {
             true => Some(FitReason::Forbids),

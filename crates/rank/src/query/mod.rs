@@ -100,7 +100,7 @@ pub(crate) use reading::ReadingWords;
 pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
 pub(crate) use synonyms::{are_opposites, order_same, verbs_agree, verbs_oppose};
-pub(crate) use verbs::{Actions, action_of, actions_in, inflections, third_person, undone};
+pub(crate) use verbs::{Actions, action_of, actions_in, third_person, undone};
 pub(crate) use wishes::wishes;
 
 /// A constant regular expression of this crate, compiled when it is first used.

@@ -18,7 +18,7 @@ use toolroute_translation::Language;
 static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
         r"(?i)(?P<who>\b(?:i|we|you|they|he|she|it|who|that|which)\s+)?",
-        r"\b(?:do not|don['’]?t|never|(?P<ban>",
+        r"\b(?:do not|don['’]?t|(?P<third>does not|doesn['’]?t)|never|(?P<ban>",
         r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
         r"(?P<nobody>nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
         r"(?:(?:make|be)\s+sure|ensure)\s+(?:that\s+)?(?:nobody|no[ -]?one)|",
@@ -36,7 +36,7 @@ const NOT_ORDERS: &str = "let look worry mind know have be think care need want 
     forget bother hesitate panic i we you they he she it the a an to";
 
 /// Words of which a negation has at least one.
-const HINTS: &str = "not never don dont mustn mustnt shouldn shouldnt shan mayn oughtn needn neednt \
+const HINTS: &str = "not never don dont doesn doesnt mustn mustnt shouldn shouldnt shan mayn oughtn needn neednt \
     nobody noone no avoid refrain hold";
 
 /// A refusal after the order: "stop the mixer? Not yet".
@@ -120,7 +120,10 @@ fn kept(found: &Captures<'_>, prompt: &str, quotes: &[Range<usize>]) -> String {
     let is_ban = found.name("ban").is_some();
     // "I have never been there."
     let is_past = !is_ban && (first == "been" || is_past(&first));
-    let is_statement = is_past || !is_ban && !part("who").is_empty() && part("wish").is_empty();
+    let tells = !part("who").is_empty() || found.name("third").is_some();
+    // "Play Don't Stop Me Now" names a song.
+    let is_title = !is_ban && whole.start > 0 && part("first").starts_with(char::is_uppercase);
+    let is_statement = is_past || is_title || !is_ban && tells && part("wish").is_empty();
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
     let has_object = !part("particle").is_empty() || rest.starts_with(' ');
     let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
@@ -186,6 +189,7 @@ pub fn forbidden_verbs(prompt: &str) -> Vec<String> {
         }
         let named = ["first", "second"].iter().filter_map(|name| found.name(name));
         let named = named.map(|verb| verb.as_str().to_ascii_lowercase());
+        let named = named.map(|verb| if verb == "make" { "create".to_owned() } else { verb });
         verbs.extend(named.filter(|verb| is_verb(verb) && !is_listed(PARTLY, verb)));
     }
     verbs.retain(|verb| words(&left).all(|word| word != *verb));
@@ -215,7 +219,9 @@ fn orders(text: &str) -> bool {
 /// Whether a text says what somebody wants: "I only want to know my balance".
 fn wants(text: &str) -> bool {
     let words: Vec<String> = words(text).collect();
-    words.windows(2).any(|pair| is_listed("want wanted like need", &pair[0]) && pair[1] == "to")
+    words
+        .windows(2)
+        .any(|pair| is_listed("want wants wanted like need needs", &pair[0]) && pair[1] == "to")
 }
 
 /// The same for a translation from a language, in which a "not" stays.
@@ -233,6 +239,10 @@ const MODALS: &str = "must should shall may can could allowed permitted";
 fn forbids_by_word(clause: &str, language: Language) -> bool {
     let words: Vec<String> = words(clause).filter(|word| !word.is_empty()).collect();
     let Some(at) = words.iter().position(|word| word == "not") else { return false };
+    // "Which returns are not yet processed?"
+    if words.get(at + 1).is_some_and(|next| next == "yet") {
+        return false;
+    }
     let has_subject = words[..at].iter().any(|word| is_content(word)) && !is_verb(&words[0]);
     let is_infinitive = || {
         let next = words.get(at + 1).is_some_and(|next| is_verb(next));
@@ -339,6 +349,9 @@ mod tests {
             ("switch off his mailbox but don't delete the user", &["delete"][..]),
             ("dont rotate or delete the secret, just read it", &["rotate", "delete"]),
             ("don't turn the light off, dim it", &[]),
+            ("the client does not want to cancel B-2, he wants to fly later", &["cancel"]),
+            ("don't make a new note, add it to Shopping", &["create"]),
+            ("play Don't Stop Me Now", &[]),
             ("cancel order 5, don't cancel order 6", &[]),
             ("I have never deleted a user", &[]),
             ("delete the user", &[]),
@@ -375,6 +388,8 @@ mod tests {
             ("archive the mail, do not delete it", false),
             ("the file", false),
             ("don't send anything, I only want to know my balance", false),
+            ("don't book flight FL-8 yet, just hold the fare", false),
+            ("don't hide review RV-31, answer it", false),
             ("don't block the card, freeze it", false),
             ("don't turn the light off, dim it", false),
             ("I have never been to Brazil", false),
@@ -398,6 +413,8 @@ mod tests {
     fn statements_figures_of_speech_and_all_else_stay_as_they_are() {
         for prompt in [
             "they don't update it, find out why",
+            "she doesn't update it, find out why",
+            "play Don't Stop Me Now",
             "there is a charge from Brazil, I have never been there",
             "don't forget to send the mail",
             "don't start",

@@ -61,11 +61,20 @@ const OPPOSITE_VERBS: [(&str, &str); 21] = [
     ("pull", "push"),
 ];
 
+/// The verb of the table that another one does once more: "activate" of "reactivate".
+fn done_again(verb: &str) -> &str {
+    let is_known = |again: &&str| {
+        OPPOSITE_VERBS.iter().any(|(one, other)| is_listed(one, again) || is_listed(other, again))
+    };
+    verb.strip_prefix("re").filter(is_known).unwrap_or(verb)
+}
+
 /// Whether two verbs are each other's opposite: "open" and "lock", "disarm" and "arm".
 pub(crate) fn verbs_oppose(one: &str, other: &str) -> bool {
     let negates = |a: &str, b: &str| {
         ["de", "dis", "un"].iter().any(|prefix| a.strip_prefix(prefix) == Some(b))
     };
+    let (one, other) = (done_again(one), done_again(other));
     let are = |a, b| {
         negates(a, b) || OPPOSITE_VERBS.iter().any(|(c, d)| is_listed(c, a) && is_listed(d, b))
     };
@@ -141,9 +150,13 @@ mod tests {
 
     #[test]
     fn verbs_of_two_sides_oppose_each_other() {
-        for (one, other) in
-            [("open", "lock"), ("disarm", "arm"), ("unban", "ban"), ("stop", "play")]
-        {
+        for (one, other) in [
+            ("open", "lock"),
+            ("disarm", "arm"),
+            ("unban", "ban"),
+            ("stop", "play"),
+            ("reactivate", "disable"),
+        ] {
             assert!(verbs_oppose(one, other) && verbs_oppose(other, one), "{one} {other}");
             assert!(!verbs_agree(one, other));
         }

@@ -59,7 +59,7 @@ impl Table {
 }
 
 /// The forms of a regular verb, including some that do not exist.
-pub(crate) fn inflections(verb: &str) -> Vec<String> {
+pub(super) fn inflections(verb: &str) -> Vec<String> {
     let mut forms = vec![verb.to_owned()];
     forms.extend(["s", "es", "d", "ed", "ing"].map(|ending| format!("{verb}{ending}")));
     if let Some(stem) = verb.strip_suffix('e') {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, Request};
-use axum::http::header::CONTENT_LENGTH;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
-use super::malformed::refused_handshake;
+use super::malformed::{refused_body, refused_handshake};
 use super::sessions::BoundedSessions;
 use super::{Gateway, GatewayOptions};
 use crate::http::bodies::{self, BODY_BUDGET, BodyBudget};
@@ -91,18 +91,22 @@ pub fn mcp_router(current: &CurrentService, options: &McpHttpOptions) -> Result<
         (StatusCode::NOT_FOUND, error.map_or(String::new(), |error| error.to_string()))
     };
     let router = router.route("/mcp/{name}", any(unknown));
-    let router = router.layer(middleware::from_fn(tell_of_handshake));
+    let router = router.layer(middleware::from_fn(tell_of_unreadable));
     Ok(router.layer(middleware::from_fn(end_without_content)))
 }
 
-/// Says what is wrong with an `initialize` that cannot be read, as over stdio. rmcp takes it for a
-/// request of another method, and answers that it lacks a session.
-async fn tell_of_handshake(request: Request, next: Next) -> Response {
+/// Says what is wrong with a message that cannot be read, as over stdio. rmcp takes an `initialize` of another form for a
+/// request of another method, and answers that it lacks a session; of a body that is no message it says that its type is not
+/// supported.
+async fn tell_of_unreadable(request: Request, next: Next) -> Response {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let length: Option<usize> = length.and_then(|length| length.parse().ok());
-    let may_begin =
-        request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
-    if !may_begin || length.is_none_or(|length| length > LONGEST_HANDSHAKE) {
+    let is_json = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("application/json")));
+    let is_message = request.method() == Method::POST && is_json;
+    if !is_message || length.is_none_or(|length| length > LONGEST_HANDSHAKE) {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
@@ -111,11 +115,14 @@ async fn tell_of_handshake(request: Request, next: Next) -> Response {
         Err(error) => return (StatusCode::BAD_REQUEST, error.to_string()).into_response(),
     };
     let response = next.run(Request::from_parts(parts, Body::from(body.clone()))).await;
-    if !matches!(response.status(), StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY) {
-        return response;
-    }
-    let message = serde_json::from_slice(&body).ok();
-    match message.and_then(|message| refused_handshake(&message)) {
+    let refused = match response.status() {
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Some(refused_body(&body)),
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+            serde_json::from_slice(&body).ok().and_then(|message| refused_handshake(&message))
+        }
+        _ => None,
+    };
+    match refused {
         Some(refused) => (StatusCode::BAD_REQUEST, Json(refused)).into_response(),
         None => response,
     }

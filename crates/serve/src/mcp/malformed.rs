@@ -10,7 +10,8 @@ use rmcp::model::{
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde::de::DeserializeOwned;
-use toolroute_catalog::type_fault;
+use serde_json::Value;
+use toolroute_catalog::{shortened, type_fault};
 
 /// The answer to a request that rmcp could not assign to a method.
 pub(super) fn refusal(request: &CustomRequest) -> ErrorData {
@@ -32,6 +33,23 @@ pub(super) fn refused_handshake(
     let ClientRequest::CustomRequest(custom) = &request.request else { return None };
     (custom.method == "initialize")
         .then(|| ServerJsonRpcMessage::error(refusal(custom), Some(request.id.clone())))
+}
+
+/// The answer to a body that is no JSON-RPC message, with its id if that can be read.
+pub(super) fn refused_body(body: &[u8]) -> ServerJsonRpcMessage {
+    const EXPECTED: &str =
+        r#"expected one message such as {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}"#;
+    match serde_json::from_slice::<Value>(body) {
+        Err(error) => {
+            let said = format!("the body is not JSON: {error}; {EXPECTED}");
+            ServerJsonRpcMessage::error(ErrorData::parse_error(said, None), None)
+        }
+        Ok(found) => {
+            let id = serde_json::from_value(found["id"].clone()).ok();
+            let said = format!("{EXPECTED}, found {}", shortened(&found.to_string(), 80));
+            ServerJsonRpcMessage::error(ErrorData::invalid_request(said, None), id)
+        }
+    }
 }
 
 /// What is wrong with the parameters; `None` if the method is unknown.

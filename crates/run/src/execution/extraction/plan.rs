@@ -20,6 +20,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
+use super::decimal::Decimal;
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
@@ -230,6 +231,9 @@ impl<'a> Plan<'a> {
         {
             return Cue { conflicts: true, ..Cue::default() };
         }
+        if self.may_be_id(mention, slot) {
+            return Cue { conflicts: true, ..Cue::default() };
+        }
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
         let denies = |at: usize| self.context.denies(at);
@@ -246,6 +250,17 @@ impl<'a> Plan<'a> {
             return Cue { conflicts: true, ..Cue::default() };
         }
         cue
+    }
+
+    /// Whether a bare number for an optional sum may be the id that a tool requires: "refund 100477" says no amount.
+    fn may_be_id(&self, mention: &Mention, slot: &Slot) -> bool {
+        let Content::Amount(amount) = &mention.content else { return false };
+        let is_sum = !slot.required && slot.has_word("amount money price sum total");
+        let is_needed = |(at, other): (usize, &Slot)| {
+            other.kind == Kind::Id && other.required && self.is_open(at)
+        };
+        let is_long = amount.value.is_some_and(Decimal::is_long);
+        is_sum && amount.units.is_empty() && is_long && self.slots.iter().enumerate().any(is_needed)
     }
 
     /// Whether an id is that of another thing than the parameter's, so that a tool that may change

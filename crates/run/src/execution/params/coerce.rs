@@ -45,6 +45,8 @@ impl Coercion<'_> {
             self.changes.push(Change::Converted { at: at.to_owned(), from, to });
             *value = converted;
         }
+        let schema = alternative(value, schema, self.root);
+        let others = schema.get("additionalProperties");
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter_mut().enumerate() {
@@ -53,13 +55,31 @@ impl Coercion<'_> {
             }
             Value::Object(members) => {
                 for (name, member) in members.iter_mut() {
-                    if let Some(schema) = schema["properties"].get(name) {
+                    let schema = schema["properties"].get(name);
+                    let schema = schema.or_else(|| others.filter(|others| others.is_object()));
+                    if let Some(schema) = schema {
                         self.value(member, schema, &format!("{at}/{name}"));
                     }
                 }
             }
             _ => {}
         }
+    }
+}
+
+/// The only alternative of a schema for lists or objects, if the value is one: "a number or a list of numbers".
+fn alternative<'a>(value: &Value, schema: &'a Value, root: &'a Value) -> &'a Value {
+    let kind = kind(value);
+    if !matches!(kind, "array" | "object") {
+        return schema;
+    }
+    let all = [&schema["anyOf"], &schema["oneOf"]].into_iter();
+    let all = all.flat_map(|all| all.as_array().into_iter().flatten());
+    let mut fitting =
+        all.map(|one| resolved(one, root)).filter(|one| type_names(one).any(|name| name == kind));
+    match (fitting.next(), fitting.next()) {
+        (Some(one), None) => one,
+        _ => schema,
     }
 }
 
