@@ -125,12 +125,31 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
         assert!(git["tools"].as_array().unwrap().iter().all(|tool| tool["server"] == "git"));
     }
     let server = serve(&sandbox, &["--persist", kept]);
+    let second = sandbox.fails(5, &["serve", "--tools", &samples(), "--persist", kept]);
+    assert!(second.contains("another `toolroute serve` uses it"), "{second}");
     assert_eq!(ask(server.port).as_deref(), Some("water_orchids"));
     assert_eq!(get(server.port, "/v1/tools/git__commit").status, 404);
     let nowhere = sandbox.path("none/changes.json");
     let refused =
         sandbox.fails(5, &["serve", "--tools", &samples(), "--persist", nowhere.to_str().unwrap()]);
     assert!(refused.contains("expected --persist with a file in a folder"), "{refused}");
+}
+
+#[test]
+fn a_reload_that_would_leave_no_tool_leaves_those_there_are() {
+    let sandbox = Sandbox::new();
+    let file = |text: &str| sandbox.write("tools.jsonl", text);
+    let tools = file(r#"{"name": "water_orchids", "description": "Waters the orchids"}"#);
+    let args = ["serve", "--tools", tools.to_str().unwrap(), "--model", "static"];
+    let server = Server::start(&sandbox, &args);
+    for text in [r#"{"name": "", "description": "x"}"#, "[]"] {
+        file(text);
+        let refused = post(server.port, "/v1/reload", &json!({}));
+        let said = refused.text();
+        assert_eq!(refused.status, 422, "{said}");
+        assert!(said.contains("expected at least one usable tool"), "{said}");
+        assert_eq!(get(server.port, "/v1/tools").ok()["total"], 1);
+    }
 }
 
 /// A servers file with the one server of `tests/servers` that has this name.

@@ -138,3 +138,36 @@ fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
     assert!(said.contains(&format!("{} tools whose ids", tools.len())), "{said}");
     assert!(said.contains("1 error,"), "{said}");
 }
+
+#[test]
+fn the_tools_of_a_file_stay_beside_those_that_their_server_lists() {
+    let python = python();
+    let sandbox = Sandbox::new();
+    let servers = servers(&sandbox, &python);
+    let tools = concat!(
+        r#"{"server": "notes", "name": "print_note", "description": "Prints a note"}"#,
+        "\n",
+        r#"{"server": "others", "name": "knit", "description": "Knits a jumper"}"#
+    );
+    let tools = sandbox.write("tools.jsonl", tools);
+    let tools = tools.to_str().unwrap();
+    let args = ["serve", "--tools", tools, "--servers", &servers, "--model", "static"];
+    let start = || {
+        let server = Server::start(&sandbox, &args);
+        let is_listed = || {
+            let state = state(server.port, "notes");
+            state == "ready" || state == "idle"
+        };
+        until("the notes are listed", is_listed);
+        let found = get(server.port, "/v1/tools?limit=100").ok();
+        let tools = found["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["id"].as_str().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let first = start();
+    assert!(first.iter().any(|id| id == "notes__print_note"), "{first:?}");
+    assert!(first.iter().any(|id| id == "notes__search_notes"), "{first:?}");
+    let (mut first, mut second) = (first, start());
+    first.sort();
+    second.sort();
+    assert_eq!(first, second);
+}

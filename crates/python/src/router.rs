@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use toolroute::catalog::{Error, LoadOptions};
+use toolroute::catalog::Error;
 use toolroute::engine::{PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
@@ -61,7 +61,7 @@ impl NativeRouter {
                 return Err(CatalogError::new_err(problems.join("\n")));
             }
             let tools = given.iter().flatten().cloned().collect();
-            let loaded = Catalog::load_with(&[], tools, &load_options(&settings));
+            let loaded = Catalog::load_with(&[], tools, &settings.load_options());
             let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
             problems.extend(loaded.problems.iter().map(ToString::to_string));
             let ids = |tools: Vec<Tool>| -> Vec<String> {
@@ -78,7 +78,7 @@ impl NativeRouter {
     fn of_paths(py: Python<'_>, paths: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
         let settings: Settings = settings::read(settings)?;
         py.detach(|| {
-            let options = load_options(&settings);
+            let options = settings.load_options();
             let loaded = threads::run(|| Catalog::load(&paths, &options));
             let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
             let mut problems: Vec<String> =
@@ -493,12 +493,4 @@ fn read_tools(texts: &[String]) -> (Vec<Vec<Tool>>, Vec<String>) {
     let read: Vec<(Vec<Tool>, Vec<String>)> = texts.par_iter().enumerate().map(read).collect();
     let (tools, problems): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     (tools, problems.into_iter().flatten().collect())
-}
-
-fn load_options(settings: &Settings) -> LoadOptions {
-    LoadOptions {
-        strict: settings.strict,
-        overlays: settings.overlay.clone(),
-        author_signals: settings.author_signals,
-    }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toolroute::catalog::LoadOptions;
 use toolroute::{EngineConfig, SelectRequest};
 use toolroute_rank::feedback::StoreOptions;
 use toolroute_run::execution::{
@@ -88,6 +89,15 @@ fn patterns(given: &[String]) -> PyResult<Patterns> {
 }
 
 impl Settings {
+    /// How tools are loaded.
+    pub fn load_options(&self) -> LoadOptions {
+        LoadOptions {
+            strict: self.strict,
+            overlays: self.overlay.clone(),
+            author_signals: self.author_signals,
+        }
+    }
+
     /// Returns what an engine for tools and one for servers have in common.
     pub fn assembly(&self) -> PyResult<Assembly> {
         if let Some(path) = self.index.as_ref().filter(|path| path.is_dir()) {

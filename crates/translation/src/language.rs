@@ -109,13 +109,14 @@ impl Language {
                 || language == Language::Spanish && text.contains(['¿', '¡']);
             own += usize::from(own > 0 && is_told);
             // Where nothing is only English, letters and endings of known words tell, too.
-            let inflected =
-                |word: &&String| !has(word) && !english(word) && lexicon.has_inflection(word);
+            let mut more = 0;
             if not == 0 {
+                let inflected =
+                    |word: &&String| !has(word) && !english(word) && lexicon.has_inflection(word);
                 let inflected = words.iter().filter(inflected).count();
-                own += if own > 0 || inflected > 1 { inflected } else { 0 };
-                let is_told = own > 0 && words.iter().any(|word| has(&word) && has_letter(word));
-                own += usize::from(is_told);
+                let has_one = own > 0 || inflected > 1;
+                let is_told = words.iter().any(|word| has(&word) && has_letter(word));
+                more = if has_one { inflected + usize::from(own > 0 && is_told) } else { 0 };
             }
             let letters = words.iter().filter(|word| word.chars().count() == 1 && has(word));
             let letters = letters.filter(|word| !english(word)).count();
@@ -123,10 +124,15 @@ impl Language {
             if own == letters {
                 own = 0;
             }
-            (own, not)
+            (own, more, not)
         };
         let found = LATIN.iter().map(|language| (*language, count(*language)));
-        let (language, (own, not)) = found.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a })?;
+        // Of two languages with as many words, the one with more other evidence.
+        let better = |a: (Self, (usize, usize, usize)), b: (Self, (usize, usize, usize))| {
+            if (b.1.0, b.1.1) > (a.1.0, a.1.1) { b } else { a }
+        };
+        let (language, (own, more, not)) = found.reduce(better)?;
+        let own = own + more;
         let is_long = |word: &String| word.chars().count() >= LEAST_ALONE;
         let is_enough = own >= 2 || own == words.len() && words.iter().any(is_long);
         let is_found = own > not && is_enough && 4 * own >= words.len();

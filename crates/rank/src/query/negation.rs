@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::{Captures, Match, Regex};
 
 use super::requests::{content_words, is_content, is_verb};
 use super::verbs::may_order;
@@ -22,7 +22,7 @@ static NEGATED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?:must|should|shall|may|ought|need)(?:\s+not|n['’]?t)(?:\s+to)?(?:\s+ever)?(?:\s+be)?|",
         r"(?P<nobody>nobody|no[ -]?one)\s+(?:(?:should|must|shall|may|can)(?:\s+ever)?(?:\s+be)?|(?:ought|is|has)\s+to)|",
         r"(?:(?:make|be)\s+sure|ensure)\s+(?:that\s+)?(?:nobody|no[ -]?one)|",
-        r"(?:avoid|refrain\s+from|hold\s+off(?:\s+on)?|no\s+(?:need|reason)\s+(?:to|for))|",
+        r"(?:avoid|without|instead\s+of|rather\s+than|refrain\s+from|hold\s+off(?:\s+on)?|no\s+(?:need|reason)\s+(?:to|for))|",
         r"(?:rather|better|prefer)\s+not(?:\s+to)?|",
         r"under\s+no\s+circumstances?(?:\s+(?:should|must|may)\s+(?:you|we|i|anyone|anybody))?",
         r"))\s+(?P<wish>(?:want|wish|need)\s+(?:you\s+)?to\s+)?",
@@ -36,7 +36,7 @@ const NOT_ORDERS: &str = "let look worry mind know have be think care need want 
     forget bother hesitate panic i we you they he she it the a an to";
 
 /// Words of which a negation has at least one.
-const HINTS: &str = "not never don dont doesn doesnt mustn mustnt shouldn shouldnt shan mayn oughtn needn neednt \
+const HINTS: &str = "not never without instead rather don dont doesn doesnt mustn mustnt shouldn shouldnt shan mayn oughtn needn neednt \
     nobody noone no avoid refrain hold";
 
 /// A refusal after the order: "stop the mixer? Not yet".
@@ -127,8 +127,10 @@ fn kept(found: &Captures<'_>, prompt: &str, quotes: &[Range<usize>]) -> String {
     // "Don't start!" is no order to a tool, "don't start the vacuum" is one.
     let has_object = !part("particle").is_empty() || rest.starts_with(' ');
     let is_known = is_verb(&first) || CALLS.contains(&first.as_str()) || first.contains('_');
+    // "Without stops" forbids nothing, "without stopping" does.
+    let is_noun = is_manner(part("ban")) && !first.ends_with("ing");
     let is_order = match is_ban {
-        true => is_form_of_verb(&first),
+        true => is_form_of_verb(&first) && !is_noun,
         false => !is_listed(NOT_ORDERS, &first) && (is_known || has_object),
     };
     if is_statement || !is_order || first == "start" && !has_object {
@@ -156,6 +158,19 @@ pub(super) fn is_form_of_verb(word: &str) -> bool {
     };
     let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending));
     is_verb(word) || is_listed(IRREGULAR, word) || stem.is_some_and(is_stem)
+}
+
+/// Whether the words of a ban say how an order is to be carried out: "load it without starting it".
+fn is_manner(ban: &str) -> bool {
+    let ban = ban.to_ascii_lowercase();
+    ban == "without" || ban.ends_with("of") || ban.ends_with("than")
+}
+
+/// The verb of a form that ends in "ing".
+fn base_of(form: &str) -> Option<String> {
+    let stem = form.strip_suffix("ing")?;
+    let single = stem.get(..stem.len().saturating_sub(1)).unwrap_or_default();
+    [stem.to_owned(), format!("{stem}e"), single.to_owned()].into_iter().find(|verb| is_verb(verb))
 }
 
 /// Whether a word is the past form or the participle of a verb of requests, or of an irregular verb:
@@ -189,7 +204,10 @@ pub fn forbidden_verbs(prompt: &str) -> Vec<String> {
         }
         let named = ["first", "second"].iter().filter_map(|name| found.name(name));
         let named = named.map(|verb| verb.as_str().to_ascii_lowercase());
-        let named = named.map(|verb| if verb == "make" { "create".to_owned() } else { verb });
+        let named = named.map(|verb| match &verb[..] {
+            "make" => "create".to_owned(),
+            form => base_of(form).unwrap_or(verb),
+        });
         verbs.extend(named.filter(|verb| is_verb(verb) && !is_listed(PARTLY, verb)));
     }
     verbs.retain(|verb| words(&left).all(|word| word != *verb));
@@ -268,7 +286,8 @@ fn without_negated_clauses(prompt: &str) -> String {
         }
         let before = &prompt[at..whole.start];
         // The subject of a ban is no order: "order 12 must not be cancelled".
-        let stays = match found.name("ban") {
+        let is_subject = |ban: &Match<'_>| !is_manner(ban.as_str());
+        let stays = match found.name("ban").filter(is_subject) {
             Some(_) => CLAUSE_END.find_iter(before).last().map_or(0, |border| border.end()),
             None => before.len(),
         };
@@ -352,6 +371,9 @@ mod tests {
             ("the client does not want to cancel B-2, he wants to fly later", &["cancel"]),
             ("don't make a new note, add it to Shopping", &["create"]),
             ("play Don't Stop Me Now", &[]),
+            ("load O2201 on M-03 without starting it", &["start"]),
+            ("message Jonas instead of posting it in the channel", &["post"]),
+            ("find a flight without stops", &[]),
             ("cancel order 5, don't cancel order 6", &[]),
             ("I have never deleted a user", &[]),
             ("delete the user", &[]),
@@ -393,6 +415,7 @@ mod tests {
             ("don't block the card, freeze it", false),
             ("don't turn the light off, dim it", false),
             ("I have never been to Brazil", false),
+            ("block card 7 without ordering a new one", false),
         ] {
             assert_eq!(only_forbids(prompt), forbids, "{prompt}");
         }
@@ -414,6 +437,8 @@ mod tests {
         for prompt in [
             "they don't update it, find out why",
             "she doesn't update it, find out why",
+            "find a flight without stops",
+            "I would rather fly than drive",
             "play Don't Stop Me Now",
             "there is a charge from Brazil, I have never been there",
             "don't forget to send the mail",

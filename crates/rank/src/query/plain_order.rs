@@ -19,7 +19,7 @@ use super::{Pattern, function_words, is_listed};
 use other_object::{beside, other_object};
 
 /// Verbs that may order what any tool does.
-const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take open save record log \
+const GENERAL: &str = "set make put turn do run use call add write give help let start go switch take save record log \
     mark file ensure arrange request initiate enter";
 
 /// Verbs of a message, and words of tools for one.
@@ -247,6 +247,16 @@ impl ToolVerbs {
         // "Raise a ticket" makes one.
         if verb == "raise" && words(order).get(1).is_some_and(|next| is_listed(NEW, next)) {
             return self.makes_things();
+        }
+        // "Open a ticket" makes one, "open the door" starts no machine.
+        if verb == "open" && !self.has("open") {
+            let opens = |word: &String| {
+                is_listed(
+                    "add control create enable file launch make new raise register set submit toggle unlock",
+                    word,
+                )
+            };
+            return self.name.iter().any(opens);
         }
         if is_lowering(&verb, order) {
             return action_of("update").is_some_and(|(actions, _)| does(actions));

@@ -60,7 +60,7 @@ static TIME_OF_DAY: Pattern = Pattern::new(r"(?i)\b(?:\d{1,2}:\d{2}|\d{1,2}\s?[a
 
 /// The beginning of a question about what is.
 static ASKS: Pattern = Pattern::new(
-    r"(?i)^(?:who|which|what|what['’]s|when|where|whose|is|are|was|were|did|does|do|has|how (?:many|much|long|often|far|old|big|hot|cold|warm|high)|show me|gimme|list|view|see)\b",
+    r"(?i)^(?:who|which|what|what['’]s|when|where|whose|is|are|was|were|(?:did|do) (?:i|you|he|she|it|we|they|the|my|our|your|his|her|their|this|that|any\w*|some\w*|\w+['’]s)|does|has|how (?:many|much|long|often|far|old|big|hot|cold|warm|high)|show me|gimme|list|view|see)\b",
 );
 
 /// Words in names of parameters that may take a time of day.
