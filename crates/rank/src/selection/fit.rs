@@ -220,19 +220,17 @@ fn opposite(prompt: &str, (tools, found): (&[Arc<Tool>], &Retrieval)) -> Option<
     let is_opposite =
         |verb: &&String| stops(verb) || name.iter().any(|own| verbs_oppose(verb, own));
     let verb = verbs.iter().find(is_opposite)?;
-    let does = |tool: &Tool| {
-        let texts = tool.title.iter().chain(&tool.examples).chain([&tool.description]);
-        let mut words = name_words(&tool.name);
-        words.extend(texts.flat_map(|text| words_of(text)));
-        // "May be enabled again" is said of what disables.
-        let does = third_person(verb);
-        words.iter().any(|word| verbs_agree(verb, word) || *word == does)
-    };
+    let verb = if stops(&verb) { "stop" } else { verb };
+    // "May be enabled again" is said of what disables.
+    let third = third_person(verb);
+    let says = |words: &[String]| words.iter().any(|word| verbs_agree(verb, word) || *word == third);
+    let texts = tool.title.iter().chain(&tool.examples).chain([&tool.description]);
+    let is_said = says(&name) || texts.into_iter().any(|text| says(&words_of(text)));
     // "Stop the old one and start a new one" wants both.
     let wants_both = || verbs.iter().any(|other| verbs_oppose(verb, other));
-    (!does(tool) && !wants_both()).then(|| FitReason::MissingAction {
-        is_elsewhere: tools.iter().any(|tool| does(tool)),
-        verb: if stops(&verb) && verb != "stop" { "stop".to_owned() } else { verb.clone() },
+    (!is_said && !wants_both()).then(|| FitReason::MissingAction {
+        is_elsewhere: tools.iter().any(|tool| says(&name_words(&tool.name))),
+        verb: verb.to_owned(),
     })
 }
 
@@ -396,7 +394,7 @@ mod tests {
             ("please disarm the alarm", 3, Some("no tool here disarms")),
             ("arm the alarm", 3, None),
             ("how long is left on the timer?", 2, Some(asks)),
-            ("turn off the timer", 2, Some("no tool here stops")),
+            ("turn off the timer", 2, Some("the nearest tool does not stop")),
             ("stop the timer", 2, Some("the nearest tool does not stop")),
             ("turn on the timer", 2, None),
             ("set a timer for 5 minutes", 2, None),

@@ -1,6 +1,7 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
 //! plural, the verb, the object, one of two opposites, a part of a thing, or whether a time of day is
-//! needed. A deprecated tool ranks after the one to use instead.
+//! needed. A deprecated tool ranks after the one to use instead, one that changes something after one that reads if the
+//! prompt only asks, and one that is named after a forbidden verb after the others.
 //!
 //! `key_get` and `key_list` have nearly the same vector. So have `policy_create` and
 //! `policy_update`. Without these rules the choice sets `azure_mcp` and `azure_mcp_2026` have 0.004

@@ -1,8 +1,8 @@
 //! MCP servers: one connection for each, shared by all calls and opened when first needed.
 //!
 //! A server that dies is restarted, at first immediately and later after a growing pause, during
-//! which calls fail immediately. After an abandoned call the server is pinged, and it is killed if
-//! it does not reply.
+//! which calls fail immediately. After an abandoned call the server is pinged. If it does not reply,
+//! it gets no new calls, and it is killed as soon as no other call waits for its answer.
 
 mod connection;
 mod intake;
