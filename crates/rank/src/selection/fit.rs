@@ -223,7 +223,8 @@ fn opposite(prompt: &str, (tools, found): (&[Arc<Tool>], &Retrieval)) -> Option<
     let verb = if stops(&verb) { "stop" } else { verb };
     // "May be enabled again" is said of what disables.
     let third = third_person(verb);
-    let says = |words: &[String]| words.iter().any(|word| verbs_agree(verb, word) || *word == third);
+    let says =
+        |words: &[String]| words.iter().any(|word| verbs_agree(verb, word) || *word == third);
     let texts = tool.title.iter().chain(&tool.examples).chain([&tool.description]);
     let is_said = says(&name) || texts.into_iter().any(|text| says(&words_of(text)));
     // "Stop the old one and start a new one" wants both.

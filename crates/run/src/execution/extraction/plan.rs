@@ -122,6 +122,7 @@ impl<'a> Plan<'a> {
         }
         self.choose();
         self.split_repository();
+        self.give_channel();
         let wanted: Vec<Option<SlotMatch>> =
             (0..self.taken.len()).map(|at| self.claim_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {

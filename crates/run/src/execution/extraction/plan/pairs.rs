@@ -34,6 +34,32 @@ impl Plan<'_> {
         free.next().filter(|_| free.next().is_none())
     }
 
+    /// Gives a parameter for a channel the only word with a `#` before it: "post it in #releases". One with a number is an
+    /// issue.
+    pub(super) fn give_channel(&mut self) {
+        let is_channel = |slot: &Slot| {
+            let is_text = slot.kind.is_text() || matches!(slot.kind, Kind::Id | Kind::Place);
+            is_text && !slot.is_list && slot.has_word("channel hashtag")
+        };
+        let is_named = |mention: &Mention| {
+            let name = mention.content.token().and_then(|token| token.strip_prefix('#'));
+            name.is_some_and(|name| name.starts_with(char::is_alphabetic))
+        };
+        let (Some(slot), Some(at)) = (self.only(is_channel), self.only_free(is_named)) else {
+            return;
+        };
+        let span = self.mention(at).span.clone();
+        let (said, this) = (self.text_of(&span), &self.slots[slot]);
+        let fits = |name: &str| {
+            self.reader.checker.misfit(&this.path, false, &Value::from(name)).is_none()
+        };
+        let bare = said.trim_start_matches('#');
+        let value = if fits(&said) || !fits(bare) { said.as_str() } else { bare };
+        if !self.context.denies(span.start) {
+            self.offer_value(slot, &span, value.to_owned(), true);
+        }
+    }
+
     /// Splits `owner/name` for a tool that takes the two separately.
     pub(super) fn split_repository(&mut self) {
         let slots = (self.only(Slot::is_owner), self.only(Slot::is_repository));

@@ -67,6 +67,21 @@ fn listed_values_are_said_in_other_words() {
 }
 
 #[test]
+fn a_word_with_a_number_sign_is_a_channel() {
+    let text = || json!({"type": "string"});
+    let post = object(json!({"channel": text(), "text": text()}), &["channel", "text"]);
+    let post = tool("post_message", "Posts a message", &post);
+    let expected = json!({"channel": "#releases", "text": "Freeze starts now"});
+    assert_eq!(given(&post, "post \"Freeze starts now\" in #releases"), expected);
+    let plain = json!({"type": "string", "pattern": "^[a-z-]+$"});
+    let archive = object(json!({"channel": plain}), &["channel"]);
+    let archive = tool("archive_channel", "Archives a channel", &archive);
+    assert_eq!(given(&archive, "archive #old-design"), json!({"channel": "old-design"}));
+    assert_eq!(asked(&archive, "archive #a-team and #b-team"), ["channel"]);
+    assert_eq!(asked(&archive, "archive #42"), ["channel"]);
+}
+
+#[test]
 fn a_number_may_be_a_rate_or_what_is_added() {
     let text = || json!({"type": "string"});
     let number = |about: &str| json!({"type": "number", "description": about});
