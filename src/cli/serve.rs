@@ -211,11 +211,14 @@ fn conduct(args: &ServeArgs) -> anyhow::Result<Option<Conduct>> {
     Ok(Some(Conduct { ledger, builtins, confirmed: args.limits.yes }))
 }
 
+/// The expected value in errors of `--persist`.
+const PERSISTED: &str =
+    "expected --persist with a file in a folder that exists and may be written to";
+
 /// Locks the file of changes for this program: two that write it would each lose the other's changes.
 fn lock(path: &Path) -> anyhow::Result<File> {
-    let expected = "expected --persist with a file in a folder that exists and may be written to";
     let unlocked = |found: String| {
-        let said = format!("{expected}, found {}: {found}", path.display());
+        let said = format!("{PERSISTED}, found {}: {found}", path.display());
         anyhow::Error::from(Failure { code: exit::IO, said })
     };
     if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
@@ -237,11 +240,8 @@ fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let none = Changes::default();
-            persist(path)(&none.to_json()).map_err(|said| {
-                let cure =
-                    "expected --persist with a file in a folder that exists and may be written to";
-                Failure { code: exit::IO, said: format!("{said}; {cure}") }
-            })?;
+            persist(path)(&none.to_json())
+                .map_err(|said| Failure { code: exit::IO, said: format!("{said}; {PERSISTED}") })?;
             Ok(none)
         }
         Err(error) => {

@@ -1,5 +1,6 @@
 //! What a call of a tool may do, decided once from everything that is known about the tool.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::LazyLock;
@@ -319,11 +320,7 @@ fn takes_away(verb: &str, next: Option<&str>) -> bool {
 fn is_taking_away(sentence: &[&str]) -> bool {
     let mut behind = sentence[1..].iter().skip_while(|word| DETERMINERS.contains(word));
     let next = behind.next().copied();
-    is_verb(sentence[0], &TAKES_AWAY)
-        || TAKES_AWAY_OBJECT.into_iter().any(|(verb, _)| {
-            let verbs = HashSet::from([verb]);
-            is_verb(sentence[0], &verbs) && takes_away(verb, next)
-        })
+    bases(sentence[0]).any(|verb| takes_away(&verb, next))
 }
 
 /// The effects of the verb with which a sentence begins, "Lists the orders", and of those that are
@@ -395,12 +392,14 @@ fn gives_back(words: &[&str], name: &[&str]) -> bool {
 
 /// Whether a word is one of the verbs, as an order or in the third person.
 fn is_verb(word: &str, verbs: &HashSet<&str>) -> bool {
-    let is_listed = |ending| word.strip_suffix(ending).is_some_and(|verb| verbs.contains(verb));
-    let with_y = || word.strip_suffix("ies").map(|stem| format!("{stem}y"));
-    is_listed("")
-        || is_listed("s")
-        || is_listed("es")
-        || with_y().is_some_and(|verb| verbs.contains(&*verb))
+    bases(word).any(|verb| verbs.contains(&*verb))
+}
+
+/// The verbs of which a word may be the order or the third person.
+fn bases(word: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let regular = ["", "s", "es"].into_iter().filter_map(|ending| word.strip_suffix(ending));
+    let with_y = word.strip_suffix("ies").map(|stem| Cow::Owned(format!("{stem}y")));
+    regular.map(Cow::Borrowed).chain(with_y)
 }
 
 /// Whether a word is `check` with a particle: "check in a guest", "checks a guest out".

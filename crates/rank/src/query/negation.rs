@@ -146,31 +146,24 @@ fn kept(found: &Captures<'_>, prompt: &str, quotes: &[Range<usize>]) -> String {
 
 /// Whether a word is a request verb in any of its forms: "stop", "stops", "stopped", "stopping".
 pub(super) fn is_form_of_verb(word: &str) -> bool {
-    let is_stem = |stem: &str| {
-        let mut ends = stem.chars().rev();
-        let is_double = ends.next() == ends.next();
-        let single = is_double.then(|| stem.get(..stem.len().saturating_sub(1))).flatten();
-        let y = stem.strip_suffix('i').map(|stem| format!("{stem}y"));
-        is_verb(stem)
-            || is_verb(&format!("{stem}e"))
-            || single.is_some_and(is_verb)
-            || y.is_some_and(|stem| is_verb(&stem))
-    };
-    let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending));
-    is_verb(word) || is_listed(IRREGULAR, word) || stem.is_some_and(is_stem)
+    is_verb(word) || is_listed(IRREGULAR, word) || base_of(word).is_some()
+}
+
+/// Returns the request verb of which a word is a regular form.
+fn base_of(word: &str) -> Option<String> {
+    let stem = ["ing", "ed", "es", "s"].iter().find_map(|ending| word.strip_suffix(ending))?;
+    let mut ends = stem.chars().rev();
+    let is_double = ends.next() == ends.next();
+    let single = is_double.then(|| stem.get(..stem.len().saturating_sub(1))).flatten();
+    let y = stem.strip_suffix('i').map(|stem| format!("{stem}y"));
+    let bases = [Some(stem.to_owned()), Some(format!("{stem}e")), single.map(str::to_owned), y];
+    bases.into_iter().flatten().find(|base| is_verb(base))
 }
 
 /// Whether the words of a ban say how an order is to be carried out: "load it without starting it".
 fn is_manner(ban: &str) -> bool {
     let ban = ban.to_ascii_lowercase();
     ban == "without" || ban.ends_with("of") || ban.ends_with("than")
-}
-
-/// The verb of a form that ends in "ing".
-fn base_of(form: &str) -> Option<String> {
-    let stem = form.strip_suffix("ing")?;
-    let single = stem.get(..stem.len().saturating_sub(1)).unwrap_or_default();
-    [stem.to_owned(), format!("{stem}e"), single.to_owned()].into_iter().find(|verb| is_verb(verb))
 }
 
 /// Whether a word is the past form or the participle of a verb of requests, or of an irregular verb:
@@ -206,7 +199,8 @@ pub fn forbidden_verbs(prompt: &str) -> Vec<String> {
         let named = named.map(|verb| verb.as_str().to_ascii_lowercase());
         let named = named.map(|verb| match &verb[..] {
             "make" => "create".to_owned(),
-            form => base_of(form).unwrap_or(verb),
+            form if form.ends_with("ing") => base_of(form).unwrap_or(verb),
+            _ => verb,
         });
         for verb in named.filter(|verb| is_verb(verb) && !is_listed(PARTLY, verb)) {
             if !verbs.contains(&verb) {

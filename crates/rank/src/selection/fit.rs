@@ -204,9 +204,7 @@ fn names_another(clause: &str) -> bool {
 
 /// Returns the reason if the first tool is named after the opposite of an order's verb, and its texts neither have the verb
 /// nor one that means the same: "open the door" for `lock_door`.
-fn opposite(prompt: &str, (tools, found): (&[Arc<Tool>], &Retrieval)) -> Option<FitReason> {
-    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score))?;
-    let tool = &tools[first.row as usize];
+fn opposite(prompt: &str, tool: &Tool, tools: &[Arc<Tool>]) -> Option<FitReason> {
     let name = name_words(&tool.name);
     let verbs = first_words(prompt);
     let stops = |verb: &&String| {
@@ -244,11 +242,13 @@ pub fn missing_action<'a>(
     actions: impl FnOnce() -> &'a ToolActions,
 ) -> Option<FitReason> {
     let prompt = reading.text.as_str();
-    if let Some(reason) = opposite(prompt, (tools, found)) {
+    // The clauses of a prompt rank the tools, and not only the whole of it.
+    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score))?.row;
+    let tool = &*tools[first as usize];
+    if let Some(reason) = opposite(prompt, tool, tools) {
         return Some(reason);
     }
-    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score));
-    if first.is_some_and(|first| only_asked_of(&tools[first.row as usize], prompt)) {
+    if only_asked_of(tool, prompt) {
         return Some(FitReason::OnlyAsks);
     }
     let order = order(prompt)?;
@@ -265,9 +265,7 @@ pub fn missing_action<'a>(
             doers.push((candidate.row, score));
         }
     }
-    // The clauses of a prompt rank the tools, and not only the whole of it.
-    let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score));
-    if able < best - NEAR && !first.is_some_and(|first| does(first.row)) {
+    if able < best - NEAR && !does(first) {
         let is_elsewhere = actions.actions.iter().any(|known| known.overlaps(order.actions));
         return Some(FitReason::MissingAction { is_elsewhere, verb: order.verb });
     }
@@ -276,11 +274,10 @@ pub fn missing_action<'a>(
         return None;
     }
     let is_change = action_of("update").is_some_and(|(change, _)| change.overlaps(order.actions));
-    let is_first = |row: u32| first.is_some_and(|first| first.row == row);
     // The things that the order names and a tool does not.
     let others = |(row, score): (u32, f32)| {
         let tool = &tools[row as usize];
-        (score >= best - NEAR || is_first(row)).then(|| {
+        (score >= best - NEAR || row == first).then(|| {
             let server = tool.server.as_deref()?;
             let things = actions.known(server, &order.object);
             (!things.is_empty() && !names(tool, &things, is_change)).then_some(things)
@@ -329,6 +326,17 @@ mod tests {
         assert_eq!(judge_fit(inputs), (Fit::Fits, None));
     }
 
+    /// Returns the reason against the tool of a row as the only candidate.
+    fn missing_where_first(prompt: &str, row: u32, tools: &[Arc<Tool>]) -> Option<String> {
+        let actions = ToolActions::new(tools);
+        let semantic = Some(Score { raw: 0.9, normalized: 0.9, weight: 1.0 });
+        let candidates = vec![Candidate { row, score: 0.9, semantic, ..Candidate::default() }];
+        let found = (tools, &Retrieval { candidates, ..Retrieval::default() });
+        let reading = Reading::verbatim(prompt);
+        let missing = missing_action(&reading, found, Fusion::default(), || &actions);
+        missing.map(|reason| reason.to_string())
+    }
+
     #[test]
     fn an_action_on_a_thing_that_other_tools_are_named_after_is_another() {
         let tools = [
@@ -338,15 +346,7 @@ mod tests {
             Tool::new(Some("shop"), "UnbanPlayer", "Lifts a ban"),
         ]
         .map(Arc::new);
-        let actions = ToolActions::new(&tools);
-        let missing = |prompt: &str, row: u32| {
-            let semantic = Some(Score { raw: 0.9, normalized: 0.9, weight: 1.0 });
-            let candidates = vec![Candidate { row, score: 0.9, semantic, ..Candidate::default() }];
-            let found = (&tools[..], &Retrieval { candidates, ..Retrieval::default() });
-            let missing =
-                missing_action(&Reading::verbatim(prompt), found, Fusion::default(), || &actions);
-            missing.map(|reason| reason.to_string())
-        };
+        let missing = |prompt: &str, row| missing_where_first(prompt, row, &tools);
         for (prompt, thing) in [
             ("cancel shipment SH-1", Some("shipment")),
             ("cancel the shipments of Monday", Some("shipment")),
@@ -378,15 +378,7 @@ mod tests {
             Tool::new(Some("home"), "arm_alarm", ""),
         ]
         .map(Arc::new);
-        let actions = ToolActions::new(&tools);
-        let missing = |prompt: &str, row: u32| {
-            let semantic = Some(Score { raw: 0.9, normalized: 0.9, weight: 1.0 });
-            let candidates = vec![Candidate { row, score: 0.9, semantic, ..Candidate::default() }];
-            let found = (&tools[..], &Retrieval { candidates, ..Retrieval::default() });
-            let missing =
-                missing_action(&Reading::verbatim(prompt), found, Fusion::default(), || &actions);
-            missing.map(|reason| reason.to_string())
-        };
+        let missing = |prompt: &str, row| missing_where_first(prompt, row, &tools);
         let asks = "the prompt only asks, and the nearest tool changes something";
         for (prompt, row, reason) in [
             ("open the front door", 0, Some("no tool here opens")),

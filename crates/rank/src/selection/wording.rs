@@ -8,6 +8,7 @@
 //! less nDCG@5 and the trial's `cloud` 0.025; other sets are the same. The singular is not used,
 //! because users who write it mean the list as often as not.
 
+use std::cell::LazyCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -258,7 +259,8 @@ impl Neighbours<'_> {
             let actions = actions_in([word.as_str()].into_iter());
             self.order.as_ref().is_some_and(|order| order.actions.overlaps(actions))
         };
-        let verbs = first_words(self.prompt);
+        // Most names differ in more than one word; then the prompt need not be read again.
+        let verbs = LazyCell::new(|| first_words(self.prompt));
         // "Open the door" for `unlock_door`, not `lock_door`.
         let is_reversed = |own: &str, word: &str| {
             verbs.iter().any(|verb| verbs_oppose(verb, own) && verbs_agree(verb, word))

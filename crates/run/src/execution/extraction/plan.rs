@@ -225,14 +225,11 @@ impl<'a> Plan<'a> {
         }
         // "Lower the budget to 20" gives a number, and no id of a budget.
         let is_number = |other: &Slot| matches!(other.kind, Kind::Integer | Kind::Number);
-        if slot.kind == Kind::Id
+        let is_value = slot.kind == Kind::Id
             && matches!(mention.content, Content::Amount(_))
             && self.word_before(mention) == "to"
-            && self.slots.iter().any(is_number)
-        {
-            return Cue { conflicts: true, ..Cue::default() };
-        }
-        if self.may_be_id(mention, slot) {
+            && self.slots.iter().any(is_number);
+        if is_value || self.may_be_id(mention, slot) {
             return Cue { conflicts: true, ..Cue::default() };
         }
         let cue = self.context.cue(mention, slot, self.slots);
