@@ -230,6 +230,10 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
         ("my boss wants me to stop the mixer", "tells something"),
         ("please ask Dana to stop the mixer", "somebody else"),
         ("remind me to stop the mixer", "somebody else"),
+        ("¿puedo parar la batidora?", "asks a question"),
+        ("Ist der Mixer gestoppt?", "asks a question"),
+        ("wir stoppen den Mixer schon", "tells something"),
+        ("arrête le mixeur demain", "\"tomorrow\""),
     ] {
         let said = sandbox.fails(2, &[&["run", prompt][..], &common].concat());
         assert!(said.contains(word), "{prompt}: {said}");

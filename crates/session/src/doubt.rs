@@ -26,6 +26,9 @@ pub fn doubt(
     // A question about the arguments comes first, because its answer may use the moment.
     let moments = if prepared.missing.is_empty() { &prepared.moments[..] } else { &[] };
     let places = Places { taken: &prepared.taken, moments };
+    // The places are those of the translation.
+    let original = words;
+    let words = prepared.read_as.as_deref().unwrap_or(words);
     if only_reads(tool, words) {
         return unserved(tool, selection, words, prepared, places);
     }
@@ -56,7 +59,10 @@ pub fn doubt(
             is_form_of_any(verb, &value) || means_same(verb, &value)
         })
     };
+    let is_translated = prepared.read_as.is_some();
+    // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
+    let verb = || (!is_translated).then(verb).flatten();
     // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
     let lost = || {
         // "The plumber was there on Tuesday."
@@ -64,12 +70,15 @@ pub fn doubt(
             |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
         let value = prepared.lost.iter().find(|place| !is_told(*place));
         let value = value.map(|place| &words[place.clone()]);
-        let lost = value.or_else(|| told(words).filter(|text| !takes(&prepared.arguments, text)));
+        let told =
+            || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
+        let lost = value.or_else(told);
         let lost = lost.filter(|_| prepared.missing.is_empty());
         lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
     };
     let taken = places_taken(prepared);
-    let caveat = caveat(words, Places { taken: &taken, ..places });
+    let forbids = |text| is_translated.then(|| caveat(text, Places::default())).flatten();
+    let caveat = caveat(words, Places { taken: &taken, ..places }).or_else(|| forbids(original));
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
@@ -78,6 +87,10 @@ pub fn doubt(
 
 /// The places of all values that arguments took. "In the morning" postpones nothing that a tool does "in the morning".
 fn places_taken(prepared: &PreparedArguments) -> Vec<Range<usize>> {
+    // The sources name places of the prompt itself.
+    if prepared.read_as.is_some() {
+        return prepared.taken.clone();
+    }
     let chosen = prepared.sources.iter().filter_map(|taken| match &taken.source {
         Source::Prompt { start, end, text } if text.chars().all(char::is_lowercase) => {
             Some(*start..*end)

@@ -5,6 +5,8 @@
 //! endings, and omits unknown words or, in Latin letters, keeps them. It is sufficient to find a
 //! tool among English descriptions.
 
+mod aligned;
+mod dates;
 mod language;
 mod lexicon;
 mod restriction;
@@ -12,6 +14,7 @@ mod separable;
 mod unsupported;
 mod words;
 
+pub use aligned::{AlignedText, aligned};
 pub use language::Language;
 pub use restriction::restriction;
 pub use unsupported::{is_unsupported, unsupported_words};
@@ -93,7 +96,7 @@ pub fn in_english(text: &str) -> Option<Translation> {
 fn push_verbatim(english: &mut Vec<String>, word: &Word) {
     match (word, english.last_mut()) {
         (Word::Mark(mark), Some(last)) => last.push(*mark),
-        (Word::Verbatim(text), _) => english.push(text.clone()),
+        (Word::Verbatim(text, _), _) => english.push(text.clone()),
         _ => {}
     }
 }

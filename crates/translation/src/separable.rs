@@ -112,7 +112,7 @@ fn particle_at_end(word: &Word, next: Option<&Word>) -> Option<&'static str> {
     let is_end = match next {
         None | Some(Word::Mark(_)) => true,
         Some(Word::Spoken(next)) => CONJUNCTIONS.contains(&next.lower.as_str()),
-        Some(Word::Verbatim(_)) => false,
+        Some(Word::Verbatim(..)) => false,
     };
     let word = word.spoken().filter(|_| is_end)?;
     PARTICLES.iter().find(|particle| **particle == word).copied()

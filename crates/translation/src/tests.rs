@@ -250,3 +250,32 @@ fn a_listed_word_wins_over_the_stem_of_another() {
         assert!(found.split(' ').any(|word| word == english), "{prompt}: {found}");
     }
 }
+
+#[test]
+fn each_word_knows_its_place_in_the_original() {
+    let text = "Verschieb RS-1240 auf den 9. Mai 2026, um 19 Uhr";
+    let found = aligned(text, &[]).unwrap();
+    assert_eq!(found.text, "reschedule RS-1240 on 9 may 2026, at 19:00");
+    let original = |part: &str| {
+        let start = found.text.find(part).unwrap();
+        &text[found.original(&(start..start + part.len())).unwrap()]
+    };
+    assert_eq!(original("RS-1240"), "RS-1240");
+    assert_eq!(original("1240"), "1240");
+    assert_eq!(original("9 may 2026"), "9. Mai 2026");
+    assert_eq!(original("may"), "9. Mai 2026");
+    assert_eq!(original("19:00"), "19 Uhr");
+    assert_eq!(found.original(&(0..0)), None);
+}
+
+#[test]
+fn quotes_and_names_are_kept_and_a_polite_question_is_none() {
+    let text = "¿Puedes crear la tarea \"pagar la luz\" para Salas?";
+    let quote = text.find('"').unwrap()..text.rfind('"').unwrap() + 1;
+    let found = aligned(text, &[quote]).unwrap().text;
+    assert!(found.contains("\"pagar la luz\"") && found.ends_with("Salas."), "{found}");
+    let found = aligned("¿Está listo el pedido?", &[]).unwrap().text;
+    assert!(found.ends_with('?'), "{found}");
+    let found = aligned("订单O-85给王建国", &[]).unwrap().text;
+    assert!(found.contains("O-85") && found.ends_with("王建国"), "{found}");
+}

@@ -1,6 +1,7 @@
 //! Splits a text into words to be translated and parts that stay unchanged.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::Language;
 use super::lexicon::Lexicon;
@@ -9,14 +10,16 @@ use super::lexicon::Lexicon;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
     Spoken(SpokenWord),
-    /// A number, path, address or identifier.
-    Verbatim(String),
+    /// A number, path, address or identifier, and its place in the text.
+    Verbatim(String, Range<usize>),
     /// A punctuation mark that ends a part of a sentence.
     Mark(char),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpokenWord {
+    /// The place of its first byte in the text.
+    pub at: usize,
     pub written: String,
     pub lower: String,
     /// Whether it is capitalised and not the first word of the text.
@@ -24,6 +27,11 @@ pub(super) struct SpokenWord {
 }
 
 impl Word {
+    /// A part of the text that is kept as it is written, and the place of its first byte.
+    pub fn verbatim(text: &str, at: usize) -> Self {
+        Self::Verbatim(text.to_owned(), at..at + text.len())
+    }
+
     /// The word in lower case, as in the lexicon; `None` for other parts.
     pub fn spoken(&self) -> Option<&str> {
         match self {
@@ -39,41 +47,66 @@ const CHINESE_WORD: usize = 6;
 /// Splits a text into words, verbatim parts and punctuation marks.
 pub(super) fn split(text: &str, language: Language, lexicon: &Lexicon) -> Vec<Word> {
     let mut words = Vec::new();
-    for chunk in text.split_whitespace() {
-        if language == Language::Chinese {
-            split_chinese(chunk, lexicon, &mut words);
-        } else {
-            split_chunk(chunk, language, &mut words);
-        }
-    }
+    split_into(&mut words, text, 0..text.len(), (language, lexicon));
     words
 }
 
-fn split_chunk(chunk: &str, language: Language, words: &mut Vec<Word>) {
+/// Adds the words of a part of a text.
+pub(super) fn split_into(
+    words: &mut Vec<Word>,
+    text: &str,
+    part: Range<usize>,
+    (language, lexicon): (Language, &Lexicon),
+) {
+    for chunk in text[part.clone()].split_whitespace() {
+        let chunk = Chunk { text: chunk, at: place_in(text, chunk) };
+        if language == Language::Chinese {
+            split_chinese(chunk, lexicon, words);
+        } else {
+            split_chunk(chunk, language, words);
+        }
+    }
+}
+
+/// The part of a text between two spaces, and the place of its first byte.
+#[derive(Clone, Copy)]
+struct Chunk<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// Returns where a part of a text begins in it.
+fn place_in(text: &str, part: &str) -> usize {
+    part.as_ptr().addr() - text.as_ptr().addr()
+}
+
+fn split_chunk(Chunk { text: chunk, at }: Chunk<'_>, language: Language, words: &mut Vec<Word>) {
     let is_outer =
         |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '@' | '_' | '#' | '$' | '%');
+    let place = |part: &str| at + place_in(chunk, part);
     let core = chunk.trim_matches(is_outer);
     let core = match language {
-        Language::Hebrew => without_preposition(core, words),
+        Language::Hebrew => without_preposition(core, place(core), words),
         _ => core,
     };
     if core.contains(['/', '@', '_', '\\'])
         || core.contains(char::is_numeric)
         || has_inner_dot(core)
     {
-        words.push(Word::Verbatim(
-            match core.starts_with(char::is_numeric) && !chunk.starts_with(core) {
-                true => core.to_owned(),
-                false => chunk.trim_matches(['«', '»', '„', '“', '”', '¿', '¡']).to_owned(),
-            },
-        ));
+        let said = match core.starts_with(char::is_numeric) && !chunk.starts_with(core) {
+            true => core,
+            false => chunk.trim_matches(['«', '»', '„', '“', '”', '¿', '¡', '؟', '،', '؛']),
+        };
+        words.push(Word::verbatim(said, place(said)));
+        let end = chunk.chars().next_back().filter(|end| !end.is_ascii());
+        words.extend(end.and_then(mark).map(Word::Mark));
         return;
     }
     let is_end = |c: char| !(c.is_alphanumeric() || is_mark_of_letter(c));
     // German, Hebrew and English have quotes and hyphens within words; the parts are separate
     // words.
     for part in core.split(is_end).filter(|part| !part.is_empty()) {
-        push_spoken(part, language, words);
+        push_spoken(part, place(part), language, words);
     }
     if let Some(mark) = chunk.chars().next_back().and_then(mark) {
         words.push(Word::Mark(mark));
@@ -81,7 +114,7 @@ fn split_chunk(chunk: &str, language: Language, words: &mut Vec<Word>) {
 }
 
 /// Returns a number or name behind a Hebrew preposition and a hyphen, which is added as a word: "מ-2".
-fn without_preposition<'a>(core: &'a str, words: &mut Vec<Word>) -> &'a str {
+fn without_preposition<'a>(core: &'a str, at: usize, words: &mut Vec<Word>) -> &'a str {
     let Some((preposition, rest)) = core.split_once('-') else { return core };
     let english = match preposition {
         "ב" => "on",
@@ -92,7 +125,7 @@ fn without_preposition<'a>(core: &'a str, words: &mut Vec<Word>) -> &'a str {
     if !rest.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return core;
     }
-    words.push(Word::Verbatim(english.to_owned()));
+    words.push(Word::Verbatim(english.to_owned(), at..at + preposition.len()));
     rest
 }
 
@@ -105,16 +138,16 @@ fn is_mark_of_letter(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36F}' | '\u{591}'..='\u{5C7}' | '\u{64B}'..='\u{65F}' | '\u{670}')
 }
 
-fn push_spoken(part: &str, language: Language, words: &mut Vec<Word>) {
+fn push_spoken(part: &str, at: usize, language: Language, words: &mut Vec<Word>) {
     if !language.is_latin() && part.is_ascii() {
-        words.push(Word::Verbatim(part.to_owned()));
+        words.push(Word::verbatim(part, at));
         return;
     }
     let is_name = !words.is_empty()
         && language != Language::German
         && part.chars().next().is_some_and(char::is_uppercase);
     let lower = part.to_lowercase();
-    words.push(Word::Spoken(SpokenWord { written: part.to_owned(), lower, is_name }));
+    words.push(Word::Spoken(SpokenWord { at, written: part.to_owned(), lower, is_name }));
 }
 
 /// Returns the ASCII equivalent of a punctuation mark of any language.
@@ -132,9 +165,10 @@ fn mark(c: char) -> Option<char> {
 
 /// Splits Chinese text greedily into the longest words of the lexicon. A character that starts no
 /// known word is a word of its own.
-fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
+fn split_chinese(Chunk { text: chunk, at }: Chunk<'_>, lexicon: &Lexicon, words: &mut Vec<Word>) {
     let mut rest = chunk;
     while let Some(first) = rest.chars().next() {
+        let at = at + place_in(chunk, rest);
         let taken = if !is_chinese(first) {
             // A full stop as in `notes.txt` does not end a sentence.
             let ends = |c: char| is_chinese(c) || (!c.is_ascii() && mark(c).is_some());
@@ -144,7 +178,7 @@ fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
                 Some(mark) => words.push(Word::Mark(mark)),
                 None => {
                     let (written, unit) = dated(&rest[..end], rest[end..].chars().next());
-                    words.push(Word::Verbatim(written.to_owned()));
+                    words.push(Word::Verbatim(written.to_owned(), at..at + end + unit));
                     rest = &rest[end + unit..];
                     continue;
                 }
@@ -157,6 +191,7 @@ fn split_chinese(chunk: &str, lexicon: &Lexicon, words: &mut Vec<Word>) {
             let end = *known.unwrap_or(&ends[0]);
             let written = rest[..end].to_owned();
             words.push(Word::Spoken(SpokenWord {
+                at,
                 lower: written.clone(),
                 written,
                 is_name: false,

@@ -33,9 +33,12 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
         return documents.ok_or_else(|| Box::new(source.locate(no_text(), Some(line))));
     }
     if source.has_extension(&["md"])
-        && let Some(header) = front_matter(text)
+        && let Some(rest) = opened_front_matter(text)
     {
-        return skill(source, header);
+        return match rest.split_once("\n---") {
+            Some((header, _)) => skill(source, header),
+            None => Err(Box::new(source.locate(unclosed_front_matter(), Some(1)))),
+        };
     }
     let json = match json_values(text) {
         Ok(values) => return Ok(Documents { values, problems: Vec::new() }),
@@ -74,10 +77,9 @@ pub(crate) fn documents<'a>(source: &Source<'a>) -> Result<Documents<'a>, Box<Pr
     }
 }
 
-/// Returns the YAML at the start of a Markdown file.
-fn front_matter(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("---")?.trim_start_matches(['\r', ' ']).strip_prefix('\n')?;
-    Some(rest.split_once("\n---")?.0)
+/// Returns what follows the first line of a Markdown file, if that line opens a header of YAML.
+fn opened_front_matter(text: &str) -> Option<&str> {
+    text.strip_prefix("---")?.trim_start_matches(['\r', ' ']).strip_prefix('\n')
 }
 
 /// Reads an agent skill as a tool without parameters: the name and the description of its
@@ -209,7 +211,8 @@ fn broken(
         text => format!("`{text}`: {said}"),
     };
     let problem = Problem::new(Severity::Error, expected, found, "correct the text at this place");
-    let problem = Problem { column: Some(column), ..problem };
+    // At the end of a line, the parser of JSON counts the next column as 0.
+    let problem = Problem { column: Some(column).filter(|&column| column > 0), ..problem };
     Box::new(source.locate(problem, Some(line)))
 }
 
@@ -224,6 +227,11 @@ fn second_document() -> Problem {
     let cure = "write each document into a file of its own";
     let found = "a second one after a line of ---";
     Problem::new(Severity::Error, "one YAML document a file", found, cure)
+}
+
+fn unclosed_front_matter() -> Problem {
+    let expected = "a second line of --- behind the name and the description of a skill";
+    Problem::new(Severity::Error, expected, "none", "write --- on a line of its own")
 }
 
 fn no_text() -> Problem {

@@ -24,6 +24,7 @@ mod slot;
 mod tests;
 mod text;
 mod time;
+mod translated;
 mod unit;
 
 use serde_json::{Map, Value};
@@ -44,6 +45,7 @@ use plan::Plan;
 use slot::{Kind, Slot};
 use time::Tense;
 use toolroute_catalog::Tool;
+use translated::Translated;
 
 /// The limit of a prompt in bytes. A longer prompt is a document and is not read.
 const MOST_BYTES: usize = 16 << 10;
@@ -81,7 +83,22 @@ const REGION_WORDS: &str = "country province region state";
 /// assert_eq!(unclear.missing[0].name, "seconds");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A prompt in another language is read in English, where a lexicon translates it; texts and names are taken in its
+/// own words.
 pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> PreparedArguments {
+    let translated = Translated::of(sources.prompt);
+    let prompt = translated.as_ref().map_or(sources.prompt, |translated| translated.text());
+    let mut prepared = prepare(tool, &ArgumentSources { prompt, ..*sources }, translated.as_ref());
+    prepared.read_as = translated.map(Translated::into_text);
+    prepared
+}
+
+fn prepare(
+    tool: &Tool,
+    sources: &ArgumentSources<'_>,
+    translated: Option<&Translated<'_>>,
+) -> PreparedArguments {
     let root = tool.input_schema.as_ref().and_then(toolroute_catalog::Schema::to_value);
     let root = root.unwrap_or(Value::Null);
     let empty = Arguments::new();
@@ -89,7 +106,7 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let mut slots = slot::slots(tool, &root);
     let checker = Checker::new(&root);
     let read = |slots: &[Slot], has_rest| {
-        Prompt { tool, slots, checker: &checker, given: &given, sources }.read(has_rest)
+        Prompt { tool, slots, checker: &checker, given: &given, sources, translated }.read(has_rest)
     };
     let plain = read(&slots, false);
     let has_message = has_message(&slots, &given);
@@ -152,6 +169,7 @@ struct Prompt<'a> {
     checker: &'a Checker,
     given: &'a Arguments,
     sources: &'a ArgumentSources<'a>,
+    translated: Option<&'a Translated<'a>>,
 }
 
 impl Prompt<'_> {
@@ -245,7 +263,10 @@ impl Prompt<'_> {
             {
                 plan.assign(at, value.clone(), Source::Schema, "");
             }
-            for taken in plan.assignments[at].drain(..) {
+            for mut taken in plan.assignments[at].drain(..) {
+                if let Some(translated) = self.translated {
+                    translated.restore(slot, &mut taken);
+                }
                 put(&mut arguments, slot, taken.value.clone());
                 sources.push(taken);
             }
@@ -271,11 +292,15 @@ impl Prompt<'_> {
                 !**taken && !matches!(mention.content, mention::Content::Unclear)
             })
             .map(|(mention, _)| UnusedMention {
-                text: self.sources.prompt[mention.span.clone()].to_owned(),
+                text: match self.translated {
+                    Some(translated) => translated.original(&mention.span).to_owned(),
+                    None => self.sources.prompt[mention.span.clone()].to_owned(),
+                },
                 kind: mention.content.kind(),
             })
             .collect();
-        PreparedArguments { arguments, sources, missing, unused, taken, lost, moments }
+        let read_as = None;
+        PreparedArguments { arguments, sources, missing, unused, read_as, taken, lost, moments }
     }
 
     /// Whether a value of the prompt may be meant for an argument that the caller gave.

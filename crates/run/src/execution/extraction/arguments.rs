@@ -51,6 +51,9 @@ pub struct PreparedArguments {
     /// Values in the prompt that no parameter took.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unused: Vec<UnusedMention>,
+    /// The prompt in English, if it is in another language and was translated. The places below are in this text then.
+    #[serde(skip)]
+    pub read_as: Option<String>,
     /// The places of the values that parameters took, as byte ranges of the prompt.
     #[serde(skip)]
     pub taken: Vec<Range<usize>>,

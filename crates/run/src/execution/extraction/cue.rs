@@ -29,6 +29,9 @@ pub(super) const PREPOSITION: u8 = 1;
 /// Words that may stand between a name and its value.
 const CONNECTORS: &str = "a an are as at be equal equals exactly is number no of on the to was";
 
+/// Words for people who are counted.
+pub(super) const PEOPLE: &str = "adult attendee cover diner guest head participant passenger people person      player rider seat traveler traveller visitor";
+
 /// The most words before a value that are read.
 const REACH: usize = 7;
 
@@ -223,6 +226,11 @@ impl PromptContext<'_> {
         {
             keep(NOUN, mention.span.clone());
         }
+        if let Some(span) = self.people(&before, &after, mention, slot)
+            && others.iter().filter(|other| other.counts_people()).count() == 1
+        {
+            keep(NOUN, span);
+        }
         if let Some(start) = year(&before, mention, slot) {
             keep(NOUN - 1, start..mention.span.end);
         }
@@ -232,6 +240,27 @@ impl PromptContext<'_> {
             return best;
         }
         self.weigh(best, preposition.as_ref(), (&before, mention), slot)
+    }
+
+    /// Returns the place of a number of people and of what says so: "6 guests", "a table for four".
+    fn people(
+        &self,
+        before: &[&Word],
+        after: &[&Word],
+        mention: &Mention,
+        slot: &Slot,
+    ) -> Option<Range<usize>> {
+        let Content::Amount(amount) = &mention.content else { return None };
+        if !slot.counts_people() || !amount.units.is_empty() || amount.is_part {
+            return None;
+        }
+        let next = after.first().map_or("", |word| word.lower.as_str());
+        if !next.is_empty() && is_listed(&singular(next), PEOPLE) {
+            return Some(mention.span.start..after[0].span.end);
+        }
+        let is_for = before.first().is_some_and(|word| word.lower == "for");
+        let is_end = next.is_empty() || is_listed(next, "at by from in on this under please");
+        (is_for && is_end).then(|| before[0].span.start..mention.span.end)
     }
 
     /// Returns the end of a route or conversion that a value is. In "100 EUR in USD" the currency

@@ -160,6 +160,11 @@ pub(super) fn scan(text: &str, scan: &Scan<'_>) -> Vec<Mention> {
     mentions
 }
 
+/// The places of the quoted texts of a prompt.
+pub(super) fn quoted(text: &str) -> Vec<Range<usize>> {
+    quotes::scan(text).into_iter().map(|quote| quote.span).collect()
+}
+
 /// Collects mentions; one that overlaps an earlier one is dropped.
 struct Collector<'a> {
     text: &'a str,

@@ -230,6 +230,19 @@ impl Slot {
         text::words(about).iter().any(is_it)
     }
 
+    /// Whether it is a number of people: `party_size`, `passengers`, "Number of guests".
+    pub fn counts_people(&self) -> bool {
+        let is_counted = |word: &str| text::is_listed(&text::singular(word), super::cue::PEOPLE);
+        let named = || self.words.iter().any(|word| word == "party" || is_counted(word));
+        let about = self.description.as_deref().unwrap_or_default().to_lowercase();
+        let told = || {
+            let rest =
+                ["number of ", "how many "].iter().find_map(|start| about.strip_prefix(start));
+            rest.and_then(|rest| rest.split_whitespace().next()).is_some_and(is_counted)
+        };
+        self.kind == Kind::Integer && !self.has_word("id") && (named() || told())
+    }
+
     /// Whether it takes a telephone number.
     pub fn is_phone(&self) -> bool {
         const NUMBER: &str = "a contact name number or to";

@@ -4,6 +4,7 @@ mod left_over;
 mod objects;
 mod orders;
 mod times;
+mod translated;
 
 use serde_json::json;
 use serde_json::value::to_raw_value;

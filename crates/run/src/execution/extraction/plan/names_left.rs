@@ -125,7 +125,18 @@ impl Plan<'_> {
             let is_led = is_listed(lead, GIVING)
                 || this.nouns().any(|noun| noun == lead)
                 || self.tool_words.contains(&stem(lead));
-            let is_sole = is_led && (is_sole || is_named) && !self.effects.destroys();
+            // "From Leeds to York", "under the name Clara Whitfield".
+            let role = role_of_lead(lead);
+            let is_way = is_name && this.required && role.is_some() && this.role == role;
+            let is_under_name = this.required
+                && (this.is_person() || this.has_word("name"))
+                && candidates[at].beside.iter().any(|word| word == "name");
+            // The only quote is the only message.
+            let is_quote = this.kind == Kind::Message
+                && candidates[at].is_quoted
+                && candidates.iter().filter(|one| one.is_quoted).count() == 1;
+            let is_sole = is_led && (is_sole || is_named) || is_way || is_under_name || is_quote;
+            let is_sole = is_sole && !self.effects.destroys();
             if self.reader.checker.misfit(&this.path, false, &json).is_none() {
                 self.give_name(slot, span, value, is_sole || self.effects.reads_only());
             }
@@ -419,6 +430,15 @@ fn head_noun(about: &[Word]) -> Option<&str> {
     (about.len() <= 4).then_some(last).flatten()
 }
 
+/// Which end of a way a name is by the word before it.
+fn role_of_lead(lead: &str) -> Option<Role> {
+    match lead {
+        "from" => Some(Role::Start),
+        "to" | "into" => Some(Role::End),
+        _ => None,
+    }
+}
+
 /// How well a part of the prompt fits a parameter; `None` if it does not. A parameter that is not needed
 /// takes only what a word says to be its value.
 pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8> {
@@ -427,11 +447,7 @@ pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8>
     let is_place = slot.kind == Kind::Place
         || slot.has_word(PLACE_WORDS)
         || about.iter().take(8).any(|word| is_listed(&word.lower, PLACE_WORDS));
-    let role = match lead {
-        "from" => Some(Role::Start),
-        "to" | "into" => Some(Role::End),
-        _ => None,
-    };
+    let role = role_of_lead(lead);
     let of_role = match (slot.role, role) {
         (Some(own), Some(said)) if own != said => return None,
         (Some(_), Some(_)) => 2,

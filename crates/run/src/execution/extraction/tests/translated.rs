@@ -1,0 +1,72 @@
+//! Arguments from prompts in other languages.
+
+use super::*;
+
+fn reservation() -> Tool {
+    let schema = object(
+        json!({
+            "reservation_id": {"type": "string", "description": "Reservation number, such as RS-1204"},
+            "date": {"type": "string", "format": "date"},
+            "time": {"type": "string", "description": "Arrival time, HH:MM"},
+            "guests": {"type": "integer", "description": "Number of guests"},
+            "wishes": {"type": "string", "description": "Wishes of the guest"}}),
+        &[],
+    );
+    tool("change_reservation", "Change a reservation of a table", &schema)
+}
+
+#[test]
+fn days_times_and_ids_are_read_in_every_language() {
+    for prompt in [
+        "Mueve la reserva RS-1240 al 15 de mayo de 2026 a las 19:30",
+        "Verschieb die Reservierung RS-1240 auf den 15. Mai 2026 um 19:30 Uhr",
+        "Déplace la réservation RS-1240 au 15 mai 2026 à 19h30",
+        "Muda a reserva RS-1240 para 15 de maio de 2026 às 19h30",
+        "Перенеси бронь RS-1240 на 15 мая 2026 года в 19:30",
+        "תעביר את ההזמנה RS-1240 ל-15 במאי 2026 בשעה 19:30",
+        "انقل الحجز RS-1240 إلى ١٥ مايو 2026 الساعة 19:30",
+        "把预订RS-1240改到2026年5月15日19:30",
+    ] {
+        let prepared = prepare(&reservation(), prompt);
+        let expected = json!({"reservation_id": "RS-1240", "date": "2026-05-15", "time": "19:30"});
+        assert_eq!(json!(prepared.arguments), expected, "{prompt}: {prepared:?}");
+        // The places are those of the prompt itself.
+        for taken in &prepared.sources {
+            let Source::Prompt { start, end, text } = &taken.source else { panic!("{taken:?}") };
+            assert_eq!(&prompt[*start..*end], text, "{prompt}");
+        }
+    }
+}
+
+#[test]
+fn texts_and_names_stay_in_the_words_of_the_prompt() {
+    let schema = object(
+        json!({"to": {"type": "string", "description": "The recipient"},
+               "text": {"type": "string", "description": "The text of the message"}}),
+        &["to", "text"],
+    );
+    let send = tool("send_message", "Send a message to somebody", &schema);
+    for (prompt, to, text) in [
+        ("Schreib an Ana: der Zug hat Verspätung", "Ana", "der Zug hat Verspätung"),
+        ("envía un mensaje a Ana: \"llego mañana\"", "Ana", "llego mañana"),
+        ("отправь сообщение Ольге: поезд опаздывает", "Ольге", "поезд опаздывает"),
+    ] {
+        let prepared = prepare(&send, prompt);
+        assert_eq!(json!(prepared.arguments), json!({"to": to, "text": text}), "{prompt}");
+    }
+}
+
+#[test]
+fn listed_values_are_those_of_the_schema() {
+    let schema = object(
+        json!({"diet": {"enum": ["vegan", "halal"]}, "day": {"type": "string", "format": "date"}}),
+        &["diet"],
+    );
+    let dishes = tool("find_dishes", "Dishes of a diet", &schema);
+    for (prompt, expected) in [
+        ("vegane Gerichte für morgen", json!({"diet": "vegan", "day": "2026-04-21"})),
+        ("платья", json!({})),
+    ] {
+        assert_eq!(json!(prepare(&dishes, prompt).arguments), expected, "{prompt}");
+    }
+}

@@ -1,0 +1,186 @@
+//! A translation in which each word knows its place in the original, so that values can be taken out of it.
+
+use std::ops::Range;
+
+use super::lexicon::Lexicon;
+use super::words::{self, SpokenWord, Word};
+use super::{Language, dates, in_english, separable};
+
+/// A text as English words, with the place of each in the original.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlignedText {
+    pub language: Language,
+    /// The English words in the order of the original. Names and unknown words are as written there; dates and times
+    /// are in an English form.
+    pub text: String,
+    /// The places in `text` and in the original, in order.
+    places: Vec<(Range<usize>, Range<usize>)>,
+    /// The length of the original in bytes.
+    length: usize,
+}
+
+/// An English word or more, and the place in the original that they stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Piece {
+    pub english: String,
+    pub place: Range<usize>,
+}
+
+impl AlignedText {
+    /// Returns the place in the original of a part of the text; `None` for a part between two words.
+    pub fn original(&self, part: &Range<usize>) -> Option<Range<usize>> {
+        let overlaps =
+            |english: &Range<usize>| english.start < part.end && part.start < english.end;
+        let mut within = self.places.iter().filter(|(english, _)| overlaps(english));
+        let first = within.next()?;
+        let last = within.next_back().unwrap_or(first);
+        // A part of a word that was kept begins and ends at the same letter there.
+        let same =
+            |(english, original): &(Range<usize>, Range<usize>)| english.len() == original.len();
+        let start = match same(first) {
+            true => first.1.start + part.start.saturating_sub(first.0.start),
+            false => first.1.start,
+        };
+        let end = match same(last) {
+            true => last.1.end - last.0.end.saturating_sub(part.end),
+            false => last.1.end,
+        };
+        // German verbs stand before their particles, so the last word may come first.
+        (start < end).then_some(start..end)
+    }
+
+    /// Like [`AlignedText::original`], with the words and signs on both sides that no English word stands for.
+    pub fn original_with_fillers(&self, part: &Range<usize>) -> Option<Range<usize>> {
+        let place = self.original(part)?;
+        let ends = self.places.iter().map(|(_, original)| original.end);
+        let start = ends.filter(|end| *end <= place.start).max().unwrap_or(0);
+        let starts = self.places.iter().map(|(_, original)| original.start);
+        let end = starts.filter(|start| *start >= place.end).min().unwrap_or(self.length);
+        Some(start..end)
+    }
+}
+
+/// Translates a text as [`in_english`], keeps the parts at `verbatim` unchanged, and remembers where each word was.
+///
+/// ```
+/// let found = toolroute_translation::aligned("borra el archivo de Ana", &[]).unwrap();
+/// assert_eq!(found.text, "delete file of Ana");
+/// assert_eq!(found.original(&(7..11)), Some(9..16));
+/// ```
+pub fn aligned(text: &str, verbatim: &[Range<usize>]) -> Option<AlignedText> {
+    let language = in_english(text)?.language;
+    let lexicon = Lexicon::of(language);
+    let mut words = Vec::new();
+    let mut from = 0;
+    for part in verbatim.iter().filter(|part| text.get((*part).clone()).is_some()) {
+        if part.start >= from {
+            words::split_into(&mut words, text, from..part.start, (language, lexicon));
+            words.push(Word::verbatim(&text[part.clone()], part.start));
+            from = part.end;
+        }
+    }
+    words::split_into(&mut words, text, from..text.len(), (language, lexicon));
+    if language == Language::German {
+        separable::join_particles(&mut words, lexicon);
+    }
+    let pieces = dates::in_english(pieces(&words, language, lexicon));
+    let is_polite = asks_politely(text, language);
+    let mut found =
+        AlignedText { language, text: String::new(), places: Vec::new(), length: text.len() };
+    for piece in pieces {
+        let is_mark = piece.place.is_empty();
+        if !found.text.is_empty() && !is_mark {
+            found.text.push(' ');
+        }
+        let start = found.text.len();
+        // "Can you book a table?" is an order.
+        found.text +=
+            if is_mark && is_polite && piece.english == "?" { "." } else { &piece.english };
+        if !is_mark {
+            found.places.push((start..found.text.len(), piece.place));
+        }
+    }
+    Some(found)
+}
+
+/// Translates the words. A mark has an empty place.
+fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        let word = match &words[at] {
+            Word::Mark(mark) => {
+                pieces.push(Piece { english: mark.to_string(), place: 0..0 });
+                at += 1;
+                continue;
+            }
+            Word::Verbatim(said, place) => {
+                pieces.push(Piece { english: said.clone(), place: place.clone() });
+                at += 1;
+                continue;
+            }
+            Word::Spoken(word) => word,
+        };
+        let next = words.get(at + 1).and_then(Word::spoken);
+        let (meaning, taken) = match super::is_do_not(&word.lower, next) {
+            true => (Some("not"), 1),
+            false => lexicon.longest(&words[at..]),
+        };
+        let is_sentence = at > 0 && matches!(words[at - 1], Word::Mark('.' | '?' | '!' | ':'));
+        let is_name = word.is_name && !is_sentence && taken == 1 && !dates::is_of_calendar(meaning);
+        let last = match &words[at + taken - 1] {
+            Word::Spoken(last) => last,
+            _ => word,
+        };
+        let place = word.at..end_of(last).max(end_of(word));
+        match meaning.filter(|_| !is_name) {
+            Some("-") => {}
+            Some(meaning) => {
+                let english = meaning.split(' ').filter(|word| *word != "-");
+                pieces.push(Piece { english: english.collect::<Vec<_>>().join(" "), place });
+            }
+            // Chinese names have no spaces.
+            None => match pieces.last_mut() {
+                Some(last) if language == Language::Chinese && is_unknown(last, place.start) => {
+                    last.english += &word.written;
+                    last.place.end = place.end;
+                }
+                _ => pieces.push(Piece { english: word.written.clone(), place }),
+            },
+        }
+        at += taken;
+    }
+    pieces
+}
+
+fn end_of(word: &SpokenWord) -> usize {
+    word.at + word.written.len()
+}
+
+/// Whether a piece is a word that was kept, and ends at a place.
+fn is_unknown(piece: &Piece, end: usize) -> bool {
+    piece.place.end == end && piece.english.chars().all(|c| !c.is_ascii())
+}
+
+/// Beginnings of a question that is an order, by language.
+const POLITE: [(Language, &str); 8] = [
+    (Language::Arabic, "هل يمكنك|ممكن|هل تستطيع|هل بإمكانك"),
+    (Language::Chinese, "可以|能不能|能否|能帮|可不可以|请"),
+    (
+        Language::French,
+        "peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|tu peux|vous pouvez|tu pourrais|vous pourriez",
+    ),
+    (Language::German, "kannst du|könntest du|können sie|könnten sie|würdest du|würden sie"),
+    (Language::Hebrew, "אתה יכול|את יכולה|תוכל|תוכלי|אפשר ל|אפשר בבקשה"),
+    (Language::Portuguese, "podes|pode |poderia|podia|consegues|você pode"),
+    (Language::Russian, "можешь|можете|не могли бы|мог бы|могли бы"),
+    (Language::Spanish, "puedes|podrías|podrias|puede usted|podría|me puedes"),
+];
+
+/// Whether a text asks whether somebody can do something, and so orders it.
+fn asks_politely(text: &str, language: Language) -> bool {
+    let lower = text.to_lowercase();
+    let phrases =
+        POLITE.iter().filter(|(of, _)| *of == language).flat_map(|(_, all)| all.split('|'));
+    phrases.into_iter().any(|phrase| lower.contains(phrase))
+}

@@ -1,0 +1,201 @@
+//! Puts dates and times of other languages into an English form.
+
+use std::ops::Range;
+
+use super::aligned::Piece;
+
+/// Words that may stand between the parts of a date.
+const BETWEEN: [&str; 5] = ["of", "in", "year", "day", "the"];
+
+/// Endings of ordinals: "1er", "2º", "10-го".
+const ORDINALS: [&str; 10] = [".", "er", "º", "ª", "°", "-го", "-е", "-ое", "го", "-му"];
+
+/// Words for the hour behind a number.
+const HOURS: [&str; 3] = ["oclock", "o'clock", "hour"];
+
+/// Whether a meaning is a month, a day of the week or another word of the calendar.
+pub(super) fn is_of_calendar(meaning: Option<&str>) -> bool {
+    const DAYS: [&str; 10] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "today",
+        "tomorrow",
+        "yesterday",
+    ];
+    meaning.is_some_and(|meaning| month(meaning).is_some() || DAYS.contains(&meaning))
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// The number of a month, from 1.
+fn month(word: &str) -> Option<usize> {
+    let word = word.to_lowercase();
+    // "In may" is one word in Hebrew.
+    let word = word.strip_prefix("in ").unwrap_or(&word);
+    MONTHS.iter().position(|month| *month == word).map(|at| at + 1)
+}
+
+/// Writes the dates among the pieces as "9 may 2026" or as in ISO 8601, and times as "18:30".
+pub(super) fn in_english(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut written: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut at = 0;
+    while at < pieces.len() {
+        let (piece, taken) = date_at(&pieces[at..])
+            .or_else(|| hour_at(&pieces[at..], written.last()))
+            .unwrap_or_else(|| (with_plain_digits(&pieces[at]), 1));
+        if is_clock(&piece.english) {
+            lead_by_at(&mut written);
+        }
+        written.push(piece);
+        at += taken;
+    }
+    written
+}
+
+/// Whether a word is a time of the day such as "19:30".
+fn is_clock(word: &str) -> bool {
+    let core = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let parts = core.split_once(':');
+    parts.is_some_and(|(hours, minutes)| {
+        minutes.len() == 2 && hours.parse::<u8>().is_ok() && minutes.parse::<u8>().is_ok()
+    })
+}
+
+/// Words before a time of the day, beside "from".
+const LEADS: [&str; 5] = ["to", "on", "in", "hour", "time"];
+
+/// Writes the preposition before a time of the day as "at", unless it is the end of a period: "from 9:00 to 10:00".
+fn lead_by_at(written: &mut [Piece]) {
+    let [.., before, from, lead] = written else {
+        if let Some(lead) = written.last_mut().filter(|lead| LEADS.contains(&lead.english.as_str()))
+        {
+            lead.english = "at".to_owned();
+        }
+        return;
+    };
+    let is_period = is_clock(&from.english) && before.english == "from";
+    if !is_period && LEADS.contains(&lead.english.as_str()) {
+        lead.english = "at".to_owned();
+    }
+}
+
+/// Reads a date at the beginning of some pieces, and returns it with the number of its pieces.
+fn date_at(pieces: &[Piece]) -> Option<(Piece, usize)> {
+    let joined = |last: usize, english: String| {
+        let place = pieces[0].place.start..pieces[last].place.end;
+        Some((Piece { english, place }, last + 1))
+    };
+    let first = &pieces[0].english;
+    // "2026年6月1日".
+    if let Some(year) = year(first) {
+        let month_at = behind(pieces, 0);
+        let month = month(&pieces.get(month_at)?.english)?;
+        let day = day(&pieces.get(month_at + 1)?.english)?;
+        return joined(month_at + 1, format!("{year}-{month:02}-{day:02}"));
+    }
+    let day = day(first)?;
+    let month_at = behind(pieces, 0);
+    let name = pieces.get(month_at).map(|piece| piece.english.as_str())?;
+    month(name)?;
+    let name = name.trim_start_matches("in ");
+    let year_at = behind(pieces, month_at);
+    let Some(year) = pieces.get(year_at).and_then(|piece| year(&piece.english)) else {
+        return joined(month_at, format!("{day} {name}"));
+    };
+    // "2026 года", and marks such as the one of "2026?".
+    let end = pieces.get(year_at + 1).is_some_and(|piece| piece.english == "year");
+    let mark = pieces[year_at].english.trim_start_matches(|c: char| c.is_numeric());
+    joined(year_at + usize::from(end), format!("{day} {name} {year}{mark}"))
+}
+
+/// The index of the next piece that is not one of the words between the parts of a date.
+fn behind(pieces: &[Piece], at: usize) -> usize {
+    let is_between = |piece: &Piece| BETWEEN.contains(&piece.english.as_str());
+    let words = pieces[at + 1..].iter().take(2).take_while(|piece| is_between(piece)).count();
+    at + 1 + words
+}
+
+fn year(said: &str) -> Option<u16> {
+    let digits = ascii_digits(said);
+    let digits = digits.trim_end_matches(['.', ',', '?', '!', ';', ':']);
+    digits.parse().ok().filter(|year| (1900..2100).contains(year) && digits.len() == 4)
+}
+
+fn day(said: &str) -> Option<u8> {
+    let digits = ascii_digits(&said.to_lowercase());
+    let plain = ORDINALS.iter().find_map(|ending| digits.strip_suffix(ending)).unwrap_or(&digits);
+    plain.parse().ok().filter(|day| (1..=31).contains(day) && plain.len() <= 2)
+}
+
+/// Reads "18h30", "18 h" and, after "at" or the like, "19 Uhr".
+fn hour_at(pieces: &[Piece], before: Option<&Piece>) -> Option<(Piece, usize)> {
+    let said = pieces[0].english.to_lowercase();
+    let said = ascii_digits(&said);
+    let (mark, core) = (trailing_mark(&said), said.trim_end_matches(['.', ',', '?', '!', ';']));
+    let clock = |hours: &str, minutes: &str| {
+        let hours: u8 = hours.parse().ok().filter(|hours| *hours < 24)?;
+        let minutes: u8 = if minutes.is_empty() { 0 } else { minutes.parse().ok()? };
+        (minutes < 60).then(|| format!("{hours:02}:{minutes:02}"))
+    };
+    if let Some((hours, minutes)) = core.split_once('h') {
+        let is_time = matches!(minutes.len(), 0 | 2) && (1..=2).contains(&hours.len());
+        let is_moment = minutes.len() == 2 || before.is_some_and(leads_to_time);
+        let english = clock(hours, minutes).filter(|_| is_time && is_moment)?;
+        return Some((
+            Piece { english: format!("{english}{mark}"), place: pieces[0].place.clone() },
+            1,
+        ));
+    }
+    let next = pieces.get(1)?;
+    let is_hour = HOURS[..2].contains(&next.english.as_str())
+        || next.english == HOURS[2] && before.is_some_and(leads_to_time);
+    let english = clock(core, "").filter(|_| is_hour && core.len() <= 2)?;
+    Some((Piece { english, place: pieces[0].place.start..next.place.end }, 2))
+}
+
+/// Whether a time of the day follows a word: "at 19", but not "for 2 hours".
+fn leads_to_time(piece: &Piece) -> bool {
+    matches!(
+        piece.english.as_str(),
+        "at" | "from" | "to" | "until" | "till" | "on" | "in" | "before" | "after" | "around"
+    )
+}
+
+fn trailing_mark(said: &str) -> &str {
+    let end = said.trim_end_matches(['.', ',', '?', '!', ';']).len();
+    &said[end..]
+}
+
+fn with_plain_digits(piece: &Piece) -> Piece {
+    let english = ascii_digits(&piece.english);
+    let place: Range<usize> = piece.place.clone();
+    Piece { english, place }
+}
+
+/// Returns a text with the digits of Arabic and Persian as ASCII digits.
+fn ascii_digits(said: &str) -> String {
+    let digit = |c: char| match c {
+        '\u{660}'..='\u{669}' => char::from(b'0' + (c as u32 - 0x660) as u8),
+        '\u{6F0}'..='\u{6F9}' => char::from(b'0' + (c as u32 - 0x6F0) as u8),
+        c => c,
+    };
+    said.chars().map(digit).collect()
+}
