@@ -248,7 +248,7 @@ fn a_prompt_in_hebrew_is_answered_and_one_in_greek_by_categories() {
     };
     let count = |rows: &[Value], at: usize| rows.iter().filter(|row| row[at] == true).count();
     let hebrew = batch("prompts.jsonl", &[]);
-    assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 41, 40));
+    assert_eq!((hebrew.len(), count(&hebrew, 0), count(&hebrew, 1)), (42, 42, 41));
     let strange = batch("offtopic.jsonl", &[]);
     // Of those for nothing here ten get no tool; the cut-off for none was chosen so that few served prompts lose theirs.
     assert_eq!((strange.len(), count(&strange, 0)), (24, 14));

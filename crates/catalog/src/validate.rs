@@ -22,7 +22,7 @@ const LATENCY_MS: u64 = 86_400_000;
 pub(super) fn check(tool: &Tool) -> Vec<Problem> {
     let description = too_long("description", &tool.description, DESCRIPTION_CHARS);
     let mut problems: Vec<Problem> =
-        [check_name(tool), check_id(tool), description, check_text(tool), check_schema(tool)]
+        [check_name(tool), check_id(tool), description, check_schema(tool)]
             .into_iter()
             .chain([check_latency(tool), check_tier(tool), check_complexity(tool)])
             .flatten()
@@ -68,14 +68,6 @@ fn check_id(tool: &Tool) -> Option<Problem> {
     tool.id.as_str().is_empty().then(|| {
         let cure = "write an id, or leave it out to have it made from server and name";
         Problem::new(Severity::Error, "an id", "an empty string", cure).field("id")
-    })
-}
-
-/// Warns of a tool of which nothing but the name can be searched.
-fn check_text(tool: &Tool) -> Option<Problem> {
-    tool.description.trim().is_empty().then(|| {
-        let cure = "say in a sentence what the tool does; it is found by its name alone";
-        Problem::new(Severity::Warning, "a description", "none", cure).field("description")
     })
 }
 

@@ -63,26 +63,40 @@ pub fn doubt(
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated).then(verb).flatten();
-    // What the prompt says of the call and no parameter takes would be lost: "20 EUR", "in Bremen".
-    let lost = || {
-        // "The plumber was there on Tuesday."
-        let is_told =
-            |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
-        let value = prepared.lost.iter().find(|place| !is_told(*place));
-        let value = value.map(|place| &words[place.clone()]);
-        let told =
-            || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
-        let lost = value.or_else(told);
-        let lost = lost.filter(|_| prepared.missing.is_empty());
-        lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
-    };
-    let taken = places_taken(prepared);
-    let forbids = |text| is_translated.then(|| caveat(text, Places::default())).flatten();
-    let caveat = caveat(words, Places { taken: &taken, ..places }).or_else(|| forbids(original));
+    let lost = || lost_value(words, prepared, moments);
+    let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
     reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).or_else(unset).map(ask))
+}
+
+/// Returns the word with which a prompt forbids, restricts or puts off a call. Of another language, its own words come
+/// before those of the translation.
+fn caveat_in(original: &str, prepared: &PreparedArguments, places: Places<'_>) -> Option<String> {
+    let taken = places_taken(prepared);
+    let places = Places { taken: &taken, ..places };
+    match &prepared.read_as {
+        Some(english) => caveat(original, Places::default()).or_else(|| caveat(english, places)),
+        None => caveat(original, places),
+    }
+}
+
+/// Returns what the words say of the call and no parameter takes, so that it would be lost: "20 EUR", "in Bremen".
+fn lost_value(
+    words: &str,
+    prepared: &PreparedArguments,
+    moments: &[Range<usize>],
+) -> Option<String> {
+    // "The plumber was there on Tuesday."
+    let is_told =
+        |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
+    let value = prepared.lost.iter().find(|place| !is_told(*place));
+    let value = value.map(|place| &words[place.clone()]);
+    let is_translated = prepared.read_as.is_some();
+    let told = || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
+    let lost = value.or_else(told).filter(|_| prepared.missing.is_empty());
+    lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
 }
 
 /// The places of all values that arguments took. "In the morning" postpones nothing that a tool does "in the morning".

@@ -43,7 +43,12 @@ impl AlignedText {
         };
         let end = match same(last) {
             true => last.1.end - last.0.end.saturating_sub(part.end),
-            false => last.1.end,
+            // "9. Mai 2026," has its comma in both.
+            false => {
+                let rest = self.text.get(part.end..last.0.end).unwrap_or_default();
+                let is_mark = rest.bytes().all(|byte| byte.is_ascii_punctuation());
+                last.1.end - if is_mark { rest.len() } else { 0 }
+            }
         };
         // German verbs stand before their particles, so the last word may come first.
         (start < end).then_some(start..end)
@@ -56,7 +61,10 @@ impl AlignedText {
         let start = ends.filter(|end| *end <= place.start).max().unwrap_or(0);
         let starts = self.places.iter().map(|(_, original)| original.start);
         let end = starts.filter(|start| *start >= place.end).min().unwrap_or(self.length);
-        Some(start..end)
+        // A part of a word, such as a quote without its marks, ends where it ends.
+        let begins = self.places.iter().any(|(english, _)| english.start == part.start);
+        let is_end = self.places.iter().any(|(english, _)| english.end == part.end);
+        Some(if begins { start } else { place.start }..if is_end { end } else { place.end })
     }
 }
 
@@ -122,9 +130,10 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
             Word::Spoken(word) => word,
         };
         let next = words.get(at + 1).and_then(Word::spoken);
-        let (meaning, taken) = match super::is_do_not(&word.lower, next) {
-            true => (Some("not"), 1),
-            false => lexicon.longest(&words[at..]),
+        let (meaning, taken) = match chinese_name(&words[at..], language, lexicon) {
+            Some(taken) => (None, taken),
+            None if super::is_do_not(&word.lower, next) => (Some("not"), 1),
+            None => lexicon.longest(&words[at..]),
         };
         let is_sentence = at > 0 && matches!(words[at - 1], Word::Mark('.' | '?' | '!' | ':'));
         let is_name = word.is_name && !is_sentence && taken == 1 && !dates::is_of_calendar(meaning);
@@ -145,12 +154,37 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
                     last.english += &word.written;
                     last.place.end = place.end;
                 }
-                _ => pieces.push(Piece { english: word.written.clone(), place }),
+                _ => {
+                    let parts = words[at..at + taken].iter().filter_map(Word::spoken);
+                    let english = if taken > 1 { parts.collect() } else { word.written.clone() };
+                    pieces.push(Piece { english, place });
+                }
             },
         }
         at += taken;
     }
     pieces
+}
+
+/// Frequent Chinese surnames that are no frequent words.
+const SURNAMES: &str = "王李刘陈杨赵吴徐孙郭梁宋郑谢韩唐冯董萧曹袁邓傅沈彭吕";
+
+/// Characters that do not go on a name, beside those without a meaning.
+const NOT_IN_NAMES: &str = "在到和从给把去来是有要向对的";
+
+/// Returns the number of words of a Chinese name at the beginning of some words: a surname, and one or two characters
+/// that are words of their own.
+fn chinese_name(words: &[Word], language: Language, lexicon: &Lexicon) -> Option<usize> {
+    let is_one = |word: &&str| word.chars().nth(1).is_none();
+    let surname = words.first().and_then(Word::spoken).filter(is_one)?;
+    if language != Language::Chinese || !SURNAMES.contains(surname) {
+        return None;
+    }
+    let goes_on = |word: &&str| {
+        is_one(word) && !NOT_IN_NAMES.contains(*word) && lexicon.exact(word) != Some("-")
+    };
+    let given = words[1..].iter().map_while(Word::spoken).take(2).take_while(goes_on).count();
+    (given > 0).then_some(given + 1)
 }
 
 fn end_of(word: &SpokenWord) -> usize {

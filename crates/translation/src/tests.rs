@@ -255,7 +255,7 @@ fn a_listed_word_wins_over_the_stem_of_another() {
 fn each_word_knows_its_place_in_the_original() {
     let text = "Verschieb RS-1240 auf den 9. Mai 2026, um 19 Uhr";
     let found = aligned(text, &[]).unwrap();
-    assert_eq!(found.text, "reschedule RS-1240 on 9 may 2026, at 19:00");
+    assert_eq!(found.text, "move RS-1240 on 9 may 2026, at 19:00");
     let original = |part: &str| {
         let start = found.text.find(part).unwrap();
         &text[found.original(&(start..start + part.len())).unwrap()]
@@ -263,7 +263,7 @@ fn each_word_knows_its_place_in_the_original() {
     assert_eq!(original("RS-1240"), "RS-1240");
     assert_eq!(original("1240"), "1240");
     assert_eq!(original("9 may 2026"), "9. Mai 2026");
-    assert_eq!(original("may"), "9. Mai 2026");
+    assert_eq!(original("may"), "9. Mai 2026,");
     assert_eq!(original("19:00"), "19 Uhr");
     assert_eq!(found.original(&(0..0)), None);
 }

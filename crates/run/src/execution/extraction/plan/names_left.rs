@@ -109,38 +109,41 @@ impl Plan<'_> {
             }
             let Candidate { span, value, .. } = &candidates[at];
             let json = Value::from(value.as_str());
-            let this = &self.slots[slot];
-            // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
-            let is_sole = candidates.len() == 1
-                && candidates[at].is_full_name()
-                && this.required
-                && (this.is_person() || this.says("name"));
-            // "The Marketing department".
-            let is_beside =
-                |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
-            let is_name = value.starts_with(char::is_uppercase);
-            let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
-            let lead = candidates[at].lead.as_str();
-            // "Assign Mr Lindqvist", "register a new patient: Amelia Whitcombe".
-            let is_led = is_listed(lead, GIVING)
-                || this.nouns().any(|noun| noun == lead)
-                || self.tool_words.contains(&stem(lead));
-            // "From Leeds to York", "under the name Clara Whitfield".
-            let role = role_of_lead(lead);
-            let is_way = is_name && this.required && role.is_some() && this.role == role;
-            let is_under_name = this.required
-                && (this.is_person() || this.has_word("name"))
-                && candidates[at].beside.iter().any(|word| word == "name");
-            // The only quote is the only message.
-            let is_quote = this.kind == Kind::Message
-                && candidates[at].is_quoted
-                && candidates.iter().filter(|one| one.is_quoted).count() == 1;
-            let is_sole = is_led && (is_sole || is_named) || is_way || is_under_name || is_quote;
-            let is_sole = is_sole && !self.effects.destroys();
-            if self.reader.checker.misfit(&this.path, false, &json).is_none() {
-                self.give_name(slot, span, value, is_sole || self.effects.reads_only());
+            let is_sure = self.effects.reads_only() || self.is_sure_name(slot, &candidates, at);
+            if self.reader.checker.misfit(&self.slots[slot].path, false, &json).is_none() {
+                self.give_name(slot, span, value, is_sure);
             }
         }
+    }
+
+    /// Whether the words beside a name say that it is the value of a parameter of a tool that may change something.
+    fn is_sure_name(&self, slot: usize, candidates: &[Candidate], at: usize) -> bool {
+        let (this, Candidate { value, lead, .. }) = (&self.slots[slot], &candidates[at]);
+        // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
+        let is_sole = candidates.len() == 1
+            && candidates[at].is_full_name()
+            && this.required
+            && (this.is_person() || this.says("name"));
+        // "The Marketing department".
+        let is_beside = |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
+        let is_name = value.starts_with(char::is_uppercase);
+        let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
+        // "Assign Mr Lindqvist", "register a new patient: Amelia Whitcombe".
+        let is_led = is_listed(lead, GIVING)
+            || this.nouns().any(|noun| noun == lead)
+            || self.tool_words.contains(&stem(lead));
+        // "From Leeds to York", "under the name Clara Whitfield".
+        let role = role_of_lead(lead);
+        let is_way = is_name && this.required && role.is_some() && this.role == role;
+        let is_under_name = this.required
+            && (this.is_person() || this.has_word("name"))
+            && candidates[at].beside.iter().any(|word| word == "name");
+        // The only quote is the only message.
+        let is_quote = this.kind == Kind::Message
+            && candidates[at].is_quoted
+            && candidates.iter().filter(|one| one.is_quoted).count() == 1;
+        let is_sole = is_led && (is_sole || is_named) || is_way || is_under_name || is_quote;
+        is_sole && !self.effects.destroys()
     }
 
     /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".
