@@ -162,7 +162,7 @@ pub fn perform(
     asked: PreparedCall<'_>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    let executor = Arc::new(executor(servers_file(catalog)?, &args.limits)?);
+    let executor = Arc::new(executor(Some(servers_file(catalog)?), &args.limits)?);
     let engine = asked.engine;
     join(engine, &executor);
     let kept = asked.kept.with_limits(args.limits.rights.session.limits());
@@ -223,8 +223,8 @@ impl Caller<'_> {
 
 /// Creates an executor for a servers file whose catalog was loaded before. No server is started
 /// yet.
-pub fn executor(path: &Path, limits: &LimitArgs) -> anyhow::Result<Executor> {
-    let file = servers::read(path)?;
+pub fn executor(path: Option<&Path>, limits: &LimitArgs) -> anyhow::Result<Executor> {
+    let file = path.map(servers::read).transpose()?.unwrap_or_default();
     // The whole path only here: a client of a server could not open the file, and need not know
     // where it is.
     let failure_log = Some(log_path());

@@ -152,7 +152,7 @@ fn with_runner<T>(
     work: impl FnOnce(&dyn Runner) -> T,
 ) -> anyhow::Result<T> {
     let Some(path) = args.catalog.live.servers() else { return Ok(work(&builtins)) };
-    let executor = Arc::new(call::executor(path, &args.limits)?);
+    let executor = Arc::new(call::executor(Some(path), &args.limits)?);
     join(engine, &executor);
     let quiet = global.quiet;
     let calls = Blocking::with_threads(executor).context("cannot start threads")?;

@@ -1,5 +1,6 @@
 //! `toolroute run --plan`: calls a tool for each request in a prompt.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -18,8 +19,16 @@ use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Outcome, Report};
 use toolroute_session::{Plan, PlanReport, PlannedCall, Session, Step, StepState, join};
 
+/// Returns the servers file. A draft calls nothing, so that it needs none.
+fn servers_file(args: &RunArgs) -> anyhow::Result<Option<&Path>> {
+    match args.sources.dry_run {
+        true => Ok(args.catalog.live.servers().map(AsRef::as_ref)),
+        false => call::servers_file(&args.catalog).map(Some),
+    }
+}
+
 pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<ExitCode> {
-    let path = call::servers_file(&args.catalog)?;
+    let path = servers_file(args)?;
     if says_nothing(prompt) {
         return Err(Error::EmptyPrompt.into());
     }

@@ -289,6 +289,60 @@ fn a_time_is_a_value_where_the_tool_is_about_a_later_time() {
     assert!(said.contains("5 minutes"), "{said}");
 }
 
+/// A car, whose tools are named after its things.
+fn car() -> Sandbox {
+    let takes = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
+    let switch = |name: &str| takes(json!({name: {"type": "boolean"}}), &[name]);
+    let tool = |name: &str, about: &str, schema: Value| json!({"name": name, "description": about, "inputSchema": schema, "does": {"answer": name}});
+    scripted(&[(
+        "car",
+        json!([
+            tool("trunk", "Open or close the trunk.", switch("open")),
+            tool("sentry", "Sentry mode with cameras.", switch("on")),
+            tool("location", "Where the car is.", takes(json!({}), &[])),
+            tool("trips", "Trips of the car.", takes(json!({"limit": {"type": "integer"}}), &[])),
+            tool("horn", "Sounds the horn.", takes(json!({}), &[])),
+        ]),
+    )])
+}
+
+#[test]
+fn tools_that_are_named_after_things_answer_questions_and_switch_what_is_said() {
+    let sandbox = car();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let common = ["--servers", &servers, "--dry-run"];
+    for (prompt, tool, arguments) in [
+        ("where is the car?", "car__location", json!({})),
+        ("which trips did the car make?", "car__trips", json!({})),
+        ("turn on sentry mode", "car__sentry", json!({"on": true})),
+        ("open the trunk", "car__trunk", json!({"open": true})),
+    ] {
+        let report = sandbox.json(&[&["run", prompt][..], &common].concat());
+        assert_eq!(report["tool"], tool, "{prompt}: {report:#}");
+        assert_eq!(report["arguments"]["arguments"], arguments, "{prompt}: {report:#}");
+    }
+    for (prompt, word) in
+        [("open the sunroof", "\"sunroof\""), ("is the trunk open?", "asks a question")]
+    {
+        let said = sandbox.fails(2, &[&["run", prompt][..], &common].concat());
+        assert!(said.contains(word), "{prompt}: {said}");
+    }
+}
+
+#[test]
+fn a_draft_of_a_plan_needs_no_servers() {
+    let sandbox = car();
+    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let listed = sandbox.json(&["tools", "list", "--servers", &servers]);
+    let tools = sandbox.write("car.json", listed.to_string());
+    let tools = tools.to_str().unwrap();
+    let prompt = "turn on sentry mode and open the trunk";
+    let report = sandbox.json(&["run", "--plan", "--dry-run", "--tools", tools, prompt]);
+    assert_eq!(states(&report), ["ready", "ready"], "{report:#}");
+    let said = sandbox.fails(2, &["run", "--plan", "--tools", tools, prompt]);
+    assert!(said.contains("no servers are named"), "{said}");
+}
+
 /// Allotments, with their gardeners and keys.
 fn garden() -> Sandbox {
     let takes = |required: &[&str], properties: Value| json!({"type": "object", "required": required, "properties": properties});

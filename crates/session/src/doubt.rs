@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toolroute_catalog::{EffectKind, Schema, Tool, words_of};
+use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
-    VerbMismatch, is_reported, means_same, only_looks, ordered_change, told, verb_mismatch,
+    VerbMismatch, is_reported, means_same, only_looks, ordered_change, told, unknown_object,
+    verb_mismatch,
 };
-use toolroute_run::execution::{Arguments, PreparedArguments, Source};
+use toolroute_run::execution::{Arguments, PreparedArguments, Source, TakenValue};
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
 /// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
@@ -63,12 +64,34 @@ pub fn doubt(
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated).then(verb).flatten();
+    let object = || strange_object(words, places, tool, (selection, prepared));
     let lost = || lost_value(words, prepared, moments);
     let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
-    reason.map(ask).or(unfit).or_else(|| verb().or_else(lost).or_else(unset).map(ask))
+    let rest = || verb().or_else(object).or_else(lost).or_else(unset).map(ask);
+    reason.map(ask).or(unfit).or_else(rest)
+}
+
+/// Why a tool may be meant for another thing than the prompt's: no text of the tool has the thing, and no argument a text
+/// of the prompt.
+fn strange_object(
+    words: &str,
+    places: Places<'_>,
+    tool: &Tool,
+    (selection, prepared): (&Selection, &PreparedArguments),
+) -> Option<String> {
+    let is_sure = selection.confidence.is_some_and(|confidence| confidence >= SURE);
+    let is_text = |taken: &TakenValue| {
+        let is_said = matches!(taken.source, Source::Prompt { .. });
+        is_said && taken.value.is_string() && taken.how.is_empty()
+    };
+    if is_sure || prepared.sources.iter().any(is_text) {
+        return None;
+    }
+    let object = unknown_object(words, places, tool)?;
+    Some(format!("{}, of which the tool says nothing", says(&object)))
 }
 
 /// Returns the word with which a prompt forbids, restricts or puts off a call. Of another language, its own words come
@@ -113,6 +136,9 @@ fn places_taken(prepared: &PreparedArguments) -> Vec<Range<usize>> {
     });
     prepared.taken.iter().cloned().chain(chosen).collect()
 }
+
+/// The confidence from which a tool is meant although the prompt has another word for what it is about.
+const SURE: f32 = 0.95;
 
 /// Verbs in names of tools that change what their other arguments say.
 const SETTING: &str = "adjust change configure edit modify patch set update";
@@ -167,8 +193,9 @@ fn unserved(
 }
 
 /// Nouns of what is only looked at, and words before a noun that say so, too.
-const VIEWS: &str = "agenda balance details forecast history info information list overview report schedule state \
-    statistics stats status summary weather";
+const VIEWS: &str = "agenda attendees availability balance details forecast history hours info information list location \
+    mileage occupancy odometer overview participants position prices report schedule state statistics stats status summary \
+    tariffs temperature timetable weather";
 const VIEWED: &str = "current latest recent upcoming";
 
 /// Whether a tool is named after something to look at, and nothing tells that it changes anything:
@@ -179,7 +206,32 @@ fn is_view(tool: &Tool) -> bool {
         word.is_some_and(|word| list.split_whitespace().any(|view| view == word))
     };
     let is_named = is_in(VIEWS, words.last()) || words.len() > 1 && is_in(VIEWED, words.first());
-    is_named && tool.effects().kind == EffectKind::Unknown
+    let about = words_of(&tool.description);
+    let is_asked = || is_in("how what when where whether which who", about.first());
+    let is_of_list = || !words.iter().any(|word| writes(word)) && is_list_of_things(&words, tool);
+    tool.effects().kind == EffectKind::Unknown && (is_named || is_asked() || is_of_list())
+}
+
+/// Whether a tool is named after several things, and takes nothing that one could set: `trainers {sport}`, but not
+/// `windows {open}`.
+fn is_list_of_things(name: &[String], tool: &Tool) -> bool {
+    let is_plural = |word: &String| word.len() > 3 && *singular(word) != **word;
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let is_set = |(name, parameter): (&String, &Value)| {
+        let words = words_of(name);
+        let is_limit =
+            words.iter().any(|word| matches!(word.as_str(), "limit" | "page" | "offset"));
+        let is_state = words.iter().any(|word| {
+            matches!(
+                word.as_str(),
+                "action" | "command" | "level" | "mode" | "on" | "open" | "value"
+            )
+        });
+        let kind = &parameter["type"];
+        is_state || kind == "boolean" || (kind == "number" || kind == "integer") && !is_limit
+    };
+    let ends = [name.first(), name.last()];
+    ends.into_iter().flatten().any(is_plural) && !properties(&schema).any(is_set)
 }
 
 /// Whether an argument has the beginning of a text.

@@ -3,14 +3,16 @@
 
 use std::collections::HashSet;
 
-use toolroute_catalog::{Tool, embedding_text, singular, words_of, writes};
+use toolroute_catalog::{
+    Schema, Tool, embedding_text, properties, same_things, singular, words_of, writes,
+};
 use toolroute_translation::Language;
 
 use super::actions::{begins_object, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, orders};
 use super::negation::is_past;
-use super::plain_text::{self, Places, unquoted, words};
+use super::plain_text::{self, MOMENT, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::verbs::may_order;
@@ -151,6 +153,41 @@ pub fn means_same(verb: &str, other: &str) -> bool {
     actions(verb).zip(actions(other)).is_some_and(|(one, other)| one.overlaps(other))
 }
 
+/// Returns the thing that an order is about if no text of the tool has it, nor a word for the same thing, and no argument
+/// has a value of the prompt: "open the sunroof" for a tool `trunk {open}`. English only.
+pub fn unknown_object(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<String> {
+    if Language::of(prompt).is_some() {
+        return None;
+    }
+    let tool = ToolVerbs::new(tool);
+    let plain = own_words(&unquoted(prompt, places)).into_owned();
+    let orders = orders(&plain);
+    let [order] = orders[..] else { return None };
+    let said = words(order);
+    let is_edge = |word: &&&str| is_listed(AFTER_OBJECT, word) || **word == ",";
+    let object = said.iter().skip(1).skip_while(|word| begins_object(word) && !is_content(word));
+    let object: Vec<&str> = object.take_while(|word| !is_edge(word)).copied().collect();
+    let is_known = |word: &str| {
+        let noun = singular(word);
+        !is_content(word)
+            || is_listed(NO_OBJECTS, word)
+            || tool.nouns.contains(&*noun)
+            || tool.words.iter().any(|own| inflections(own).iter().any(|form| form == word))
+            || same_things(&noun).any(|same| tool.nouns.contains(same))
+    };
+    let has_value = !places.taken.is_empty() || said.contains(&MOMENT);
+    let is_strange = !has_value && !object.is_empty() && object.len() < 4;
+    (is_strange && !object.iter().any(|word| is_known(word))).then(|| object.join(" "))
+}
+
+/// Words before which the object of an order ends.
+const AFTER_OBJECT: &str = "about after and as at because before but by except for from if in inside into of off on onto or \
+    out over so that to under until up when where which while with within without";
+
+/// Words that are no object by themselves.
+const NO_OBJECTS: &str = "again all aside any anything back down everything it me now one please same that them there these this \
+    those us";
+
 /// What a tool says of what it does.
 struct ToolVerbs {
     /// The words of its name and examples, and the verbs of its description.
@@ -164,6 +201,8 @@ struct ToolVerbs {
     about: Vec<String>,
     /// The nouns of all its texts and of its first parameters, in the singular.
     nouns: HashSet<String>,
+    /// Whether it is named after a thing and takes a boolean: `sentry_mode {on}`.
+    is_switch: bool,
 }
 
 impl ToolVerbs {
@@ -179,7 +218,10 @@ impl ToolVerbs {
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
         let nouns = words_of(&embedding_text(tool));
         let nouns = nouns.iter().map(|word| singular(word).into_owned()).collect();
-        Self { words, name, own, actions, about, nouns }
+        let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+        let has_boolean = properties(&schema).any(|(_, parameter)| parameter["type"] == "boolean");
+        let is_switch = has_boolean && !name.iter().any(|word| may_order(word));
+        Self { words, name, own, actions, about, nouns, is_switch }
     }
 
     fn has(&self, verb: &str) -> bool {
@@ -235,7 +277,7 @@ impl ToolVerbs {
             return false;
         }
         if let Some(actions) = actions_of_phrase(order) {
-            return does(actions) || self.has(&verb);
+            return does(actions) || self.has(&verb) || self.is_switch && is_switching(order);
         }
         // "Get the van booked in".
         let is_done = |word: &str| {
@@ -322,6 +364,13 @@ impl ToolVerbs {
     fn makes_things(&self) -> bool {
         action_of("create").is_some_and(|(actions, _)| self.actions.overlaps(actions))
     }
+}
+
+/// Whether an order turns something on or off.
+fn is_switching(order: &str) -> bool {
+    let said = words(order);
+    let has = |list: &str| said.iter().any(|word| is_listed(list, word));
+    said.first().is_some_and(|verb| is_listed("turn switch", verb)) && has("on off")
 }
 
 /// Words of a direction that are also prepositions: "on floor 2", "in room 5".

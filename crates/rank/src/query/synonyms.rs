@@ -37,7 +37,7 @@ pub(super) const OPPOSITES: [(&str, &str); 24] = [
 ];
 
 /// Verbs that are each other's opposite. Verbs of one side mean nearly the same.
-const OPPOSITE_VERBS: [(&str, &str); 21] = [
+const OPPOSITE_VERBS: [(&str, &str); 22] = [
     ("accept approve", "decline deny reject"),
     ("activate enable", "deactivate disable"),
     ("arm", "disarm"),
@@ -57,6 +57,7 @@ const OPPOSITE_VERBS: [(&str, &str); 21] = [
     ("export", "import"),
     ("freeze", "thaw unfreeze"),
     ("hide", "reveal show unhide"),
+    ("isolate quarantine", "release"),
     ("play", "halt pause stop"),
     ("pull", "push"),
 ];

@@ -86,7 +86,10 @@ static FURTHER: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 
 /// Whether a word may be the verb of an order, by any of our lists.
 pub(super) fn may_order(word: &str) -> bool {
-    is_request_verb(word) || FURTHER.contains(word)
+    let is_listed = |word: &str| is_request_verb(word) || FURTHER.contains(word);
+    // "Re-enable".
+    is_listed(word)
+        || word.strip_prefix("re").is_some_and(|again| again.len() > 4 && is_listed(again))
 }
 
 /// Returns the actions that a verb of the table orders, and whether it is often a noun.

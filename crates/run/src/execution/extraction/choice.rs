@@ -49,7 +49,10 @@ impl PromptContext<'_> {
                 let Some(span) = self.spoken(at, words) else { continue };
                 let is_taken = found.iter().any(|other| overlap(&other.span, &span));
                 let is_year = slot.has_word("year") && words.len() == 1 && words[0].len() == 4;
-                if is_taken || (self.is_in_a_value(&span) && !is_year) {
+                // "Tier 3".
+                let is_numbered = matches!(&words[..], [_, number]
+                    if number.bytes().all(|byte| byte.is_ascii_digit()));
+                if is_taken || (self.is_in_a_value(&span) && !is_year && !is_numbered) {
                     continue;
                 }
                 let strength = self.strength_of_choice(slot, &span, words.len());

@@ -226,15 +226,18 @@ impl PromptContext<'_> {
         {
             keep(NOUN, mention.span.clone());
         }
-        if let Some(span) = self.people(&before, &after, mention, slot)
-            && others.iter().filter(|other| other.counts_people()).count() == 1
-        {
+        if let Some(span) = self.people((&before, &after), mention, slot, others) {
             keep(NOUN, span);
         }
         if let Some(start) = year(&before, mention, slot) {
             keep(NOUN - 1, start..mention.span.end);
         }
-        let preposition = self.of_way(slot, &before, mention).or(preposition);
+        let mut preposition = self.of_way(slot, &before, mention).or(preposition);
+        if let Some(said) =
+            preposition.as_mut().filter(|_| self.is_moved_to(&before, mention, others))
+        {
+            said.role = Role::Start;
+        }
         let counts_other = || after.first().is_some_and(|word| slot.counts_other(&word.lower));
         if is_number && best.strength == 0 && counts_other() {
             return best;
@@ -245,13 +248,14 @@ impl PromptContext<'_> {
     /// Returns the place of a number of people and of what says so: "6 guests", "a table for four".
     fn people(
         &self,
-        before: &[&Word],
-        after: &[&Word],
+        (before, after): (&[&Word], &[&Word]),
         mention: &Mention,
         slot: &Slot,
+        others: &[Slot],
     ) -> Option<Range<usize>> {
         let Content::Amount(amount) = &mention.content else { return None };
-        if !slot.counts_people() || !amount.units.is_empty() || amount.is_part {
+        let is_only = || others.iter().filter(|other| other.counts_people()).count() == 1;
+        if !slot.counts_people() || !amount.units.is_empty() || amount.is_part || !is_only() {
             return None;
         }
         let next = after.first().map_or("", |word| word.lower.as_str());
@@ -284,6 +288,20 @@ impl PromptContext<'_> {
         };
         let is_within = self.mentions.iter().any(|other| is_around(&other));
         is_within.then_some(Preposition { role: Role::Start, length: 0, is_strict: false })
+    }
+
+    /// Whether a moment is the new one of something that is moved, and so its start: "move it to Friday at 11:00".
+    fn is_moved_to(&self, before: &[&Word], mention: &Mention, others: &[Slot]) -> bool {
+        const MOVING: &str = "bring change move postpone push reschedule shift switch transfer";
+        let is_time = |mention: &Mention| matches!(mention.content, Content::When(_));
+        let takes_days = |slot: &&Slot| matches!(slot.kind, Kind::Day | Kind::Moment);
+        let mut days = others.iter().filter(takes_days);
+        is_time(mention)
+            && before.first().is_some_and(|word| word.lower == "to")
+            && self.mentions.iter().filter(|other| is_time(other)).count() == 1
+            && self.words.iter().take(4).any(|word| is_listed(&word.lower, MOVING))
+            && days.clone().any(|slot| slot.role == Some(Role::Start))
+            && days.all(|slot| slot.role.is_some())
     }
 
     /// Adjusts a cue by the preposition.

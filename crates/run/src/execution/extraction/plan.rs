@@ -8,6 +8,7 @@
 mod choices;
 mod counts;
 mod direct_object;
+mod identifiers;
 mod left_over;
 mod names;
 mod names_left;
@@ -120,6 +121,7 @@ impl<'a> Plan<'a> {
                 self.chains[at + 1] = at;
             }
         }
+        self.give_statement();
         self.choose();
         self.split_repository();
         self.give_channel();
@@ -133,6 +135,7 @@ impl<'a> Plan<'a> {
         self.give_reason();
         self.give_counts();
         while self.give_unnamed() {}
+        self.give_identifier();
         self.give_left_over();
     }
 

@@ -1,4 +1,5 @@
 mod amounts;
+mod identifiers;
 mod ids;
 mod left_over;
 mod objects;

@@ -25,9 +25,9 @@ const BARE_FILES: [&str; 5] = ["Makefile", "Dockerfile", "README", "LICENSE", "G
 const PAIRS: &str = "and/or he/she his/her him/her yes/no true/false on/off read/write input/output w/o n/a \
      either/or pros/cons client/server am/pm km/h m/s tcp/ip";
 
-/// IPv4 addresses.
+/// IPv4 addresses and blocks of them.
 pub(super) static ADDRESS: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b"));
+    LazyLock::new(|| regex(r"\b(?:\d{1,3}\.){3}\d{1,3}\b(?:/\d{1,2}\b)?"));
 
 /// A width with a height: "800x600".
 pub(super) static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d{1,5}\s?[x×]\s?\d{1,5}\b"));
@@ -141,6 +141,28 @@ pub(super) fn ids(text: &str) -> Vec<Mention> {
     };
     found.retain(|mention| !is_part_of_name(mention));
     found
+}
+
+/// Whether a word has a form that only names in programs have: `wh_adhoc`, `raw.payments`, `churn-net`, an address of a
+/// machine.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    const PREFIXES: &str = "all anti co cross ex extra full half high long low mid multi non one post pre re real self semi short sub two un well";
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric());
+    if ADDRESS.find(word).is_some_and(|address| address.len() == word.len()) {
+        return true;
+    }
+    let parts: Vec<&str> = word.split(['_', '.', '-']).collect();
+    // "U.S."
+    let is_letter = |part: &&str| part.len() == 1 && part.chars().all(char::is_alphabetic);
+    let is_made_up =
+        parts.len() > 1 && parts.iter().all(|part| is_part(part)) && !parts.iter().all(is_letter);
+    // "Gas-powered", "x-axis".
+    let is_hyphenated = !word.contains(['_', '.'])
+        && (parts.len() > 2
+            || parts.iter().any(|part| part.len() < 2)
+            || is_listed(&parts[0].to_lowercase(), PREFIXES)
+            || ["ed", "ing", "like", "mail"].iter().any(|end| word.ends_with(end)));
+    is_made_up && !is_hyphenated
 }
 
 fn is_made(word: &str) -> bool {

@@ -179,7 +179,8 @@ impl Plan<'_> {
     /// Marks mentions within a choice as taken, except an amount whose unit is the choice.
     fn take_within(&mut self, span: &Range<usize>) {
         for (at, mention) in self.context.mentions.iter().enumerate() {
-            if overlap(&mention.span, span) && mention.content.kind() != "number" {
+            let is_unit = mention.content.kind() == "number" && mention.span.start <= span.start;
+            if overlap(&mention.span, span) && !is_unit {
                 self.taken[at] = true;
             }
         }

@@ -101,6 +101,13 @@ impl Plan<'_> {
                 || *at > start && !goes_on(*at)
         };
         let end = (start..all.len()).find(is_end).unwrap_or(all.len());
+        // "Stop notebook eda", "start a notebook called eda".
+        while start + 1 < end
+            && (self.tool_words[..self.named].contains(&stem(&all[start].lower))
+                || is_listed(&all[start].lower, "called named"))
+        {
+            start += 1;
+        }
         let head = all.get(end.checked_sub(1)?)?;
         let is_adverb = |at: usize| {
             let word = all[at].lower.as_str();

@@ -134,10 +134,14 @@ impl Plan<'_> {
             || self.tool_words.contains(&stem(lead));
         // "From Leeds to York", "under the name Clara Whitfield".
         let role = role_of_lead(lead);
-        let is_way = is_name && this.required && role.is_some() && this.role == role;
+        let end = candidates[at].span.end;
+        let next = self.context.after(end);
+        let is_whole = next.first().is_none_or(|word| is_function_word(&word.lower))
+            && !self.context.text[end..].starts_with('-');
+        let is_way = is_name && is_whole && this.required && role.is_some() && this.role == role;
         let is_under_name = this.required
             && (this.is_person() || this.has_word("name"))
-            && candidates[at].beside.iter().any(|word| word == "name");
+            && candidates[at].beside.iter().any(|word| *word == stem("name"));
         // The only quote is the only message.
         let is_quote = this.kind == Kind::Message
             && candidates[at].is_quoted

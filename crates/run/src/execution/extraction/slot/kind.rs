@@ -86,6 +86,7 @@ pub(super) fn choices(schema: &Value, name: &[String]) -> Vec<(Vec<String>, Valu
     let found = values.into_iter().filter_map(words).filter(|(words, _)| !words.is_empty());
     let mut found: Vec<(Vec<String>, Value)> = found.collect();
     found.extend(message_names(&found));
+    found.extend(other_names(&found));
     if name.iter().any(|word| text::is_listed(word, "lang language locale")) {
         found.extend(language_names(&found));
     }
@@ -113,6 +114,27 @@ fn message_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> 
         return Vec::new();
     };
     ["text message", "text"].map(|name| (text::name_words(name), sms.clone())).into()
+}
+
+/// Returns other words for listed values: "descending" for `desc`, "tier 3" for `tier3`.
+fn other_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> {
+    let name = |(words, value): &(Vec<String>, Value)| {
+        let [word] = &words[..] else { return None };
+        let names = match word.as_str() {
+            "asc" => vec!["ascending".to_owned()],
+            "desc" => vec!["descending".to_owned()],
+            _ => {
+                let digits = word.find(|c: char| c.is_ascii_digit())?;
+                let (letters, number) = word.split_at(digits);
+                let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+                let is_numbered =
+                    letters.len() > 2 && letters.chars().all(char::is_alphabetic) && is_number;
+                is_numbered.then(|| vec![letters.to_owned(), number.to_owned()])?
+            }
+        };
+        Some((names, value.clone()))
+    };
+    choices.iter().filter_map(name).collect()
 }
 
 /// Properties of a parameter that determine its kind.
@@ -206,8 +228,10 @@ fn of_string(given: &ParameterTraits<'_>, schema: &Value) -> Kind {
     if is_place(given) {
         return Kind::Place;
     }
-    if given.any("address") && !given.tells("ip|wallet|mac|network") {
-        return Kind::Address;
+    if given.any("address") {
+        let is_machine =
+            given.any("ip ipv4 ipv6 mac") || given.tells("ip|ipv4|ipv6|wallet|mac|network");
+        return if is_machine { Kind::Id } else { Kind::Address };
     }
     of_text(given)
 }
@@ -265,7 +289,7 @@ fn is_path(given: &ParameterTraits<'_>) -> bool {
 
 fn is_id(last: &str) -> bool {
     const NOUNS: &str = "id ids key keys uuid guid sku ref hash sha commit iban isbn code symbol symbols ticker \
-         tickers number no nr slug ticket serial zip postcode iata";
+         tickers number no nr slug ticket serial zip postcode iata ip ipv4 ipv6 cidr imei vin mac";
     text::is_listed(last, NOUNS)
 }
 

@@ -8,7 +8,7 @@ use jiff::{Span, Zoned};
 use regex::{Captures, Regex};
 
 use super::super::decimal::count;
-use super::super::text::{overlap, regex};
+use super::super::text::{is_listed, overlap, regex};
 use super::clock::read_offset;
 use super::{PartialDateTime, Period, TimeExpression, Zone};
 
@@ -316,6 +316,7 @@ fn weekday(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpression>
         _ => match reader.tense_of(groups) {
             Tense::Future => vec![ahead],
             Tense::Past => vec![back],
+            Tense::Unknown if reader.asks_of_now() => vec![ahead],
             Tense::Unknown => vec![back, ahead],
         },
     };
@@ -356,6 +357,18 @@ fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpressi
 
 impl Reader<'_> {
     /// Returns the tense of a match. A day right after "since" is in the past.
+    /// Whether the text asks how things are or will be: "when do you open on Saturday?"
+    fn asks_of_now(&self) -> bool {
+        let lower = self.text.to_lowercase();
+        let has = |list: &str| {
+            let mut words = lower.split(|c: char| !c.is_alphanumeric());
+            words.any(|word| is_listed(word, list))
+        };
+        has("what when which how who is are do does can will")
+            && has("is are do does can will open close")
+            && !has("was were did had been last ago")
+    }
+
     fn tense_of(&self, groups: &Captures<'_>) -> Tense {
         let start = groups.get(0).map_or(0, |whole| whole.start());
         let before = ending(&self.text[..start]).trim_end().to_lowercase();

@@ -1,0 +1,82 @@
+//! Assigns names of programs and statements in a query language: `wh_adhoc`, "select * from orders".
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::mention::{Content, is_identifier};
+use super::super::slot::Kind;
+use super::super::text::{is_function_word, overlap, regex, stem};
+use super::Plan;
+
+/// A statement in SQL, up to the end of the prompt.
+static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?is)\b(?:select\b.+?\bfrom\b|insert\s+into\b|update\b.+?\bset\b.+?=|delete\s+from\b|with\s+\w+\s+as\s*\(|create\s+(?:table|view)\b).*",
+    )
+});
+
+impl Plan<'_> {
+    /// Gives the only parameter for a query in SQL the statement in the prompt. A statement in quotes is a quote.
+    pub(super) fn give_statement(&mut self) {
+        let Some(slot) = self.only(|slot| slot.kind.is_text() && !slot.is_list && slot.says("sql"))
+        else {
+            return;
+        };
+        let Some(found) = STATEMENT.find(self.context.text) else { return };
+        let said = found.as_str().trim_end_matches(['.', '?', '!', '`', ' ', '\n']);
+        let span = found.start()..found.start() + said.len();
+        let mut mentions = self.context.mentions.iter();
+        let is_quoted = mentions.any(|mention| {
+            let is_quote = matches!(mention.content, Content::Quoted(_) | Content::Rest(_));
+            is_quote && mention.span.start < span.start && span.start < mention.span.end
+        });
+        if !is_quoted && !self.context.denies(span.start) {
+            self.offer(slot, &span, true);
+        }
+    }
+
+    /// Gives the only identifier of the prompt that nothing took to the only required text or id. It is asked whether
+    /// it is meant if the word before it says what else it is, and for a tool that may destroy something.
+    pub(super) fn give_identifier(&mut self) {
+        let is_name = |kind: Kind| matches!(kind, Kind::Text | Kind::Id | Kind::Place);
+        let open = self.open_required(|slot| is_name(slot.kind) && !slot.is_list);
+        let ([slot], false) = (&open[..], self.slots.is_empty()) else { return };
+        let this = &self.slots[*slot];
+        if this.is_person() || this.says("sql expression regex pattern script") {
+            return;
+        }
+        let is_free = |at: &usize| {
+            let mention = self.mention(*at);
+            let is_one = mention.content.token().is_some_and(is_identifier);
+            is_one
+                && !self.taken[*at]
+                && !self.spent.iter().any(|spent| overlap(spent, &mention.span))
+        };
+        let free: Vec<usize> = (0..self.taken.len()).filter(is_free).collect();
+        let [at] = free[..] else { return };
+        let mention = self.mention(at);
+        if self.cue(mention, this).conflicts || self.context.denies(mention.span.start) {
+            return;
+        }
+        // "Gas-oil mixture".
+        let after = self.context.after(mention.span.end);
+        let said = self.text_of(&mention.span);
+        let is_adjective = !said.contains(['_', '.'])
+            && after.first().is_some_and(|word| {
+                !is_function_word(&word.lower) && !self.tool_words.contains(&stem(&word.lower))
+            });
+        if is_adjective {
+            return;
+        }
+        let before = self.context.before(mention.span.start);
+        let is_known = before.first().is_none_or(|word| {
+            is_function_word(&word.lower)
+                || self.tool_words.contains(&stem(&word.lower))
+                || this.is_about(&word.lower)
+                || word.span.start == self.context.words[0].span.start
+        });
+        let span = mention.span.clone();
+        self.offer(*slot, &span, is_known && !self.effects.destroys());
+    }
+}

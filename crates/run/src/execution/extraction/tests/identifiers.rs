@@ -1,0 +1,103 @@
+//! Names of programs, statements, listed values in other words, and moments that something is moved to.
+
+use super::*;
+
+fn given(name: &str, about: &str, schema: &Value, prompt: &str) -> Value {
+    json!(prepare(&tool(name, about, schema), prompt).arguments)
+}
+
+#[test]
+fn identifiers_need_no_noun() {
+    let schema = |name: &str| object(json!({name: {"type": "string"}}), &[name]);
+    for (tool, about, name, prompt, value) in [
+        ("suspendWarehouse", "Suspend a warehouse", "warehouse", "suspend wh_adhoc", "wh_adhoc"),
+        ("preview_table", "Show rows of a table", "table", "rows of raw.payments", "raw.payments"),
+        (
+            "pausePipeline",
+            "Pause a pipeline",
+            "name",
+            "pause the nightly-load pipeline",
+            "nightly-load",
+        ),
+        ("evaluate_model", "Evaluate a model", "model", "evaluate churn-net", "churn-net"),
+        ("block_ip", "Block an address", "ip", "block 185.220.101.47", "185.220.101.47"),
+        ("block_ip", "Block a range", "cidr", "block 10.2.0.0/16", "10.2.0.0/16"),
+        ("notebook_stop", "Stop a notebook server", "name", "stop notebook eda", "eda"),
+    ] {
+        assert_eq!(given(tool, about, &schema(name), prompt), json!({name: value}), "{prompt}");
+    }
+    // What may be lost is asked about.
+    let drop = given("drop_table", "Drops a table", &schema("table"), "drop raw.payments");
+    assert_eq!(drop, json!({}));
+}
+
+#[test]
+fn a_statement_is_taken_whole() {
+    let schema =
+        object(json!({"sql": {"type": "string", "description": "The SQL query"}}), &["sql"]);
+    let ask = |prompt: &str| given("run_query", "Runs a query", &schema, prompt);
+    for statement in [
+        "select count(*) from orders where status = 'open'",
+        "SELECT id\nFROM users WHERE name = 'Ann' AND city = 'Rome'",
+        "with t as (select 1) select * from t",
+    ] {
+        assert_eq!(ask(&format!("run {statement}.")), json!({"sql": statement}));
+    }
+    assert_eq!(ask("run \"select 1\""), json!({"sql": "select 1"}));
+    assert_eq!(ask("select the right query"), json!({}));
+}
+
+#[test]
+fn listed_values_have_other_words() {
+    let schema = object(
+        json!({"order": {"enum": ["asc", "desc"]}, "tier": {"enum": ["tier1", "tier3"]},
+               "opacity": {"type": "number", "description": "0 to 100"}}),
+        &[],
+    );
+    let ask = |prompt: &str| given("list_rows", "Lists rows", &schema, prompt);
+    assert_eq!(ask("list the rows in descending order"), json!({"order": "desc"}));
+    assert_eq!(ask("list the rows of tier 3"), json!({"tier": "tier3"}));
+    assert_eq!(ask("rows with opacity 40 %"), json!({"opacity": 40}));
+}
+
+#[test]
+fn what_is_moved_begins_at_the_moment() {
+    let moment = || json!({"type": "string", "format": "date-time"});
+    let schema = object(
+        json!({"event_id": {"type": "string"}, "start": moment(), "end": moment()}),
+        &["event_id"],
+    );
+    let move_it = |prompt: &str| given("update_event", "Changes an event", &schema, prompt);
+    let start = "2026-04-21T11:00:00+02:00";
+    assert_eq!(
+        move_it("move evt_301 to tomorrow at 11:00"),
+        json!({"event_id": "evt_301", "start": start})
+    );
+    let (end, both) =
+        ("2026-04-21T12:00:00+02:00", "set evt_301 from tomorrow 11:00 to tomorrow 12:00");
+    assert_eq!(move_it(both), json!({"event_id": "evt_301", "start": start, "end": end}));
+    let schema = object(json!({"day": {"type": "string", "format": "date"}}), &[]);
+    let hours = |prompt| given("opening_hours", "Hours of a day", &schema, prompt);
+    assert_eq!(hours("when do you open on Saturday?"), json!({"day": "2026-04-25"}));
+}
+
+#[test]
+fn numbers_of_people_and_names_have_their_words() {
+    let schema = object(
+        json!({"guest_name": {"type": "string"}, "party_size": {"type": "integer"},
+               "table": {"type": "integer"}}),
+        &["guest_name", "party_size"],
+    );
+    let book = |prompt: &str| given("make_reservation", "Reserves a table", &schema, prompt);
+    let expected = json!({"guest_name": "Clara Whitfield", "party_size": 6});
+    for prompt in [
+        "Book a table for 6 people under the name Clara Whitfield",
+        "reserve a table for six, name Clara Whitfield",
+    ] {
+        assert_eq!(book(prompt), expected, "{prompt}");
+    }
+    let schema =
+        object(json!({"from": {"type": "string"}, "to": {"type": "string"}}), &["from", "to"]);
+    let buy = |prompt| given("buy_ticket", "Buys a ticket", &schema, prompt);
+    assert_eq!(buy("buy a ticket from Leeds to York"), json!({"from": "Leeds", "to": "York"}));
+}
