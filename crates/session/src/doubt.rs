@@ -6,8 +6,8 @@ use serde_json::Value;
 use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
-    VerbMismatch, is_reported, means_same, only_looks, ordered_change, told, unknown_object,
-    verb_mismatch,
+    VerbMismatch, is_reported, means_same, only_looks, order_beside_ban, ordered_change, told,
+    unknown_object, verb_mismatch,
 };
 use toolroute_run::execution::{Arguments, PreparedArguments, Source, TakenValue};
 
@@ -19,6 +19,43 @@ use toolroute_run::execution::{Arguments, PreparedArguments, Source, TakenValue}
 /// `prepared` has the arguments that were taken from `words`: "in 5 minutes" is no reason to wait if
 /// an argument says so. The question ends with the advice to call the tool by its name.
 pub fn doubt(
+    tool: &Tool,
+    selection: &Selection,
+    words: &str,
+    prepared: &PreparedArguments,
+) -> Option<String> {
+    let is_english = prepared.read_as.is_none();
+    // "Don't delete it, just archive it" is a plain order for a tool that archives.
+    match order_beside_ban(words, &words_of(&tool.name)).filter(|_| is_english) {
+        Some(order) => doubt_of_order(tool, selection, order, &within(words, order, prepared)),
+        None => doubt_of_order(tool, selection, words, prepared),
+    }
+}
+
+/// The arguments of a prompt with the places in a part of it.
+fn within(words: &str, part: &str, prepared: &PreparedArguments) -> PreparedArguments {
+    let from = part.as_ptr().addr() - words.as_ptr().addr();
+    let moved = |place: &Range<usize>| {
+        let is_within = from <= place.start && place.end <= from + part.len();
+        is_within.then(|| place.start - from..place.end - from)
+    };
+    let all = |places: &[Range<usize>]| places.iter().filter_map(moved).collect();
+    let mut prepared = PreparedArguments {
+        taken: all(&prepared.taken),
+        lost: all(&prepared.lost),
+        moments: all(&prepared.moments),
+        ..prepared.clone()
+    };
+    for taken in &mut prepared.sources {
+        if let Source::Prompt { start, end, .. } = &mut taken.source {
+            let place = moved(&(*start..*end)).unwrap_or_default();
+            (*start, *end) = (place.start, place.end);
+        }
+    }
+    prepared
+}
+
+fn doubt_of_order(
     tool: &Tool,
     selection: &Selection,
     words: &str,

@@ -20,6 +20,7 @@
 mod abbreviations;
 mod actions;
 mod analysis;
+mod ban;
 mod categories;
 mod caveat;
 mod classifier;
@@ -65,6 +66,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
+pub use ban::order_beside_ban;
 pub use categories::CategoryWords;
 pub use caveat::{caveat, condition, is_reported, only_looks, postponement};
 pub use classifier::{Classifier, Guess};
