@@ -37,7 +37,7 @@ pub fn order_beside_ban<'a>(prompt: &'a str, name: &[String]) -> Option<&'a str>
     let is_plain = banned.first().is_some_and(|verb| may_order(verb))
         && !is_sent
         && !banned.iter().any(|word| is_listed(MORE, word))
-        && !banned.iter().any(|word| may_order(word) && does(word));
+        && !banned.first().is_some_and(|verb| does(verb));
     let is_order = found.name("verb").is_none_or(|verb| may_order(&verb.as_str().to_lowercase()));
     (is_plain && is_order).then_some(order)
 }
