@@ -234,6 +234,7 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
         ("Ist der Mixer gestoppt?", "asks a question"),
         ("wir stoppen den Mixer schon", "tells something"),
         ("arrête le mixeur demain", "\"tomorrow\""),
+        ("останови миксер и запусти миксер на 5 минут завтра", "\"tomorrow\""),
     ] {
         let said = sandbox.fails(2, &[&["run", prompt][..], &common].concat());
         assert!(said.contains(word), "{prompt}: {said}");

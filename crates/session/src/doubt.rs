@@ -230,9 +230,9 @@ fn unserved(
 }
 
 /// Nouns of what is only looked at, and words before a noun that say so, too.
-const VIEWS: &str = "agenda attendees availability balance details forecast history hours info information list location \
-    mileage occupancy odometer overview participants position prices report schedule state statistics stats status summary \
-    tariffs temperature timetable weather";
+const VIEWS: &str = "agenda attendees availability balance details forecast history hours info information list location log \
+    logs mileage occupancy odometer overview participants position prices report schedule state statistics stats status \
+    summary tariffs temperature timetable weather";
 const VIEWED: &str = "current latest recent upcoming";
 
 /// Whether a tool is named after something to look at, and nothing tells that it changes anything:

@@ -368,6 +368,7 @@ impl<'a> Plan<'a> {
             let last = self.beside.last.as_deref()?;
             let prepared =
                 self.session.prepare_arguments(tool, &ArgumentSources::new(last, self.now));
+            let last = prepared.read_as.as_deref().unwrap_or(last);
             let is_last = |at: &&std::ops::Range<usize>| {
                 !last[at.end..].contains(char::is_alphanumeric) && !is_of_a_noun(&last[..at.start])
             };

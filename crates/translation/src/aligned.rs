@@ -135,8 +135,20 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
             None if super::is_do_not(&word.lower, next) => (Some("not"), 1),
             None => lexicon.longest(&words[at..]),
         };
+        // The copula tells a statement from an order.
+        let meaning = match meaning {
+            Some("-") if taken == 1 && is_copula(&word.lower, language) => Some("is"),
+            meaning => meaning,
+        };
         let is_sentence = at > 0 && matches!(words[at - 1], Word::Mark('.' | '?' | '!' | ':'));
-        let is_name = word.is_name && !is_sentence && taken == 1 && !dates::is_of_calendar(meaning);
+        // "Jürgen Groß": German nouns have capitals, too, but seldom stand behind a name.
+        let is_surname = language == Language::German
+            && word.written.starts_with(char::is_uppercase)
+            && pieces.last().is_some_and(|last| is_kept_name(last, &words[..at]));
+        let is_name = (word.is_name || is_surname)
+            && !is_sentence
+            && taken == 1
+            && !dates::is_of_calendar(meaning);
         let last = match &words[at + taken - 1] {
             Word::Spoken(last) => last,
             _ => word,
@@ -185,6 +197,29 @@ fn chinese_name(words: &[Word], language: Language, lexicon: &Lexicon) -> Option
     };
     let given = words[1..].iter().map_while(Word::spoken).take(2).take_while(goes_on).count();
     (given > 0).then_some(given + 1)
+}
+
+/// Forms of "to be" and of the passive, by language.
+const COPULAS: [(Language, &str); 5] = [
+    (Language::Chinese, "是"),
+    (Language::French, "est sont était étaient"),
+    (Language::German, "ist sind war waren wird wurde wurden"),
+    (Language::Portuguese, "é está estão são foi"),
+    (Language::Spanish, "es está están son fue era"),
+];
+
+fn is_copula(word: &str, language: Language) -> bool {
+    let mut words = COPULAS.iter().filter(|(of, _)| *of == language);
+    words.any(|(_, words)| words.split(' ').any(|copula| copula == word))
+}
+
+/// Whether a piece is the last of some words, unknown and with a capital.
+fn is_kept_name(piece: &Piece, words: &[Word]) -> bool {
+    matches!(words.last(), Some(Word::Spoken(word))
+        if piece.place.start == word.at
+            && piece.english == word.written
+            && word.written.starts_with(char::is_uppercase)
+            && words.len() > 1)
 }
 
 fn end_of(word: &SpokenWord) -> usize {

@@ -276,6 +276,10 @@ fn quotes_and_names_are_kept_and_a_polite_question_is_none() {
     assert!(found.contains("\"pagar la luz\"") && found.ends_with("Salas."), "{found}");
     let found = aligned("¿Está listo el pedido?", &[]).unwrap().text;
     assert!(found.ends_with('?'), "{found}");
+    let found = aligned("Buche ein Zimmer für Jürgen Groß", &[]).unwrap().text;
+    assert!(found.ends_with("Jürgen Groß"), "{found}");
+    let found = aligned("La facture INV-3102 est toujours fausse", &[]).unwrap().text;
+    assert!(found.contains("INV-3102 is"), "{found}");
     let found = aligned("订单O-85给王建国", &[]).unwrap().text;
     assert!(found.contains("O-85") && found.ends_with("王建国"), "{found}");
 }

@@ -45,7 +45,7 @@ impl Plan<'_> {
         if !is_name || this.is_person() || this.says(NO_OBJECTS) {
             return;
         }
-        let Some((amount, phrase)) = self.direct_object() else { return };
+        let Some((amount, phrase)) = self.direct_object(this) else { return };
         let all = self.context.words;
         let span = all[phrase.start].span.start..all[phrase.end - 1].span.end;
         if self.context.denies(span.start) {
@@ -61,11 +61,18 @@ impl Plan<'_> {
     }
 
     /// Returns the words of the direct object, without articles, and the mention of an amount before it.
-    fn direct_object(&self) -> Option<(Option<usize>, Range<usize>)> {
+    fn direct_object(&self, slot: &Slot) -> Option<(Option<usize>, Range<usize>)> {
         let all = self.context.words;
         let is_before = |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, POLITE);
         let verb = all.iter().position(|word| !is_before(&word.lower))?;
-        if !is_listed(&all[verb].lower, VERBS) {
+        let named = &self.tool_words[..self.named];
+        // "Restart nginx" for `service_restart {service}`.
+        let is_thing = || {
+            let mut nouns = slot.nouns().peekable();
+            nouns.peek().is_none() || nouns.any(|noun| named.contains(&stem(noun)))
+        };
+        let is_own = named.contains(&stem(&all[verb].lower)) && is_thing();
+        if !is_own && !is_listed(&all[verb].lower, VERBS) {
             return None;
         }
         let mention_at = |at: usize| {
@@ -101,13 +108,12 @@ impl Plan<'_> {
                 || *at > start && !goes_on(*at)
         };
         let end = (start..all.len()).find(is_end).unwrap_or(all.len());
-        // "Stop notebook eda", "start a notebook called eda".
-        while start + 1 < end
-            && (self.tool_words[..self.named].contains(&stem(&all[start].lower))
-                || is_listed(&all[start].lower, "called named"))
-        {
+        // "Stop notebook eda", "start a notebook called eda", "restart the nginx service".
+        let is_noun = |at: usize| named.contains(&stem(&all[at].lower));
+        while start + 1 < end && (is_noun(start) || is_listed(&all[start].lower, "called named")) {
             start += 1;
         }
+        let end = if start + 1 < end && is_noun(end - 1) { end - 1 } else { end };
         let head = all.get(end.checked_sub(1)?)?;
         let is_adverb = |at: usize| {
             let word = all[at].lower.as_str();

@@ -23,6 +23,8 @@ fn identifiers_need_no_noun() {
         ("block_ip", "Block an address", "ip", "block 185.220.101.47", "185.220.101.47"),
         ("block_ip", "Block a range", "cidr", "block 10.2.0.0/16", "10.2.0.0/16"),
         ("notebook_stop", "Stop a notebook server", "name", "stop notebook eda", "eda"),
+        ("service_restart", "Restarts a service", "service", "Restart nginx", "nginx"),
+        ("service_restart", "Restarts a service", "service", "restart the nginx service", "nginx"),
     ] {
         assert_eq!(given(tool, about, &schema(name), prompt), json!({name: value}), "{prompt}");
     }
