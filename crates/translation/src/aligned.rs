@@ -15,8 +15,8 @@ pub struct AlignedText {
     pub text: String,
     /// The places in `text` and in the original, in order.
     places: Vec<(Range<usize>, Range<usize>)>,
-    /// The length of the original in bytes.
-    length: usize,
+    /// The original.
+    source: String,
 }
 
 /// An English word or more, and the place in the original that they stand for.
@@ -35,8 +35,9 @@ impl AlignedText {
         let first = within.next()?;
         let last = within.next_back().unwrap_or(first);
         // A part of a word that was kept begins and ends at the same letter there.
-        let same =
-            |(english, original): &(Range<usize>, Range<usize>)| english.len() == original.len();
+        let same = |(english, original): &(Range<usize>, Range<usize>)| {
+            self.text[english.clone()] == self.source[original.clone()]
+        };
         let start = match same(first) {
             true => first.1.start + part.start.saturating_sub(first.0.start),
             false => first.1.start,
@@ -46,12 +47,19 @@ impl AlignedText {
             // "9. Mai 2026," has its comma in both.
             false => {
                 let rest = self.text.get(part.end..last.0.end).unwrap_or_default();
-                let is_mark = rest.bytes().all(|byte| byte.is_ascii_punctuation());
+                let is_mark = rest.bytes().all(|byte| byte.is_ascii_punctuation())
+                    && self.source[last.1.clone()].ends_with(rest);
                 last.1.end - if is_mark { rest.len() } else { 0 }
             }
         };
-        // German verbs stand before their particles, so the last word may come first.
-        (start < end).then_some(start..end)
+        if start < end {
+            return Some(start..end);
+        }
+        // A German verb stands before its particle, a Chinese one behind its day: the last word may come first there.
+        let within = self.places.iter().filter(|(english, _)| overlaps(english));
+        let (starts, ends): (Vec<usize>, Vec<usize>) =
+            within.map(|(_, original)| (original.start, original.end)).unzip();
+        Some(starts.into_iter().min()?..ends.into_iter().max()?)
     }
 
     /// Like [`AlignedText::original`], with the words and signs on both sides that no English word stands for.
@@ -60,7 +68,7 @@ impl AlignedText {
         let ends = self.places.iter().map(|(_, original)| original.end);
         let start = ends.filter(|end| *end <= place.start).max().unwrap_or(0);
         let starts = self.places.iter().map(|(_, original)| original.start);
-        let end = starts.filter(|start| *start >= place.end).min().unwrap_or(self.length);
+        let end = starts.filter(|start| *start >= place.end).min().unwrap_or(self.source.len());
         // A part of a word, such as a quote without its marks, ends where it ends.
         let begins = self.places.iter().any(|(english, _)| english.start == part.start);
         let is_end = self.places.iter().any(|(english, _)| english.end == part.end);
@@ -91,10 +99,13 @@ pub fn aligned(text: &str, verbatim: &[Range<usize>]) -> Option<AlignedText> {
     if language == Language::German {
         separable::join_particles(&mut words, lexicon);
     }
-    let pieces = dates::in_english(pieces(&words, language, lexicon));
+    let mut pieces = dates::in_english(pieces(&words, language, lexicon));
+    if language == Language::Chinese {
+        dates::put_behind_verbs(&mut pieces);
+    }
     let is_polite = asks_politely(text, language);
     let mut found =
-        AlignedText { language, text: String::new(), places: Vec::new(), length: text.len() };
+        AlignedText { language, text: String::new(), places: Vec::new(), source: text.to_owned() };
     for piece in pieces {
         let is_mark = piece.place.is_empty();
         if !found.text.is_empty() && !is_mark {

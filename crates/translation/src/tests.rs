@@ -280,6 +280,27 @@ fn quotes_and_names_are_kept_and_a_polite_question_is_none() {
     assert!(found.ends_with("Jürgen Groß"), "{found}");
     let found = aligned("La facture INV-3102 est toujours fausse", &[]).unwrap().text;
     assert!(found.contains("INV-3102 is"), "{found}");
+    let found = aligned("2027年1月12日入住，2027年1月15日退房", &[]).unwrap().text;
+    assert_eq!(found, "check in 2027-01-12, check out 2027-01-15");
+    let found = aligned("5月9日入住", &[]).unwrap().text;
+    assert_eq!(found, "check in May 9");
     let found = aligned("订单O-85给王建国", &[]).unwrap().text;
     assert!(found.contains("O-85") && found.ends_with("王建国"), "{found}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn every_part_of_a_translation_has_a_place_between_characters(
+        text in "(Mai |9\\. |2026年|5月|15日|נא |к |ç|é|lösche |die |Datei |de |la |, |\\? |\"|«|م |٣ |\\PC){0,14}",
+        from in 0_usize..60,
+        length in 1_usize..20,
+    ) {
+        if let Some(found) = aligned(&text, &[]) {
+            let end = found.text.floor_char_boundary((from + length).min(found.text.len()));
+            let start = found.text.floor_char_boundary(from.min(end));
+            for place in [found.original(&(start..end)), found.original_with_fillers(&(start..end))].into_iter().flatten() {
+                proptest::prop_assert!(text.get(place.clone()).is_some(), "{found:?}: {start}..{end}, {place:?}");
+            }
+        }
+    }
 }
