@@ -151,15 +151,9 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
             Some("-") if taken == 1 && is_copula(&word.lower, language) => Some("is"),
             meaning => meaning,
         };
-        let is_sentence = at > 0 && matches!(words[at - 1], Word::Mark('.' | '?' | '!' | ':'));
-        // "Jürgen Groß": German nouns have capitals, too, but seldom stand behind a name.
-        let is_surname = language == Language::German
-            && word.written.starts_with(char::is_uppercase)
-            && pieces.last().is_some_and(|last| is_kept_name(last, &words[..at]));
-        let is_name = (word.is_name || is_surname)
-            && !is_sentence
-            && taken == 1
-            && !dates::is_of_calendar(meaning);
+        let is_name = taken == 1
+            && !dates::is_of_calendar(meaning)
+            && is_name(word, &words[..at], pieces.last(), language);
         let last = match &words[at + taken - 1] {
             Word::Spoken(last) => last,
             _ => word,
@@ -187,6 +181,16 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
         at += taken;
     }
     pieces
+}
+
+/// Whether a word behind others, of which `last` is the last, is a name.
+fn is_name(word: &SpokenWord, before: &[Word], last: Option<&Piece>, language: Language) -> bool {
+    let is_sentence = matches!(before.last(), Some(Word::Mark('.' | '?' | '!' | ':')));
+    // "Jürgen Groß": German nouns have capitals, too, but seldom stand behind a name.
+    let is_surname = language == Language::German
+        && word.written.starts_with(char::is_uppercase)
+        && last.is_some_and(|last| is_kept_name(last, before));
+    (word.is_name || is_surname) && !is_sentence
 }
 
 /// Frequent Chinese surnames that are no frequent words.

@@ -65,14 +65,7 @@ impl Plan<'_> {
         let all = self.context.words;
         let is_before = |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, POLITE);
         let verb = all.iter().position(|word| !is_before(&word.lower))?;
-        let named = &self.tool_words[..self.named];
-        // "Restart nginx" for `service_restart {service}`.
-        let is_thing = || {
-            let mut nouns = slot.nouns().peekable();
-            nouns.peek().is_none() || nouns.any(|noun| named.contains(&stem(noun)))
-        };
-        let is_own = named.contains(&stem(&all[verb].lower)) && is_thing();
-        if !is_own && !is_listed(&all[verb].lower, VERBS) {
+        if !self.is_own_verb(&all[verb].lower, slot) && !is_listed(&all[verb].lower, VERBS) {
             return None;
         }
         let mention_at = |at: usize| {
@@ -109,7 +102,7 @@ impl Plan<'_> {
         };
         let end = (start..all.len()).find(is_end).unwrap_or(all.len());
         // "Stop notebook eda", "start a notebook called eda", "restart the nginx service".
-        let is_noun = |at: usize| named.contains(&stem(&all[at].lower));
+        let is_noun = |at: usize| self.is_in_name(&all[at].lower);
         while start + 1 < end && (is_noun(start) || is_listed(&all[start].lower, "called named")) {
             start += 1;
         }
@@ -124,6 +117,17 @@ impl Plan<'_> {
             && goes_on(start)
             && !self.is_of_tool(&head.lower);
         is_object.then_some((amount, start..end))
+    }
+
+    fn is_in_name(&self, word: &str) -> bool {
+        self.tool_words[..self.named].contains(&stem(word))
+    }
+
+    /// Whether a verb is in the tool's name, and a slot is named after the tool's thing: "restart nginx" for
+    /// `service_restart {service}`.
+    fn is_own_verb(&self, verb: &str, slot: &Slot) -> bool {
+        let mut nouns = slot.nouns().peekable();
+        self.is_in_name(verb) && (nouns.peek().is_none() || nouns.any(|noun| self.is_in_name(noun)))
     }
 
     /// Whether a word is the tool's or one of its parameters'.
