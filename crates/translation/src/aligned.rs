@@ -248,23 +248,35 @@ fn is_unknown(piece: &Piece, end: usize) -> bool {
 
 /// Beginnings of a question that is an order, by language.
 const POLITE: [(Language, &str); 8] = [
-    (Language::Arabic, "هل يمكنك|ممكن|هل تستطيع|هل بإمكانك"),
-    (Language::Chinese, "可以|能不能|能否|能帮|可不可以|请"),
+    (Language::Arabic, "هل يمكنك|هل تستطيع|هل بإمكانك"),
+    (Language::Chinese, "你能|你可以|能帮我|可以帮我|能不能帮|能否帮|请帮"),
     (
         Language::French,
         "peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|tu peux|vous pouvez|tu pourrais|vous pourriez",
     ),
     (Language::German, "kannst du|könntest du|können sie|könnten sie|würdest du|würden sie"),
-    (Language::Hebrew, "אתה יכול|את יכולה|תוכל|תוכלי|אפשר ל|אפשר בבקשה"),
-    (Language::Portuguese, "podes|pode |poderia|podia|consegues|você pode"),
-    (Language::Russian, "можешь|можете|не могли бы|мог бы|могли бы"),
-    (Language::Spanish, "puedes|podrías|podrias|puede usted|podría|me puedes"),
+    (Language::Hebrew, "אתה יכול|את יכולה|תוכל|תוכלי"),
+    (Language::Portuguese, "podes|poderias|podias|consegues|você pode"),
+    (Language::Russian, "можешь|можете|не могли бы вы|мог бы ты|могли бы вы"),
+    (Language::Spanish, "puedes|podrías|podrias|puede usted|me puedes"),
 ];
+
+/// Words of a question that is answered and not carried out: "peux-tu me dire comment …".
+const ASKING: &str = "dire comment dis sagen wie erklären ob decir cómo como explicar dizer explica сказать как ли איך כיצד להגיד \
+    كيف تقول 怎么 如何 吗说";
 
 /// Whether a text asks whether somebody can do something, and so orders it.
 fn asks_politely(text: &str, language: Language) -> bool {
     let lower = text.to_lowercase();
+    let lower = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let asks = |word: &str| match language {
+        Language::Chinese => lower.contains(word),
+        _ => lower.split(|c: char| !c.is_alphanumeric()).any(|said| said == word),
+    };
+    if ASKING.split_whitespace().any(asks) {
+        return false;
+    }
     let phrases =
         POLITE.iter().filter(|(of, _)| *of == language).flat_map(|(_, all)| all.split('|'));
-    phrases.into_iter().any(|phrase| lower.contains(phrase))
+    phrases.into_iter().any(|phrase| lower.starts_with(phrase))
 }

@@ -211,11 +211,12 @@ fn with_plain_digits(piece: &Piece) -> Piece {
     Piece { english, place }
 }
 
-/// Returns a text with the digits of Arabic and Persian as ASCII digits.
+/// Returns a text with the digits of Arabic and Persian, and those of full width, as ASCII digits.
 fn ascii_digits(said: &str) -> String {
     let digit = |c: char| match c {
         '\u{660}'..='\u{669}' => char::from(b'0' + (c as u32 - 0x660) as u8),
         '\u{6F0}'..='\u{6F9}' => char::from(b'0' + (c as u32 - 0x6F0) as u8),
+        '\u{FF10}'..='\u{FF19}' => char::from(b'0' + (c as u32 - 0xFF10) as u8),
         c => c,
     };
     said.chars().map(digit).collect()

@@ -11,14 +11,26 @@ const WORDS: [(Option<Language>, &str); 9] = [
         "nicht kein keine keinen keiner keines niemals não nao nunca jamás jamais niet geen nooit tenzij zonder als \
          inte aldrig ikke nie jeśli",
     ),
-    (Some(Language::German), "ohne außer wenn falls sobald bevor nachdem"),
-    (Some(Language::Spanish), "no sin excepto salvo si cuando jamas"),
-    (Some(Language::Portuguese), "sem exceto se quando"),
-    (Some(Language::French), "ne n pas sans sauf si quand"),
-    (Some(Language::Russian), "не никогда нельзя без если когда кроме"),
-    (Some(Language::Hebrew), "אל לא בלי אם כאשר כש חוץ שלא ולא ואל"),
-    (Some(Language::Arabic), "لا لم لن بدون دون إذا اذا عندما إلا ولا"),
-    (Some(Language::Chinese), "不 别 勿 没 除了 如果 不要"),
+    (
+        Some(Language::German),
+        "ohne außer wenn falls sobald bevor nachdem verboten vermeide vermeiden verhindere unterlass unterlasse wehe hör",
+    ),
+    (
+        Some(Language::Spanish),
+        "no sin excepto salvo si cuando jamas prohibido evita evite evitar abstente",
+    ),
+    (Some(Language::Portuguese), "sem exceto se quando proibido evite evita evitar"),
+    (
+        Some(Language::French),
+        "ne n pas sans sauf si quand évite évitez éviter interdit abstiens abstenez",
+    ),
+    (
+        Some(Language::Russian),
+        "не никогда нельзя без если когда кроме запрещено запрещается перестань избегай воздержись",
+    ),
+    (Some(Language::Hebrew), "אל לא בלי אם כאשר כש חוץ שלא ולא ואל אסור תימנע הימנע"),
+    (Some(Language::Arabic), "لا لم لن بدون دون إذا اذا عندما إلا ولا ممنوع تجنب"),
+    (Some(Language::Chinese), "不 别 勿 没 除了 如果 不要 严禁 禁止 避免"),
 ];
 
 /// "Do not" in Hebrew, before a verb in the second person, and "to" before everything else.

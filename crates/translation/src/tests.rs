@@ -269,6 +269,36 @@ fn each_word_knows_its_place_in_the_original() {
 }
 
 #[test]
+fn only_a_polite_beginning_makes_an_order_of_a_question() {
+    for text in [
+        "我可以删除页面20吗？",
+        "هل ممكن حذف الصفحة 20؟",
+        "peux-tu me dire comment supprimer la page 20 ?",
+        "мог бы я остановить миксер?",
+        "a batedeira pode parar?",
+    ] {
+        let found = aligned(text, &[]).unwrap().text;
+        assert!(found.ends_with('?'), "{text}: {found}");
+    }
+    for text in ["Kannst du die Seite 20 löschen?", "можете удалить страницу 20?"]
+    {
+        let found = aligned(text, &[]).unwrap().text;
+        assert!(!found.contains('?'), "{text}: {found}");
+    }
+    for text in [
+        "prohibido borrar la página 20",
+        "évite de supprimer la page 20",
+        "es ist verboten, die Seite 20 zu löschen",
+        "запрещено удалять страницу 20",
+        "严禁删除页面20",
+        "ممنوع حذف الصفحة 20",
+        "evite apagar a página 20",
+    ] {
+        assert!(restriction(text).is_some(), "{text}");
+    }
+}
+
+#[test]
 fn quotes_and_names_are_kept_and_a_polite_question_is_none() {
     let text = "¿Puedes crear la tarea \"pagar la luz\" para Salas?";
     let quote = text.find('"').unwrap()..text.rfind('"').unwrap() + 1;

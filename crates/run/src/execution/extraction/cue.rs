@@ -30,7 +30,8 @@ pub(super) const PREPOSITION: u8 = 1;
 const CONNECTORS: &str = "a an are as at be equal equals exactly is number no of on the to was";
 
 /// Words for people who are counted.
-pub(super) const PEOPLE: &str = "adult attendee cover diner guest head participant passenger people person      player rider seat traveler traveller visitor";
+pub(super) const PEOPLE: &str = "adult attendee cover diner guest head participant passenger people person player rider \
+     seat traveler traveller visitor";
 
 /// The most words before a value that are read.
 const REACH: usize = 7;

@@ -356,7 +356,6 @@ fn whole_unit(groups: &Captures<'_>, reader: &Reader<'_>) -> Option<TimeExpressi
 }
 
 impl Reader<'_> {
-    /// Returns the tense of a match. A day right after "since" is in the past.
     /// Whether the text asks how things are or will be: "when do you open on Saturday?"
     fn asks_of_now(&self) -> bool {
         let lower = self.text.to_lowercase();
@@ -369,6 +368,7 @@ impl Reader<'_> {
             && !has("was were did had been last ago")
     }
 
+    /// Returns the tense of a match. A day right after "since" is in the past.
     fn tense_of(&self, groups: &Captures<'_>) -> Tense {
         let start = groups.get(0).map_or(0, |whole| whole.start());
         let before = ending(&self.text[..start]).trim_end().to_lowercase();
