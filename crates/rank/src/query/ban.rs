@@ -60,7 +60,7 @@ pub fn order_beside_ban<'a>(prompt: &'a str, name: &[String]) -> Option<&'a str>
         && !ordered.iter().any(|word| is_listed(OTHERS, word))
         && !objects
             .iter()
-            .any(|object| is_named_after(&object) && !name.iter().any(|word| word == object));
+            .any(|object| is_named_after(object) && !name.iter().any(|word| word == object));
     let is_order = found.name("verb").is_none_or(|verb| may_order(&verb.as_str().to_lowercase()));
     (is_plain && is_order).then_some(order)
 }
