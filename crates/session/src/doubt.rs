@@ -27,17 +27,18 @@ pub fn doubt(
     let is_english = prepared.read_as.is_none();
     // "Don't delete it, just archive it" is a plain order for a tool that archives.
     match order_beside_ban(words, &words_of(&tool.name)).filter(|_| is_english) {
-        Some(order) => doubt_of_order(tool, selection, order, &within(words, order, prepared)),
+        Some(order) => {
+            doubt_of_order(tool, selection, &words[order.clone()], &within(&order, prepared))
+        }
         None => doubt_of_order(tool, selection, words, prepared),
     }
 }
 
 /// The arguments of a prompt with the places in a part of it.
-fn within(words: &str, part: &str, prepared: &PreparedArguments) -> PreparedArguments {
-    let from = part.as_ptr().addr() - words.as_ptr().addr();
+fn within(part: &Range<usize>, prepared: &PreparedArguments) -> PreparedArguments {
     let moved = |place: &Range<usize>| {
-        let is_within = from <= place.start && place.end <= from + part.len();
-        is_within.then(|| place.start - from..place.end - from)
+        let is_within = part.start <= place.start && place.end <= part.end;
+        is_within.then(|| place.start - part.start..place.end - part.start)
     };
     let all = |places: &[Range<usize>]| places.iter().filter_map(moved).collect();
     let mut prepared = PreparedArguments {

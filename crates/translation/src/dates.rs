@@ -1,8 +1,7 @@
 //! Puts dates and times of other languages into an English form.
 
-use std::ops::Range;
-
-use super::aligned::Piece;
+use super::alignment::Piece;
+use super::words::MONTHS;
 
 /// Words that may stand between the parts of a date.
 const BETWEEN: [&str; 5] = ["of", "in", "year", "day", "the"];
@@ -30,27 +29,11 @@ pub(super) fn is_of_calendar(meaning: Option<&str>) -> bool {
     meaning.is_some_and(|meaning| month(meaning).is_some() || DAYS.contains(&meaning))
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
 /// The number of a month, from 1.
 fn month(word: &str) -> Option<usize> {
-    let word = word.to_lowercase();
     // "In may" is one word in Hebrew.
-    let word = word.strip_prefix("in ").unwrap_or(&word);
-    MONTHS.iter().position(|month| *month == word).map(|at| at + 1)
+    let word = word.strip_prefix("in ").unwrap_or(word);
+    MONTHS.iter().position(|month| month.eq_ignore_ascii_case(word)).map(|at| at + 1)
 }
 
 /// Writes the dates among the pieces as "9 may 2026" or as in ISO 8601, and times as "18:30".
@@ -170,7 +153,8 @@ fn day(said: &str) -> Option<u8> {
 fn hour_at(pieces: &[Piece], before: Option<&Piece>) -> Option<(Piece, usize)> {
     let said = pieces[0].english.to_lowercase();
     let said = ascii_digits(&said);
-    let (mark, core) = (trailing_mark(&said), said.trim_end_matches(['.', ',', '?', '!', ';']));
+    let core = said.trim_end_matches(['.', ',', '?', '!', ';']);
+    let mark = &said[core.len()..];
     let clock = |hours: &str, minutes: &str| {
         let hours: u8 = hours.parse().ok().filter(|hours| *hours < 24)?;
         let minutes: u8 = if minutes.is_empty() { 0 } else { minutes.parse().ok()? };
@@ -200,15 +184,8 @@ fn leads_to_time(piece: &Piece) -> bool {
     )
 }
 
-fn trailing_mark(said: &str) -> &str {
-    let end = said.trim_end_matches(['.', ',', '?', '!', ';']).len();
-    &said[end..]
-}
-
 fn with_plain_digits(piece: &Piece) -> Piece {
-    let english = ascii_digits(&piece.english);
-    let place: Range<usize> = piece.place.clone();
-    Piece { english, place }
+    Piece { english: ascii_digits(&piece.english), place: piece.place.clone() }
 }
 
 /// Returns a text with the digits of Arabic and Persian, and those of full width, as ASCII digits.

@@ -5,7 +5,7 @@
 //! endings, and omits unknown words or, in Latin letters, keeps them. It is sufficient to find a
 //! tool among English descriptions.
 
-mod aligned;
+mod alignment;
 mod dates;
 mod language;
 mod lexicon;
@@ -14,10 +14,12 @@ mod separable;
 mod unsupported;
 mod words;
 
-pub use aligned::{AlignedText, aligned};
+pub use alignment::{Alignment, align};
 pub use language::Language;
 pub use restriction::restriction;
 pub use unsupported::{is_unsupported, unsupported_words};
+
+use std::ops::Range;
 
 use language::is_english;
 use lexicon::Lexicon;
@@ -51,10 +53,7 @@ const LEAST_KNOWN: f32 = 0.5;
 pub fn in_english(text: &str) -> Option<Translation> {
     let language = Language::of(text)?;
     let lexicon = Lexicon::of(language);
-    let mut words = words::split(text, language, lexicon);
-    if language == Language::German {
-        separable::join_particles(&mut words, lexicon);
-    }
+    let words = words_of(text, &[], (language, lexicon));
     let (mut known, mut all, mut english) = (0_usize, 0_usize, Vec::new());
     let mut at = 0;
     while at < words.len() {
@@ -63,11 +62,7 @@ pub fn in_english(text: &str) -> Option<Translation> {
             at += 1;
             continue;
         };
-        let next = words.get(at + 1).and_then(Word::spoken);
-        let (meaning, taken) = match is_do_not(&word.lower, next) {
-            true => (Some("not"), 1),
-            false => lexicon.longest(&words[at..]),
-        };
+        let (meaning, taken) = meaning_of(&words[at..], lexicon);
         all += taken;
         match meaning {
             Some(meaning) => {
@@ -90,6 +85,28 @@ pub fn in_english(text: &str) -> Option<Translation> {
         text,
         known,
     })
+}
+
+/// Splits a text into words; the parts at `verbatim`, in order, stay whole.
+fn words_of(
+    text: &str,
+    verbatim: &[Range<usize>],
+    (language, lexicon): (Language, &Lexicon),
+) -> Vec<Word> {
+    let mut words = words::split(text, verbatim, (language, lexicon));
+    if language == Language::German {
+        separable::join_particles(&mut words, lexicon);
+    }
+    words
+}
+
+/// Returns the meaning of the first word of some, or of the phrase that it begins, and the number of words that have it.
+fn meaning_of(words: &[Word], lexicon: &Lexicon) -> (Option<&'static str>, usize) {
+    let spoken = |at: usize| words.get(at).and_then(Word::spoken);
+    match spoken(0).is_some_and(|word| is_do_not(word, spoken(1))) {
+        true => (Some("not"), 1),
+        false => lexicon.longest(words),
+    }
 }
 
 /// Adds a word unchanged; punctuation is appended to the word before it.

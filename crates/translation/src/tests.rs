@@ -254,7 +254,7 @@ fn a_listed_word_wins_over_the_stem_of_another() {
 #[test]
 fn each_word_knows_its_place_in_the_original() {
     let text = "Verschieb RS-1240 auf den 9. Mai 2026, um 19 Uhr";
-    let found = aligned(text, &[]).unwrap();
+    let found = align(text, &[]).unwrap();
     assert_eq!(found.text, "move RS-1240 on 9 may 2026, at 19:00");
     let original = |part: &str| {
         let start = found.text.find(part).unwrap();
@@ -277,12 +277,12 @@ fn only_a_polite_beginning_makes_an_order_of_a_question() {
         "мог бы я остановить миксер?",
         "a batedeira pode parar?",
     ] {
-        let found = aligned(text, &[]).unwrap().text;
+        let found = align(text, &[]).unwrap().text;
         assert!(found.ends_with('?'), "{text}: {found}");
     }
     for text in ["Kannst du die Seite 20 löschen?", "можете удалить страницу 20?"]
     {
-        let found = aligned(text, &[]).unwrap().text;
+        let found = align(text, &[]).unwrap().text;
         assert!(!found.contains('?'), "{text}: {found}");
     }
     for text in [
@@ -302,19 +302,19 @@ fn only_a_polite_beginning_makes_an_order_of_a_question() {
 fn quotes_and_names_are_kept_and_a_polite_question_is_none() {
     let text = "¿Puedes crear la tarea \"pagar la luz\" para Salas?";
     let quote = text.find('"').unwrap()..text.rfind('"').unwrap() + 1;
-    let found = aligned(text, &[quote]).unwrap().text;
+    let found = align(text, &[quote]).unwrap().text;
     assert!(found.contains("\"pagar la luz\"") && found.ends_with("Salas."), "{found}");
-    let found = aligned("¿Está listo el pedido?", &[]).unwrap().text;
+    let found = align("¿Está listo el pedido?", &[]).unwrap().text;
     assert!(found.ends_with('?'), "{found}");
-    let found = aligned("Buche ein Zimmer für Jürgen Groß", &[]).unwrap().text;
+    let found = align("Buche ein Zimmer für Jürgen Groß", &[]).unwrap().text;
     assert!(found.ends_with("Jürgen Groß"), "{found}");
-    let found = aligned("La facture INV-3102 est toujours fausse", &[]).unwrap().text;
+    let found = align("La facture INV-3102 est toujours fausse", &[]).unwrap().text;
     assert!(found.contains("INV-3102 is"), "{found}");
-    let found = aligned("2027年1月12日入住，2027年1月15日退房", &[]).unwrap().text;
+    let found = align("2027年1月12日入住，2027年1月15日退房", &[]).unwrap().text;
     assert_eq!(found, "check in 2027-01-12, check out 2027-01-15");
-    let found = aligned("5月9日入住", &[]).unwrap().text;
+    let found = align("5月9日入住", &[]).unwrap().text;
     assert_eq!(found, "check in May 9");
-    let found = aligned("订单O-85给王建国", &[]).unwrap().text;
+    let found = align("订单O-85给王建国", &[]).unwrap().text;
     assert!(found.contains("O-85") && found.ends_with("王建国"), "{found}");
 }
 
@@ -325,7 +325,7 @@ proptest::proptest! {
         from in 0_usize..60,
         length in 1_usize..20,
     ) {
-        if let Some(found) = aligned(&text, &[]) {
+        if let Some(found) = align(&text, &[]) {
             let end = found.text.floor_char_boundary((from + length).min(found.text.len()));
             let start = found.text.floor_char_boundary(from.min(end));
             for place in [found.original(&(start..end)), found.original_with_fillers(&(start..end))].into_iter().flatten() {

@@ -44,28 +44,28 @@ impl Word {
 /// Maximum number of characters in a Chinese word.
 const CHINESE_WORD: usize = 6;
 
-/// Splits a text into words, verbatim parts and punctuation marks.
-pub(super) fn split(text: &str, language: Language, lexicon: &Lexicon) -> Vec<Word> {
-    let mut words = Vec::new();
-    split_into(&mut words, text, 0..text.len(), (language, lexicon));
-    words
-}
-
-/// Adds the words of a part of a text.
-pub(super) fn split_into(
-    words: &mut Vec<Word>,
+/// Splits a text into words, verbatim parts and punctuation marks. The parts at `verbatim`, in order, are verbatim, too.
+pub(super) fn split(
     text: &str,
-    part: Range<usize>,
+    verbatim: &[Range<usize>],
     (language, lexicon): (Language, &Lexicon),
-) {
-    for chunk in text[part.clone()].split_whitespace() {
-        let chunk = Chunk { text: chunk, at: place_in(text, chunk) };
-        if language == Language::Chinese {
-            split_chinese(chunk, lexicon, words);
-        } else {
-            split_chunk(chunk, language, words);
+) -> Vec<Word> {
+    let (mut words, mut from) = (Vec::new(), 0);
+    let end = text.len()..text.len();
+    for part in verbatim.iter().chain([&end]) {
+        let Some(said) = text.get(part.clone()).filter(|_| part.start >= from) else { continue };
+        for chunk in text[from..part.start].split_whitespace() {
+            let chunk = Chunk { text: chunk, at: place_in(text, chunk) };
+            if language == Language::Chinese {
+                split_chinese(chunk, lexicon, &mut words);
+            } else {
+                split_chunk(chunk, language, &mut words);
+            }
         }
+        words.extend((!said.is_empty()).then(|| Word::verbatim(said, part.start)));
+        from = part.end;
     }
+    words
 }
 
 /// The part of a text between two spaces, and the place of its first byte.
@@ -212,7 +212,7 @@ fn dated(written: &str, unit: Option<char>) -> (&str, usize) {
     }
 }
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",

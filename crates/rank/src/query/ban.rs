@@ -1,5 +1,7 @@
 //! Finds the order beside a ban: "don't delete it, just archive it".
 
+use std::ops::Range;
+
 use super::plain_text::words;
 use super::verbs::{action_of, actions_in, may_order};
 use super::{Pattern, is_listed};
@@ -28,15 +30,14 @@ const KEEPING: &str = "draft hold keep prepare preview save schedule store";
 /// Verbs that may stand for what the order does.
 const GENERAL: &str = "add book change create edit modify order update";
 
-/// Returns the part of a prompt that orders something, if the rest forbids another action on the same thing and no more.
+/// Returns the place of the part of a prompt that orders something, if the rest forbids another action on the same thing and no more.
 /// `name` are the words of the tool that is to be called. What is forbidden must be an action of the table that
 /// is not the tool's: "delete page 20, don't do it" takes the order back. English only.
-pub fn order_beside_ban<'a>(prompt: &'a str, name: &[String]) -> Option<&'a str> {
+pub fn order_beside_ban(prompt: &str, name: &[String]) -> Option<Range<usize>> {
     let found = BAN_FIRST.captures(prompt).or_else(|| ORDER_FIRST.captures(prompt))?;
     let part = |part: &str| found.name(part).map_or("", |part| part.as_str());
-    let (ban, order) = (part("ban").to_lowercase(), found.name("order")?.as_str());
-    let lower = order.to_lowercase();
-    let (banned, ordered) = (words(&ban), words(&lower));
+    let (ban, order) = (part("ban").to_lowercase(), part("order").to_lowercase());
+    let (banned, ordered) = (words(&ban), words(&order));
     let (verb, objects) = banned.split_first()?;
     let (actions, _) = action_of(verb)?;
     // "Draft a comment, but don't post it": a tool that adds comments posts them.
@@ -62,7 +63,7 @@ pub fn order_beside_ban<'a>(prompt: &'a str, name: &[String]) -> Option<&'a str>
             .iter()
             .any(|object| is_named_after(object) && !name.iter().any(|word| word == object));
     let is_order = found.name("verb").is_none_or(|verb| may_order(&verb.as_str().to_lowercase()));
-    (is_plain && is_order).then_some(order)
+    found.name("order").filter(|_| is_plain && is_order).map(|order| order.range())
 }
 
 #[cfg(test)]
@@ -79,7 +80,8 @@ mod tests {
             ("write the mail but don't send it", "save_draft", "write the mail"),
             ("never delete LT-3005, only isolate it", "isolate_endpoint", "only isolate it"),
         ] {
-            assert_eq!(order_beside_ban(prompt, &name(tool)), Some(order), "{prompt}");
+            let found = order_beside_ban(prompt, &name(tool)).map(|place| &prompt[place]);
+            assert_eq!(found, Some(order), "{prompt}");
         }
         for (prompt, tool) in [
             ("don't delete page 20, archive it", "delete_page"),

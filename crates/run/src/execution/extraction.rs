@@ -24,7 +24,7 @@ mod slot;
 mod tests;
 mod text;
 mod time;
-mod translated;
+mod translation;
 mod unit;
 
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ use plan::Plan;
 use slot::{Kind, Slot};
 use time::Tense;
 use toolroute_catalog::Tool;
-use translated::Translated;
+use translation::PromptTranslation;
 
 /// The limit of a prompt in bytes. A longer prompt is a document and is not read.
 const MOST_BYTES: usize = 16 << 10;
@@ -87,17 +87,17 @@ const REGION_WORDS: &str = "country province region state";
 /// A prompt in another language is read in English, where a lexicon translates it; texts and names are taken in its
 /// own words.
 pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> PreparedArguments {
-    let translated = Translated::of(sources.prompt);
+    let translated = PromptTranslation::of(sources.prompt);
     let prompt = translated.as_ref().map_or(sources.prompt, |translated| translated.text());
     let mut prepared = prepare(tool, &ArgumentSources { prompt, ..*sources }, translated.as_ref());
-    prepared.read_as = translated.map(Translated::into_text);
+    prepared.read_as = translated.map(PromptTranslation::into_text);
     prepared
 }
 
 fn prepare(
     tool: &Tool,
     sources: &ArgumentSources<'_>,
-    translated: Option<&Translated<'_>>,
+    translated: Option<&PromptTranslation<'_>>,
 ) -> PreparedArguments {
     let root = tool.input_schema.as_ref().and_then(toolroute_catalog::Schema::to_value);
     let root = root.unwrap_or(Value::Null);
@@ -169,7 +169,7 @@ struct Prompt<'a> {
     checker: &'a Checker,
     given: &'a Arguments,
     sources: &'a ArgumentSources<'a>,
-    translated: Option<&'a Translated<'a>>,
+    translated: Option<&'a PromptTranslation<'a>>,
 }
 
 impl Prompt<'_> {

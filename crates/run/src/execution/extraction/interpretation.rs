@@ -209,14 +209,8 @@ impl Interpreter<'_> {
     ) -> Option<Result<(Decimal, String), Interpretation>> {
         let is_share = slot.says("percent percentage probability rate ratio return share yield")
             || (slot.kind == Kind::Integer && slot.has_word("brightness level loudness volume"));
-        let is_of_100 = slot.description.as_deref().is_some_and(|about| {
-            ["0 to 100", "0-100", "0–100", "1 to 100", "1-100"]
-                .iter()
-                .any(|range| about.contains(range))
-        });
-        let has_maximum_100 = slot.has_maximum_100 || is_of_100;
-        if has_maximum_100 || slot.says("percent percentage") || slot.kind == Kind::Integer {
-            return (is_share || has_maximum_100).then(|| Ok((said, String::new())));
+        if slot.has_maximum_100 || slot.says("percent percentage") || slot.kind == Kind::Integer {
+            return (is_share || slot.has_maximum_100).then(|| Ok((said, String::new())));
         }
         let part = said.times(1, 100).filter(|_| is_share)?;
         // A percentage is a number by itself; a tool that may change something is asked about.

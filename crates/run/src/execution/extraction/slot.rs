@@ -133,8 +133,8 @@ impl Slot {
             has_month_form: has_month_form(said.unwrap_or_default(), item),
             has_time_format: item["format"] == "time",
             has_maximum_100: is_number
-                && schema["maximum"] == 100
-                && !words.contains(&"limit".into()),
+                && (said.is_some_and(tells_maximum_100)
+                    || schema["maximum"] == 100 && !words.contains(&"limit".into())),
             words,
             is_list,
             takes_rest: kind == Kind::Message,
@@ -298,6 +298,10 @@ impl Slot {
     pub fn has_word(&self, among: &str) -> bool {
         self.words.iter().any(|word| text::is_listed(word, among))
     }
+}
+
+fn tells_maximum_100(about: &str) -> bool {
+    ["0 to 100", "0-100", "0–100", "1 to 100", "1-100"].iter().any(|range| about.contains(range))
 }
 
 /// Returns the words of a name. A name of signs alone, such as `_`, has no other than itself.

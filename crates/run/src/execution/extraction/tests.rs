@@ -1,11 +1,11 @@
 mod amounts;
 mod identifiers;
 mod ids;
+mod languages;
 mod left_over;
 mod objects;
 mod orders;
 mod times;
-mod translated;
 
 use serde_json::json;
 use serde_json::value::to_raw_value;

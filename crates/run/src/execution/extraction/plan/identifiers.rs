@@ -41,7 +41,7 @@ impl Plan<'_> {
     pub(super) fn give_identifier(&mut self) {
         let is_name = |kind: Kind| matches!(kind, Kind::Text | Kind::Id | Kind::Place);
         let open = self.open_required(|slot| is_name(slot.kind) && !slot.is_list);
-        let ([slot], false) = (&open[..], self.slots.is_empty()) else { return };
+        let [slot] = &open[..] else { return };
         let this = &self.slots[*slot];
         if this.is_person() || this.says("sql expression regex pattern script") {
             return;

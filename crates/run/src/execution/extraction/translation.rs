@@ -3,23 +3,23 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toolroute_translation::{AlignedText, aligned};
+use toolroute_translation::{Alignment, align};
 
 use super::arguments::{Source, TakenValue};
 use super::mention;
 use super::slot::{Kind, Slot};
 
 /// A prompt and its translation.
-pub(super) struct Translated<'a> {
+pub(super) struct PromptTranslation<'a> {
     prompt: &'a str,
-    english: AlignedText,
+    english: Alignment,
 }
 
-impl<'a> Translated<'a> {
+impl<'a> PromptTranslation<'a> {
     /// Translates a prompt, except its quoted texts; `None` if it is in English or in no language that is read.
     pub fn of(prompt: &'a str) -> Option<Self> {
         let short = prompt.len() <= super::MOST_BYTES;
-        let english = short.then(|| aligned(prompt, &mention::quoted(prompt))).flatten()?;
+        let english = short.then(|| align(prompt, &mention::quoted(prompt))).flatten()?;
         Some(Self { prompt, english })
     }
 

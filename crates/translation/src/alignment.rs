@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::lexicon::Lexicon;
-use super::words::{self, SpokenWord, Word};
-use super::{Language, dates, in_english, separable};
+use super::words::{SpokenWord, Word};
+use super::{Language, dates, in_english};
 
 /// A text as English words, with the place of each in the original.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AlignedText {
+pub struct Alignment {
     pub language: Language,
     /// The English words in the order of the original. Names and unknown words are as written there; dates and times
     /// are in an English form.
     pub text: String,
-    /// The places in `text` and in the original, in order.
+    /// The places in `text` and in the original, in the order of `text`.
     places: Vec<(Range<usize>, Range<usize>)>,
     /// The original.
     source: String,
@@ -26,7 +26,7 @@ pub(super) struct Piece {
     pub place: Range<usize>,
 }
 
-impl AlignedText {
+impl Alignment {
     /// Returns the place in the original of a part of the text; `None` for a part between two words.
     pub fn original(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let overlaps =
@@ -62,7 +62,7 @@ impl AlignedText {
         Some(starts.into_iter().min()?..ends.into_iter().max()?)
     }
 
-    /// Like [`AlignedText::original`], with the words and signs on both sides that no English word stands for.
+    /// Like [`Alignment::original`], with the words and signs on both sides that no English word stands for.
     pub fn original_with_fillers(&self, part: &Range<usize>) -> Option<Range<usize>> {
         let place = self.original(part)?;
         let ends = self.places.iter().map(|(_, original)| original.end);
@@ -79,45 +79,36 @@ impl AlignedText {
 /// Translates a text as [`in_english`], keeps the parts at `verbatim` unchanged, and remembers where each word was.
 ///
 /// ```
-/// let found = toolroute_translation::aligned("borra el archivo de Ana", &[]).unwrap();
+/// let found = toolroute_translation::align("borra el archivo de Ana", &[]).unwrap();
 /// assert_eq!(found.text, "delete file of Ana");
 /// assert_eq!(found.original(&(7..11)), Some(9..16));
 /// ```
-pub fn aligned(text: &str, verbatim: &[Range<usize>]) -> Option<AlignedText> {
+pub fn align(text: &str, verbatim: &[Range<usize>]) -> Option<Alignment> {
     let language = in_english(text)?.language;
     let lexicon = Lexicon::of(language);
-    let mut words = Vec::new();
-    let mut from = 0;
-    for part in verbatim.iter().filter(|part| text.get((*part).clone()).is_some()) {
-        if part.start >= from {
-            words::split_into(&mut words, text, from..part.start, (language, lexicon));
-            words.push(Word::verbatim(&text[part.clone()], part.start));
-            from = part.end;
-        }
-    }
-    words::split_into(&mut words, text, from..text.len(), (language, lexicon));
-    if language == Language::German {
-        separable::join_particles(&mut words, lexicon);
-    }
+    let words = super::words_of(text, verbatim, (language, lexicon));
     let mut pieces = dates::in_english(pieces(&words, language, lexicon));
     if language == Language::Chinese {
         dates::put_behind_verbs(&mut pieces);
     }
     let is_polite = asks_politely(text, language);
     let mut found =
-        AlignedText { language, text: String::new(), places: Vec::new(), source: text.to_owned() };
-    for piece in pieces {
+        Alignment { language, text: String::new(), places: Vec::new(), source: text.to_owned() };
+    for mut piece in pieces {
         let is_mark = piece.place.is_empty();
         if !found.text.is_empty() && !is_mark {
             found.text.push(' ');
         }
-        let start = found.text.len();
         // "Can you book a table?" is an order.
-        found.text +=
-            if is_mark && is_polite && piece.english == "?" { "." } else { &piece.english };
+        let is_asked = is_polite && piece.english.ends_with('?');
+        piece.english.truncate(piece.english.len() - usize::from(is_asked));
+        let start = found.text.len();
+        found.text += &piece.english;
         if !is_mark {
-            found.places.push((start..found.text.len(), piece.place));
+            let end = piece.place.end - usize::from(is_asked);
+            found.places.push((start..found.text.len(), piece.place.start..end));
         }
+        found.text += if is_asked { "." } else { "" };
     }
     Some(found)
 }
@@ -140,11 +131,9 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
             }
             Word::Spoken(word) => word,
         };
-        let next = words.get(at + 1).and_then(Word::spoken);
         let (meaning, taken) = match chinese_name(&words[at..], language, lexicon) {
             Some(taken) => (None, taken),
-            None if super::is_do_not(&word.lower, next) => (Some("not"), 1),
-            None => lexicon.longest(&words[at..]),
+            None => super::meaning_of(&words[at..], lexicon),
         };
         // The copula tells a statement from an order.
         let meaning = match meaning {
