@@ -74,8 +74,10 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn needs(&self, prompt: &str) -> Vec<String> {
-        let mut needs = match self.config().clauses {
-            true => whole_quotes(prompt, query::wishes(prompt)),
+        let state = self.state();
+        let is_verb = |word: &str| state.tool_actions().has_verb(word);
+        let mut needs = match state.config.clauses {
+            true => whole_quotes(prompt, query::wishes(prompt, &is_verb)),
             false => vec![prompt.to_owned()],
         };
         needs.retain(|need| !query::says_nothing(need));
@@ -159,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_quotation_stays_whole_and_no_word_is_in_two_needs() {
-        let whole = |prompt: &str| whole_quotes(prompt, query::wishes(prompt));
+        let whole = |prompt: &str| whole_quotes(prompt, query::wishes(prompt, &|_| false));
         let prompt = "Send Dana a mail that says \"drink tea and get the weather forecast\"";
         assert_eq!(whole(prompt), [prompt]);
         let prompt = "Create an issue for the crash. Email Dana saying \"Hello.\nRead the report and close the issue\"";

@@ -27,17 +27,18 @@ pub(super) static JOINT: Pattern = Pattern::new(
 /// butter") stay whole. A statement belongs to the request before it, or to the first request if
 /// there is none before. English only: a prompt in another language is returned whole.
 pub fn clauses(prompt: &str) -> Vec<String> {
-    let mut clauses = split(prompt, &RULES);
+    let rules = Rules { stands_alone: &stands_alone, parts: &parts_of };
+    let mut clauses = split(prompt, &rules);
     clauses.truncate(MAX_CLAUSES);
     clauses
 }
 
 /// How a prompt is split.
-pub(super) struct Rules {
+pub(super) struct Rules<'a> {
     /// Whether a part may be a clause of its own.
-    pub stands_alone: fn(&str) -> bool,
+    pub stands_alone: &'a dyn Fn(&str) -> bool,
     /// Whether the sentence ends a request before a joint and begins another after it.
-    pub parts: fn(&Seam<'_>) -> bool,
+    pub parts: &'a dyn Fn(&Seam<'_>) -> bool,
 }
 
 /// A joint of a sentence.
@@ -55,10 +56,8 @@ pub(super) struct Seam<'a> {
     pub is_plain: &'a OnceCell<bool>,
 }
 
-static RULES: Rules = Rules { stands_alone, parts: parts_of };
-
 /// Splits a prompt by rules, without a limit on the number of parts.
-pub(super) fn split(prompt: &str, rules: &Rules) -> Vec<String> {
+pub(super) fn split(prompt: &str, rules: &Rules<'_>) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
     let mut ahead = String::new();
     let sentences = sentences(prompt).into_iter();
@@ -126,7 +125,7 @@ pub(super) fn beginning(text: &str) -> &str {
 }
 
 /// Splits one sentence into its requests.
-fn requests_of<'a>(sentence: &'a str, rules: &Rules) -> Vec<&'a str> {
+fn requests_of<'a>(sentence: &'a str, rules: &Rules<'_>) -> Vec<&'a str> {
     let (mut pieces, mut start, mut last) = (Vec::new(), 0, 0);
     let (is_plain, is_ordered) = (&OnceCell::new(), &Cell::new(false));
     for joint in JOINT.find_iter(sentence) {

@@ -14,6 +14,6 @@ pub(super) fn is_determiner(word: &str) -> bool {
 }
 
 /// Whether a word can begin the object of a verb: "stop the mixer", "stop it".
-pub(super) fn begins_object(word: &str) -> bool {
+pub(crate) fn begins_object(word: &str) -> bool {
     [DETERMINERS, DEMONSTRATIVES, PRONOUNS].iter().any(|list| is_listed(list, word))
 }

@@ -96,6 +96,7 @@ pub use wishes::doubtful_parts;
 pub(crate) use actions::{Order, first_words, order};
 pub(crate) use categories::Categories;
 pub(crate) use features::words;
+pub(crate) use function_words::begins_object;
 pub(crate) use ids::PromptIds;
 pub(crate) use long_prompt::without_middle;
 pub(crate) use natural_language::latin_share;

@@ -49,11 +49,59 @@ const DITRANSITIVE: &str = "ask bring buy email give hand lend mail message offe
 /// Marks that begin a quotation.
 const QUOTES: [char; 3] = ['"', '“', '«'];
 
-static RULES: Rules = Rules { stands_alone, parts };
+/// Splits a prompt into its wishes, in order. `is_tool_verb` knows the verbs by which the catalog's tools say what
+/// they do, so that these begin a wish though no list has them: "crop it to 4:3, sharpen and save".
+pub(crate) fn wishes(prompt: &str, is_tool_verb: &dyn Fn(&str) -> bool) -> Vec<String> {
+    // "For each order" is no order.
+    let may_be_verb =
+        |word: &str| !is_listed(NO_VERBS, word) && (is_verb(word) || is_content(word));
+    let verbs = ToolVerbs { is_one: &|word| may_be_verb(word) && is_tool_verb(word) };
+    let rules = Rules {
+        stands_alone: &|piece| stands_alone(piece) || verbs.stand_alone(piece),
+        parts: &|seam| parts(seam, verbs),
+    };
+    split(prompt, &rules).into_iter().flat_map(|wish| with_sequels(&wish)).collect()
+}
 
-/// Splits a prompt into its wishes, in order.
-pub(crate) fn wishes(prompt: &str) -> Vec<String> {
-    split(prompt, &RULES).into_iter().flat_map(|wish| with_sequels(&wish)).collect()
+/// The verbs of a catalog's tools.
+#[derive(Clone, Copy)]
+struct ToolVerbs<'a> {
+    is_one: &'a dyn Fn(&str) -> bool,
+}
+
+impl ToolVerbs<'_> {
+    /// Whether a sentence or a part of one begins with such a verb, and tells nothing: "Report says no".
+    fn stand_alone(self, piece: &str) -> bool {
+        let text = without_opener(beginning(piece)).to_lowercase();
+        self.begin(&text) && !has_finite_verb(&plain_text::words(&text))
+    }
+
+    fn begin(self, text: &str) -> bool {
+        words(without_opener(beginning(text))).next().is_some_and(|verb| (self.is_one)(&verb))
+    }
+
+    /// Whether the part before a joint is nothing but such a verb, which does not share its object with the next
+    /// one as in "find and delete the files".
+    fn are_all(self, seam: &Seam<'_>) -> bool {
+        let is_next = || is_then(seam.joint) || !seam.sentence.starts_with(seam.before);
+        self.begin(seam.before) && words(seam.before).nth(1).is_none() && is_next()
+    }
+
+    /// Whether a part begins with such a verb and its object, or with one that needs none: "and save", "and lock
+    /// up", "navigate to work".
+    fn order(self, text: &str) -> bool {
+        let text = without_opener(text);
+        let Some(verb) = words(text).next().filter(|verb| (self.is_one)(verb)) else {
+            return false;
+        };
+        let rest = &text[text.len().min(verb.len())..];
+        let is_over = rest.trim_end_matches(['.', '!', ' ']).is_empty()
+            || JOINT.find(rest).is_some_and(|joint| joint.start() == 0);
+        let is_noun = action_of(&verb).is_some_and(|(_, is_often_noun)| is_often_noun);
+        let next = rest.split_whitespace().next().unwrap_or_default();
+        let is_led = next == "to" || is_listed(PARTICLES, next.trim_end_matches(['.', '!', ',']));
+        is_over && !is_noun || is_led || begins_object(next)
+    }
 }
 
 /// Splits off what follows a "then" without a verb, and gives it the verb before: "list the oaks, then
@@ -131,9 +179,12 @@ fn stands_alone(piece: &str) -> bool {
     is_whole || is_question || is_order(piece) || names_a_person(piece)
 }
 
-fn parts(seam: &Seam<'_>) -> bool {
+fn parts(seam: &Seam<'_>, verbs: ToolVerbs<'_>) -> bool {
     let (before, after) = (seam.before, beginning(seam.after));
-    if !is_ordered(before, seam.piece, seam.is_ordered) || !has_content(before) {
+    if !verbs.begin(before) && !is_ordered(before, seam.piece, seam.is_ordered) {
+        return false;
+    }
+    if !has_content(before) && !verbs.are_all(seam) {
         return false;
     }
     if is_in_content(before) {
@@ -152,7 +203,7 @@ fn parts(seam: &Seam<'_>) -> bool {
             || QUESTION.is_match(without_opener(seam.sentence))
     };
     let is_next = || is_then(seam.joint) && names_a_person(after);
-    (is_order(after) || is_next())
+    (is_order(after) || verbs.order(after) || is_next())
         && !is_name
         && *seam.is_plain.get_or_init(is_plain)
         && !may_be_a_recipient(before, after)
@@ -243,7 +294,7 @@ pub(super) fn is_order(text: &str) -> bool {
         || may_order(&verb) && has_id(&verb, [tokens.next(), tokens.next()]);
     // "Hand that to Ann" may go on a statement before it.
     let has_object = next != "that" && function_words::begins_object(&next)
-        || (has_particle && is_number)
+        || (has_particle && (is_number || tokens.clone().nth(1).is_some_and(begins_object)))
         || has_value;
     let may_be_verb = is_verb(&verb)
         || (is_content(&verb)
@@ -341,7 +392,7 @@ mod tests {
                 ["write down the tour", "write down its stops"],
             ),
         ] {
-            assert_eq!(wishes(prompt), expected);
+            assert_eq!(wishes(prompt, &|_| false), expected);
             let doubts: Vec<String> =
                 expected.iter().flat_map(|wish| doubtful_parts(wish)).collect();
             assert!(doubts.is_empty(), "{prompt}: {doubts:?}");
@@ -370,7 +421,12 @@ mod tests {
             "make a note: close T-31 and refund O-1001",
             "summarize this: lock the door and archive project P-9",
         ] {
-            assert_eq!(wishes(prompt).len(), 1, "{prompt}: {:?}", wishes(prompt));
+            assert_eq!(
+                wishes(prompt, &|_| false).len(),
+                1,
+                "{prompt}: {:?}",
+                wishes(prompt, &|_| false)
+            );
         }
     }
 
@@ -381,7 +437,7 @@ mod tests {
             ["cats, ", "close it and ", "and and ", "please, ", "show cats and ", "a and how it, "]
         {
             let prompt = part.repeat(32_768 / part.len());
-            let found = wishes(&prompt);
+            let found = wishes(&prompt, &|_| false);
             found.iter().take(1).for_each(|wish| drop(doubtful_parts(wish)));
         }
         assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
@@ -397,8 +453,32 @@ mod tests {
             ("find and dim the lights", vec![]),
             ("show cats and dogs", vec![]),
         ] {
-            assert_eq!(wishes(wish).len(), 1, "{wish}");
+            assert_eq!(wishes(wish, &|_| false).len(), 1, "{wish}");
             assert_eq!(doubtful_parts(wish), expected, "{wish}");
+        }
+    }
+
+    #[test]
+    fn verbs_of_the_tools_begin_a_wish() {
+        let is_verb = |verb: &str| {
+            "crop sharpen save duplicate blur navigate lock defrost file".contains(verb)
+        };
+        for (prompt, expected) in [
+            (
+                "crop to 0, 0, 500, 500, sharpen and save",
+                vec!["crop to 0, 0, 500, 500", "sharpen", "save"],
+            ),
+            (
+                "duplicate layer Photo and blur the copy by 10 pixels",
+                vec!["duplicate layer Photo", "blur the copy by 10 pixels"],
+            ),
+            ("close the windows and lock up", vec!["close the windows", "lock up"]),
+            ("defrost, then navigate to work", vec!["defrost", "navigate to work"]),
+            ("crop and sharpen the photo", vec!["crop and sharpen the photo"]),
+            ("show the blur and duplicate settings", vec!["show the blur and duplicate settings"]),
+            ("blur it unless it is sharp", vec!["blur it unless it is sharp"]),
+        ] {
+            assert_eq!(wishes(prompt, &is_verb), expected);
         }
     }
 }

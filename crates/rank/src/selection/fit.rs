@@ -14,8 +14,8 @@ use super::fusion::Fusion;
 use super::retriever::Retrieval;
 use super::wording::{only_asked_of, singulars};
 use crate::query::{
-    Actions, Reading, action_of, actions_in, first_words, order, third_person, undone, verbs_agree,
-    verbs_oppose, words,
+    Actions, Reading, action_of, actions_in, begins_object, first_words, order, third_person,
+    undone, verbs_agree, verbs_oppose, words,
 };
 
 /// The length, in characters, of the beginning of a description that states what a tool does. The
@@ -131,6 +131,8 @@ pub struct ToolActions {
     things: HashSet<(String, String)>,
     /// Two nouns that follow each other in a name: "purchase order".
     pairs: HashSet<(String, String)>,
+    /// The verbs with which descriptions begin.
+    verbs: HashSet<String>,
 }
 
 impl ToolActions {
@@ -143,7 +145,13 @@ impl ToolActions {
                 things.extend(objects(&name).into_iter().map(|thing| (server.clone(), thing)));
             }
         }
-        Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), things, pairs }
+        let verbs = tools.iter().filter_map(|tool| first_verb(tool)).collect();
+        Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), things, pairs, verbs }
+    }
+
+    /// Whether a tool says by this verb what it does.
+    pub fn has_verb(&self, word: &str) -> bool {
+        self.verbs.contains(word)
     }
 
     /// Returns those nouns of an object that the names of a server's tools tell from other things: "shipment", and
@@ -178,6 +186,22 @@ fn names(tool: &Tool, things: &[Cow<'_, str>], is_change: bool) -> bool {
         return true;
     }
     things.iter().all(|thing| is_named(thing) || same_things(thing).any(is_named))
+}
+
+/// Returns the verb with which a tool's description begins, without the ending of the third person. That it is one is
+/// known by the tool's name, which has it, too, or by what follows it: "Duplicates the layer".
+fn first_verb(tool: &Tool) -> Option<String> {
+    let mut words = tool.description.split_whitespace();
+    let first = words.next()?.to_lowercase();
+    let is_followed = words.next().is_some_and(|next| begins_object(&next.to_lowercase()));
+    let name = words_of(&tool.name);
+    let forms = [Some(&*first), first.strip_suffix('s'), first.strip_suffix("es")];
+    let forms =
+        forms.into_iter().flatten().filter(|form| form.chars().all(|c| c.is_ascii_lowercase()));
+    let own = forms.clone().find(|form| name.iter().any(|word| word == form));
+    let plain = || forms.clone().find(|form| third_person(form) == first);
+    let verb = own.or_else(|| is_followed.then(|| plain().unwrap_or(&first)))?;
+    Some(verb.to_owned())
 }
 
 fn actions_of(tool: &Tool) -> Actions {
