@@ -75,20 +75,26 @@ static DESTROYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 /// Verbs of tools that take something away for good, or move money. Behind other words of a name they
 /// may be nouns or participles (`list_refunds`, `search_cancelled`).
 static TAKES_AWAY: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "ban blacklist cancel clear deactivate decommission deprovision destruct discard dismiss evict \
-     expel flush kick pay rollback scrap shred terminate unpublish void"
+    "ban blacklist buy cancel clear deactivate decommission deprovision destruct discard dismiss evict \
+     exec expel flush kick pay poweroff purchase rollback scrap shell shred shutdown terminate unpublish \
+     void"
         .split(' ')
         .collect()
 });
 
 /// Verbs that take something away only with one of these objects: `format_disk`, not `format_date`.
-const TAKES_AWAY_OBJECT: [(&str, &str); 10] = [
+const TAKES_AWAY_OBJECT: [(&str, &str); 15] = [
     ("close", "account accounts"),
+    ("empty", "bin folder inbox mailbox recycle trash"),
+    ("execute", "command commands script shell sql"),
     ("fire", "employee staff worker person colleague"),
     ("format", "disk disks drive drives partition volume volumes device storage"),
     ("force", "push"),
     ("issue", "refund refunds"),
     ("move", "money funds"),
+    ("reset", "branch data database db device factory mfa password repository server system"),
+    ("run", "command commands shell sql"),
+    ("shut", "down"),
     (
         "refund",
         "all amount booking charge customer invoice invoices item items order orders payment payments \
@@ -138,8 +144,27 @@ static READS_WITH_OBJECT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 });
 
 /// Phrases of descriptions of tools whose effect lasts.
-const LASTING: [&str; 4] =
-    ["cannot be undone", "can't be undone", "can not be undone", "irreversibl"];
+const LASTING: [&str; 7] = [
+    "cannot be undone",
+    "can't be undone",
+    "can not be undone",
+    "completely overwrite",
+    "initial state",
+    "irreversibl",
+    "will be lost",
+];
+
+/// What is only about something: a reminder of a payment.
+const MESSAGES: [&str; 8] = [
+    "confirmation",
+    "email",
+    "instruction",
+    "link",
+    "message",
+    "notification",
+    "receipt",
+    "reminder",
+];
 
 /// Words with which the object of a verb begins.
 const DETERMINERS: [&str; 16] = [
@@ -301,26 +326,29 @@ fn kind_of_name(words: &[&str]) -> EffectKind {
 /// Whether the first verb of a name takes something away for good: `subscription_cancel`.
 fn begins_taking_away(name: &[&str]) -> bool {
     let is_verb = |word: &str| [&*READS, &*WRITES].iter().any(|verbs| verbs.contains(word));
-    let mut verbs = name.iter().enumerate().map(|(at, word)| (*word, name.get(at + 1).copied()));
+    let mut verbs = name.iter().enumerate().map(|(at, word)| (*word, &name[at + 1..]));
     verbs
-        .find(|(word, next)| takes_away(word, *next) || is_verb(word))
-        .is_some_and(|(word, next)| takes_away(word, next))
+        .find(|(word, rest)| takes_away(word, rest) || is_verb(word))
+        .is_some_and(|(word, rest)| takes_away(word, rest))
 }
 
-/// Whether a verb with the word behind it takes something away for good, or moves money.
-fn takes_away(verb: &str, next: Option<&str>) -> bool {
+/// Whether a verb with the words behind it takes something away for good, or moves money.
+fn takes_away(verb: &str, rest: &[&str]) -> bool {
     let mut objects = TAKES_AWAY_OBJECT.into_iter().filter(|(with, _)| *with == verb);
-    TAKES_AWAY.contains(verb)
-        || next.is_some_and(|next| {
-            objects.any(|(_, objects)| objects.split_whitespace().any(|object| object == next))
-        })
+    let mut is_object = |next: &str| {
+        objects.any(|(_, objects)| objects.split_whitespace().any(|object| object == next))
+    };
+    // `send_payment_reminder` sends no payment.
+    let is_message =
+        rest.iter().take(2).any(|word| MESSAGES.contains(&word.strip_suffix('s').unwrap_or(word)));
+    TAKES_AWAY.contains(verb) || rest.first().is_some_and(|next| is_object(next)) && !is_message
 }
 
 /// The same for a sentence, whose verb may be in the third person: "Closes an account", "Moves money".
 fn is_taking_away(sentence: &[&str]) -> bool {
-    let mut behind = sentence[1..].iter().skip_while(|word| DETERMINERS.contains(word));
-    let next = behind.next().copied();
-    bases(sentence[0]).any(|verb| takes_away(&verb, next))
+    let determiners = sentence[1..].iter().take_while(|word| DETERMINERS.contains(word)).count();
+    let rest = &sentence[1 + determiners..];
+    bases(sentence[0]).any(|verb| takes_away(&verb, rest))
 }
 
 /// The effects of the verb with which a sentence begins, "Lists the orders", and of those that are

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
+use toolroute_catalog::{
+    EffectKind, Schema, Tool, embedding_text, properties, singular, words_of, writes,
+};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
     VerbMismatch, is_reported, means_same, only_looks, order_beside_ban, ordered_change, told,
@@ -103,7 +105,8 @@ fn doubt_of_order(
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated).then(verb).flatten();
     let object = || strange_object(words, places, tool, (selection, prepared));
-    let lost = || lost_value(words, prepared, moments);
+    let place = || lost_place(words, tool, prepared);
+    let lost = || lost_value(words, prepared, moments).or_else(place);
     let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
@@ -158,6 +161,45 @@ fn lost_value(
     let told = || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
     let lost = value.or_else(told).filter(|_| prepared.missing.is_empty());
     lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
+}
+
+/// What stands before the place of things: "turn off the lights in the kitchen".
+const IN: [&str; 4] = [" in the ", " in my ", " in our ", " in this "];
+
+/// Words that end the name of a place.
+const BEHIND_A_PLACE: &str = "and at by for from if on so that to until when with";
+
+/// Returns the place of what is to be changed, if no argument has it and the tool says nothing of it, though it could
+/// be told: without it, all lights of a house would be turned off.
+fn lost_place(words: &str, tool: &Tool, prepared: &PreparedArguments) -> Option<String> {
+    let (start, led) =
+        IN.iter().filter_map(|led| Some((words.find(led)? + 1, led.len() - 1))).min()?;
+    let behind = &words[start + led..];
+    let is_over = |word: &str| {
+        !word.starts_with(char::is_alphabetic) || BEHIND_A_PLACE.split(' ').any(|end| end == word)
+    };
+    let nouns: Vec<&str> = behind.split(' ').take(3).take_while(|word| !is_over(word)).collect();
+    let end = start + led + nouns.join(" ").trim_end_matches(['.', '!', ',', ';', '?']).len();
+    let place = words.get(start..end)?;
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value)?;
+    let mut parameters = schema["properties"].as_object()?.keys();
+    let is_free = parameters.any(|name| !prepared.arguments.contains_key(name));
+    let said = prepared.sources.iter().filter_map(|taken| match &taken.source {
+        Source::Prompt { start, end, .. } if prepared.read_as.is_none() => Some(*start..*end),
+        _ => None,
+    });
+    let mut taken = prepared.taken.iter().chain(&prepared.moments).cloned().chain(said);
+    let is_taken = taken.any(|taken| taken.start < end && start < taken.end);
+    let known = words_of(&format!(
+        "{} {}",
+        embedding_text(tool),
+        tool.server.as_deref().unwrap_or_default()
+    ));
+    let is_known = |noun: &String| known.iter().any(|word| singular(word) == singular(noun));
+    let is_told = words_of(&nouns.join(" ")).iter().any(is_known);
+    let is_lost =
+        is_free && prepared.missing.is_empty() && !nouns.is_empty() && !is_taken && !is_told;
+    is_lost.then(|| format!("no parameter takes \"{place}\" of the prompt"))
 }
 
 /// The places of all values that arguments took. "In the morning" postpones nothing that a tool does "in the morning".

@@ -59,8 +59,6 @@ words! {
         Reliability => "reliability",
         Cost => "cost",
         Latency => "latency",
-        /// Decides if both tools declare all three tiers and they are equal.
-        Name => "name",
     }
 }
 

@@ -69,7 +69,6 @@ impl PreferenceReason {
                 let tier = || tool.latency_tier().map(|tier| tier.to_string());
                 tool.latency_ms.map(|latency| format!("{latency} ms")).or_else(tier)
             }
-            Criterion::Name => None,
         };
         let because = match (declared(tool), declared(over)) {
             (Some(one), Some(other)) => format!("its {by} is {one}, not {other}"),
