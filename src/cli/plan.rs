@@ -13,7 +13,6 @@ use super::run::{RunArgs, call_by_name};
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{render, servers};
-use toolroute_catalog::{Catalog, ToolId};
 use toolroute_rank::engine::{Error, SelectRequest, Selection};
 use toolroute_rank::query::says_nothing;
 use toolroute_run::execution::{Outcome, Report};
@@ -82,7 +81,7 @@ pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<Exit
     if global.json {
         render::json(&report)?;
     } else {
-        show(&report, &engine.catalog(), live, global)?;
+        show(&report, live, global)?;
     }
     Ok(end(&report))
 }
@@ -103,16 +102,7 @@ async fn call(caller: &Caller<'_>, planned: PlannedCall) -> anyhow::Result<Repor
     Ok(caller.call(&candidates, &planned.arguments, &planned.need).await)
 }
 
-fn show(
-    report: &PlanReport,
-    catalog: &Catalog,
-    live: &LiveArgs,
-    global: &Global,
-) -> anyhow::Result<()> {
-    let destroys = |id: &ToolId| {
-        let row = catalog.row(id.as_str());
-        row.is_some_and(|row| catalog.tools()[row as usize].effects().destroys())
-    };
+fn show(report: &PlanReport, live: &LiveArgs, global: &Global) -> anyhow::Result<()> {
     for (number, step) in (1..).zip(&report.steps) {
         let tool = step.tool.as_ref().map(|tool| format!(" → {tool}")).unwrap_or_default();
         let said = format!("{number}. {}{tool}: {}", step.need, word(step.state));
@@ -120,7 +110,7 @@ fn show(
         for line in of(step, live, global) {
             render::line(&format!("   {}", render::plain(&line)))?;
         }
-        if step.state == StepState::Ready && step.tool.as_ref().is_some_and(destroys) {
+        if step.state == StepState::Ready && step.needs_confirmation {
             render::line("   may destroy something: it is called only with --yes")?;
         }
     }

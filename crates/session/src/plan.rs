@@ -88,12 +88,20 @@ pub struct Step {
     pub arguments: Option<PreparedArguments>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
+    /// Whether its tool may destroy something, so that a person must agree before it is called.
+    #[serde(skip_serializing_if = "is_false")]
+    pub needs_confirmation: bool,
     /// Whether its tool may change something.
     #[serde(skip)]
     pub(super) may_change: bool,
     /// Whether what it asks for may come from the answer of a step before it.
     #[serde(skip)]
     pub(super) is_pending: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The state of a step.
@@ -136,7 +144,18 @@ impl Step {
     fn new(need: String, state: StepState, why: &str) -> Self {
         let (tool, arguments, report) = (None, None, None);
         let (why, may_change, is_pending) = (why.to_owned(), false, false);
-        Self { need, state, tool, why, arguments, report, may_change, is_pending }
+        let needs_confirmation = false;
+        Self {
+            need,
+            state,
+            tool,
+            why,
+            arguments,
+            report,
+            needs_confirmation,
+            may_change,
+            is_pending,
+        }
     }
 
     pub(super) fn not_run(need: String, why: &str) -> Self {
@@ -327,6 +346,7 @@ impl<'a> Plan<'a> {
         }
         let step = self.steps.last_mut()?;
         step.state = StepState::Ready;
+        step.needs_confirmation = tool.effects().destroys();
         let call = PlannedCall { need: step.need.clone(), tool, arguments };
         (!self.is_draft).then_some(call)
     }
