@@ -159,7 +159,7 @@ fn captured_servers_are_routed_with_an_overlay() {
     // The server has this tool twice, once under its old name.
     let readers = ["filesystem__read_file", "filesystem__read_text_file"];
     assert!(
-        readers.iter().all(|reader| ids(&answer)[..2].iter().any(|id| id == reader)),
+        readers.iter().all(|reader| ids(&answer)[..3].iter().any(|id| id == reader)),
         "{answer}"
     );
     assert!(!answer["tools"][0]["explanation"]["tiers"]["reliability"].is_null());

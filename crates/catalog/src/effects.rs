@@ -75,15 +75,16 @@ static DESTROYS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
 /// Verbs of tools that take something away for good, or move money. Behind other words of a name they
 /// may be nouns or participles (`list_refunds`, `search_cancelled`).
 static TAKES_AWAY: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    "ban blacklist buy cancel clear deactivate decommission deprovision destruct discard dismiss evict \
-     exec expel flush kick pay poweroff purchase rollback scrap shell shred shutdown terminate unpublish \
+    "ban blacklist cancel clear deactivate decommission deprovision destruct discard dismiss evict \
+     exec expel flush kick pay poweroff rollback scrap shell shred shutdown terminate unpublish \
      void"
         .split(' ')
         .collect()
 });
 
 /// Verbs that take something away only with one of these objects: `format_disk`, not `format_date`.
-const TAKES_AWAY_OBJECT: [(&str, &str); 15] = [
+const TAKES_AWAY_OBJECT: [(&str, &str); 16] = [
+    ("buy", "crypto share shares stock stocks"),
     ("close", "account accounts"),
     ("empty", "bin folder inbox mailbox recycle trash"),
     ("execute", "command commands script shell sql"),
