@@ -94,7 +94,11 @@ impl ToolVerbs<'_> {
         let Some(verb) = words(text).next().filter(|verb| (self.is_one)(verb)) else {
             return false;
         };
-        let rest = &text[text.len().min(verb.len())..];
+        // Signs before the verb begin no order.
+        let Some((first, rest)) = text.split_at_checked(verb.len()) else { return false };
+        if !first.eq_ignore_ascii_case(&verb) {
+            return false;
+        }
         let is_over = rest.trim_end_matches(['.', '!', ' ']).is_empty()
             || JOINT.find(rest).is_some_and(|joint| joint.start() == 0);
         let is_noun = action_of(&verb).is_some_and(|(_, is_often_noun)| is_often_noun);
@@ -480,5 +484,7 @@ mod tests {
         ] {
             assert_eq!(wishes(prompt, &is_verb), expected);
         }
+        let prompt = "crop the photo and ☃☃ save";
+        assert_eq!(wishes(prompt, &is_verb), [prompt], "no sign is cut in two");
     }
 }
