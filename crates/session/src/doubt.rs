@@ -105,8 +105,9 @@ fn doubt_of_order(
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated).then(verb).flatten();
     let object = || strange_object(words, places, tool, (selection, prepared));
-    let place = || lost_place(words, tool, prepared);
-    let lost = || lost_value(words, prepared, moments).or_else(place);
+    let lost =
+        || lost_value(words, prepared, moments).or_else(|| lost_place(words, tool, prepared));
+    let lost = || lost().map(|text| format!("no parameter takes \"{text}\" of the prompt"));
     let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
@@ -147,11 +148,11 @@ fn caveat_in(original: &str, prepared: &PreparedArguments, places: Places<'_>) -
 }
 
 /// Returns what the words say of the call and no parameter takes, so that it would be lost: "20 EUR", "in Bremen".
-fn lost_value(
-    words: &str,
+fn lost_value<'a>(
+    words: &'a str,
     prepared: &PreparedArguments,
     moments: &[Range<usize>],
-) -> Option<String> {
+) -> Option<&'a str> {
     // "The plumber was there on Tuesday."
     let is_told =
         |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
@@ -159,8 +160,7 @@ fn lost_value(
     let value = value.map(|place| &words[place.clone()]);
     let is_translated = prepared.read_as.is_some();
     let told = || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
-    let lost = value.or_else(told).filter(|_| prepared.missing.is_empty());
-    lost.map(|text| format!("no parameter takes \"{text}\" of the prompt"))
+    value.or_else(told).filter(|_| prepared.missing.is_empty())
 }
 
 /// What stands before the place of things: "turn off the lights in the kitchen".
@@ -171,7 +171,7 @@ const BEHIND_A_PLACE: &str = "and at by for from if on so that to until when wit
 
 /// Returns the place of what is to be changed, if no argument has it and the tool says nothing of it, though it could
 /// be told: without it, all lights of a house would be turned off.
-fn lost_place(words: &str, tool: &Tool, prepared: &PreparedArguments) -> Option<String> {
+fn lost_place<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> Option<&'a str> {
     let (start, led) =
         IN.iter().filter_map(|led| Some((words.find(led)? + 1, led.len() - 1))).min()?;
     let behind = &words[start + led..];
@@ -199,7 +199,7 @@ fn lost_place(words: &str, tool: &Tool, prepared: &PreparedArguments) -> Option<
     let is_told = words_of(&nouns.join(" ")).iter().any(is_known);
     let is_lost =
         is_free && prepared.missing.is_empty() && !nouns.is_empty() && !is_taken && !is_told;
-    is_lost.then(|| format!("no parameter takes \"{place}\" of the prompt"))
+    is_lost.then_some(place)
 }
 
 /// The places of all values that arguments took. "In the morning" postpones nothing that a tool does "in the morning".

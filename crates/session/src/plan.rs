@@ -89,7 +89,7 @@ pub struct Step {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
     /// Whether its tool may destroy something, so that a person must agree before it is called.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub needs_confirmation: bool,
     /// Whether its tool may change something.
     #[serde(skip)]
@@ -97,11 +97,6 @@ pub struct Step {
     /// Whether what it asks for may come from the answer of a step before it.
     #[serde(skip)]
     pub(super) is_pending: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// The state of a step.
