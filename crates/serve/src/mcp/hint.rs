@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toolroute_catalog::{Tool, split_identifier};
 
-use crate::{Error, ServerState, Service};
+use crate::{Error, ServerState, Service, Status};
 
 /// The most characters of a hint: about 150 tokens, which every request costs.
 const MOST_CHARS: usize = 600;
@@ -19,8 +19,9 @@ const EMPTY_WORDS: [&str; 28] = [
 ];
 
 /// The hint for clients of a profile: the number of tools, the names of the servers, and as many
-/// subjects of each as there is room for. Servers without tools are left out, unless they may still list some. Equal
-/// catalogs give equal hints.
+/// subjects of each as there is room for. A server without known tools is named unless it is never
+/// started or its tools are held back. Whether it has failed by now is not considered: a failure
+/// takes as long as it takes, and equal configurations are to give equal hints.
 pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, Error> {
     let catalog = service.catalog();
     let mut by_server: BTreeMap<String, Vec<&Tool>> = BTreeMap::new();
@@ -30,10 +31,8 @@ pub fn catalog_hint(service: &Service, profile: Option<&str>) -> Result<String, 
             by_server.entry(server).or_default().push(tool);
         }
     }
-    let is_empty = by_server.is_empty();
-    let may_have = |state: &ServerState| match is_empty {
-        true => !state.is_lost() && state.held_back == 0,
-        false => state.is_awaited(),
+    let may_have = |state: &ServerState| {
+        !matches!(state.status, Status::LeftOut { .. }) && state.held_back == 0
     };
     for state in service.visible_servers(profile)?.into_iter().filter(may_have) {
         by_server.entry(state.name).or_default();
