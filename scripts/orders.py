@@ -6,14 +6,17 @@ Usage: orders.py [--binary target/release/toolroute] [--misses FILE] [--json]
 The orders are tests/data/orders/*.jsonl, for the catalogs beside them. Where `act` is true, the call must have the tool
 and the arguments of the row. Where it is false, no tool that may change something may be called: the order is about
 another thing, or only a part of it can be done. What was developed on the first thirteen catalogs was not developed on the
-last four.
+last four. The orders in nine languages, tests/data/orders/languages, are all to be carried out; `or` has the other right
+arguments of a row.
 """
 import argparse, collections, json, os, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+ORDERS = ROOT / "tests/data/orders"
 HELD_OUT = {"phone-assistant", "restaurant", "sales-crm", "warehouse"}
+NOWS = ["2026-11-26T10:00:00+01:00", "2026-05-11T10:00:00+02:00"]
 COLUMNS = ["right", "wrong arguments", "wrong tool", "asked", "asked ", "read", "carried out"]
 
 
@@ -25,16 +28,17 @@ def outcome(row, answer, readers):
     """The column of a row; `answer` is None if nothing would be called."""
     if answer is None:
         return "asked" if row["act"] else "asked "
-    tool = answer["tool"].split("__", 1)[1]
+    tool = answer["tool"].split("__", 1)[-1]
     if not row["act"]:
         return "read" if tool in readers else "carried out"
     if tool != row["tool"]:
         return "wrong tool"
-    return "right" if answer["arguments"]["arguments"] == row["arguments"] else "wrong arguments"
+    is_right = answer["arguments"]["arguments"] in [row["arguments"], *row.get("or", [])]
+    return "right" if is_right else "wrong arguments"
 
 
 def ask(binary, catalog, row, folder):
-    command = [binary, "run", "--dry-run", "--json", "-q", "--tools", catalog, "--now", "2026-11-26T10:00:00+01:00", row["prompt"]]
+    command = [binary, "run", "--dry-run", "--json", "-q", "--tools", catalog, "--now", NOWS["language" in row], row["prompt"]]
     own = {name: str(folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | own | {"RAYON_NUM_THREADS": "1"})
     answer = json.loads(done.stdout) if done.returncode == 0 else None
@@ -44,19 +48,21 @@ def ask(binary, catalog, row, folder):
 def measure(binary, misses):
     table = {}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        for catalog in sorted((ROOT / "tests/data/orders").glob("*.json"), key=lambda path: (path.stem in HELD_OUT, path.stem)):
+        order = lambda path: (path.parent != ORDERS, path.stem in HELD_OUT, path.stem)
+        for catalog in sorted(ORDERS.rglob("*.json"), key=order):
             tools = json.loads(catalog.read_text())
-            readers = {tool["name"] for tool in tools if tool.get("annotations", {}).get("readOnlyHint")}
+            annotated = tools if isinstance(tools, list) else tools.get("tools", [])
+            readers = {tool["name"] for tool in annotated if tool.get("annotations", {}).get("readOnlyHint")}
             rows = prompts(catalog.with_suffix(".jsonl"))
             answers = list(pool.map(lambda row: ask(binary, catalog, row, folder), rows))
-            found = [outcome(row, answer, readers) for row, answer in zip(rows, answers)]
-            table[catalog.stem] = collections.Counter(found)
-            for row, answer, column in zip(rows, answers, found):
+            for row, answer in zip(rows, answers):
+                column = outcome(row, answer, readers)
+                table.setdefault(row.get("language", catalog.stem), collections.Counter())[column] += 1
                 if misses and column not in ("right", "asked "):
                     print(json.dumps(row | {"outcome": column, "answer": answer}, ensure_ascii=False), file=misses)
-    for name, is_in in [("developed on", lambda one: one not in HELD_OUT), ("held out", HELD_OUT.__contains__)]:
-        table[name] = sum((counts for one, counts in table.items() if is_in(one) and one != "developed on"), collections.Counter())
-    return table
+    catalogs = {path.stem for path in ORDERS.glob("*.json")}
+    groups = [("developed on", catalogs - HELD_OUT), ("held out", HELD_OUT), ("nine languages", table.keys() - catalogs)]
+    return table | {name: sum((table[one] for one in group), collections.Counter()) for name, group in groups}
 
 
 def main():
