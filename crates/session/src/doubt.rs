@@ -103,7 +103,11 @@ fn doubt_of_order(
     let is_translated = prepared.read_as.is_some();
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
-    let verb = || (!is_translated).then(verb).flatten();
+    // Unless all that was taken is the text behind a colon: "Schreib Lukas: bin in zehn Minuten da" is no timer.
+    let behind = words.find(": ").filter(|colon| {
+        !prepared.taken.is_empty() && prepared.taken.iter().all(|place| place.start > *colon)
+    });
+    let verb = || (!is_translated || behind.is_some()).then(verb).flatten();
     let object = || strange_object(words, places, tool, (selection, prepared));
     let lost =
         || lost_value(words, prepared, moments).or_else(|| lost_place(words, tool, prepared));
@@ -112,7 +116,11 @@ fn doubt_of_order(
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
-    let rest = || verb().or_else(object).or_else(lost).or_else(unset).map(ask);
+    // It may be what is to be done, or to what: the nearest known word would decide.
+    let is_sure = selection.confidence.is_some_and(|confidence| confidence >= SURE);
+    let unread = prepared.unread.as_ref().filter(|_| !is_sure);
+    let unread = || unread.map(|word| format!("\"{word}\" is not understood"));
+    let rest = || verb().or_else(unread).or_else(object).or_else(lost).or_else(unset).map(ask);
     reason.map(ask).or(unfit).or_else(rest)
 }
 

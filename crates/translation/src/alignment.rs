@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::language::is_english;
 use super::lexicon::Lexicon;
 use super::words::{SpokenWord, Word};
 use super::{Language, dates, in_english};
@@ -13,6 +14,9 @@ pub struct Alignment {
     /// The English words in the order of the original. Names and unknown words are as written there; dates and times
     /// are in an English form.
     pub text: String,
+    /// The places in the original of words that no lexicon has, in their order. Names are not among them where the
+    /// language tells them by their capitals.
+    pub unknown: Vec<Range<usize>>,
     /// The places in `text` and in the original, in the order of `text`.
     places: Vec<(Range<usize>, Range<usize>)>,
     /// The original.
@@ -24,6 +28,14 @@ pub struct Alignment {
 pub(super) struct Piece {
     pub english: String,
     pub place: Range<usize>,
+    /// Whether it is a word of the original that no lexicon has.
+    pub is_unknown: bool,
+}
+
+impl Piece {
+    pub fn new(english: impl Into<String>, place: Range<usize>) -> Self {
+        Self { english: english.into(), place, is_unknown: false }
+    }
 }
 
 impl Alignment {
@@ -67,6 +79,9 @@ impl Alignment {
         let place = self.original(part)?;
         let ends = self.places.iter().map(|(_, original)| original.end);
         let start = ends.filter(|end| *end <= place.start).max().unwrap_or(0);
+        // "Leg eine Aufgabe an: Tür prüfen".
+        let colon = self.source.get(start..place.start).and_then(|between| between.rfind(':'));
+        let start = colon.map_or(start, |colon| start + colon + 1);
         let starts = self.places.iter().map(|(_, original)| original.start);
         let end = starts.filter(|start| *start >= place.end).min().unwrap_or(self.source.len());
         // A part of a word, such as a quote without its marks, ends where it ends.
@@ -92,8 +107,14 @@ pub fn align(text: &str, verbatim: &[Range<usize>]) -> Option<Alignment> {
         dates::put_behind_verbs(&mut pieces);
     }
     let is_polite = asks_politely(text, language);
-    let mut found =
-        Alignment { language, text: String::new(), places: Vec::new(), source: text.to_owned() };
+    let unknown = pieces.iter().filter(|piece| piece.is_unknown);
+    let mut found = Alignment {
+        language,
+        text: String::new(),
+        unknown: unknown.map(|piece| piece.place.clone()).collect(),
+        places: Vec::new(),
+        source: text.to_owned(),
+    };
     for mut piece in pieces {
         let is_mark = piece.place.is_empty();
         if !found.text.is_empty() && !is_mark {
@@ -120,12 +141,12 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
     while at < words.len() {
         let word = match &words[at] {
             Word::Mark(mark) => {
-                pieces.push(Piece { english: mark.to_string(), place: 0..0 });
+                pieces.push(Piece::new(*mark, 0..0));
                 at += 1;
                 continue;
             }
             Word::Verbatim(said, place) => {
-                pieces.push(Piece { english: said.clone(), place: place.clone() });
+                pieces.push(Piece::new(said, place.clone()));
                 at += 1;
                 continue;
             }
@@ -152,7 +173,7 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
             Some("-") => {}
             Some(meaning) => {
                 let english = meaning.split(' ').filter(|word| *word != "-");
-                pieces.push(Piece { english: english.collect::<Vec<_>>().join(" "), place });
+                pieces.push(Piece::new(english.collect::<Vec<_>>().join(" "), place));
             }
             // Chinese names have no spaces.
             None => match pieces.last_mut() {
@@ -163,13 +184,21 @@ fn pieces(words: &[Word], language: Language, lexicon: &Lexicon) -> Vec<Piece> {
                 _ => {
                     let parts = words[at..at + taken].iter().filter_map(Word::spoken);
                     let english = if taken > 1 { parts.collect() } else { word.written.clone() };
-                    pieces.push(Piece { english, place });
+                    let is_unknown = !is_name && taken == 1 && !is_known_elsewhere(word, language);
+                    pieces.push(Piece { is_unknown, ..Piece::new(english, place) });
                 }
             },
         }
         at += taken;
     }
     pieces
+}
+
+/// Whether a word that is in no lexicon of its language may be read all the same: it is English, too, or a name that
+/// begins a prompt.
+fn is_known_elsewhere(word: &SpokenWord, language: Language) -> bool {
+    let is_capital = word.written.starts_with(char::is_uppercase);
+    is_capital || language.is_latin() && is_english(&word.lower)
 }
 
 /// Whether a word behind others, of which `last` is the last, is a name.

@@ -41,7 +41,8 @@ pub(super) fn in_english(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut written: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
-        let (piece, taken) = date_at(&pieces[at..])
+        let (piece, taken) = days_at(&pieces[at..])
+            .or_else(|| date_at(&pieces[at..]))
             .or_else(|| hour_at(&pieces[at..], written.last()))
             .unwrap_or_else(|| (with_plain_digits(&pieces[at]), 1));
         if is_clock(&piece.english) {
@@ -84,24 +85,39 @@ const LEADS: [&str; 5] = ["to", "on", "in", "hour", "time"];
 
 /// Writes the preposition before a time of the day as "at", unless it is the end of a period: "from 9:00 to 10:00".
 fn lead_by_at(written: &mut [Piece]) {
-    let [.., before, from, lead] = written else {
+    let [.., from, lead] = written else {
         if let Some(lead) = written.last_mut().filter(|lead| LEADS.contains(&lead.english.as_str()))
         {
             lead.english = "at".to_owned();
         }
         return;
     };
-    let is_period = is_clock(&from.english) && before.english == "from";
+    let is_period = is_clock(&from.english) && lead.english == "to";
     if !is_period && LEADS.contains(&lead.english.as_str()) {
         lead.english = "at".to_owned();
     }
+}
+
+/// Words between the first and the last day of a period: "с 6 по 17 июля".
+const JOINING: [&str; 6] = ["to", "till", "until", "by", "on", "at"];
+
+/// Reads two days of one month: "6 au 17 juillet". Spanish and Portuguese lose the word between them.
+fn days_at(pieces: &[Piece]) -> Option<(Piece, usize)> {
+    let first = day(&pieces[0].english)?;
+    let joint = pieces.get(1).is_some_and(|piece| JOINING.contains(&piece.english.as_str()));
+    let (last, taken) =
+        date_at(pieces.get(1 + usize::from(joint)..).filter(|rest| !rest.is_empty())?)?;
+    let is_later = last.english.split(' ').next().and_then(day).is_some_and(|last| first < last);
+    let place = pieces[0].place.start..last.place.end;
+    let english = format!("{first} to {}", last.english);
+    is_later.then(|| (Piece::new(english, place), 1 + usize::from(joint) + taken))
 }
 
 /// Reads a date at the beginning of some pieces, and returns it with the number of its pieces.
 fn date_at(pieces: &[Piece]) -> Option<(Piece, usize)> {
     let joined = |last: usize, english: String| {
         let place = pieces[0].place.start..pieces[last].place.end;
-        Some((Piece { english, place }, last + 1))
+        Some((Piece::new(english, place), last + 1))
     };
     let first = &pieces[0].english;
     // "2026年6月1日".
@@ -164,17 +180,27 @@ fn hour_at(pieces: &[Piece], before: Option<&Piece>) -> Option<(Piece, usize)> {
         let is_time = matches!(minutes.len(), 0 | 2) && (1..=2).contains(&hours.len());
         let is_moment = minutes.len() == 2 || before.is_some_and(leads_to_time);
         let english = clock(hours, minutes).filter(|_| is_time && is_moment)?;
-        return Some((
-            Piece { english: format!("{english}{mark}"), place: pieces[0].place.clone() },
-            1,
-        ));
+        return Some((Piece::new(format!("{english}{mark}"), pieces[0].place.clone()), 1));
     }
     let next = pieces.get(1)?;
     let is_hour = HOURS[..2].contains(&next.english.as_str())
         || next.english == HOURS[2] && before.is_some_and(leads_to_time);
-    let english = clock(core, "").filter(|_| is_hour && core.len() <= 2)?;
-    Some((Piece { english, place: pieces[0].place.start..next.place.end }, 2))
+    // "6点45分", "2点半".
+    let said = |at: usize| pieces.get(at).map_or("", |piece| piece.english.as_str());
+    let (minutes, last) = match (said(2), said(3)) {
+        ("half", _) => ("30", 2),
+        (minutes, "minute") if minutes.len() == 2 => (minutes, 3),
+        _ => ("", 1),
+    };
+    let hour: u8 = core.parse().ok().filter(|_| is_hour && core.len() <= 2)?;
+    let is_late = |piece: &Piece| LATE.contains(&piece.english.as_str());
+    let hour = if before.is_some_and(is_late) && hour < 12 { hour + 12 } else { hour };
+    let english = clock(&hour.to_string(), minutes)?;
+    Some((Piece::new(english, pieces[0].place.start..pieces[last].place.end), last + 1))
 }
+
+/// Halves of the day before an hour that count from noon.
+const LATE: [&str; 3] = ["afternoon", "evening", "night"];
 
 /// Whether a time of the day follows a word: "at 19", but not "for 2 hours".
 fn leads_to_time(piece: &Piece) -> bool {
@@ -185,7 +211,7 @@ fn leads_to_time(piece: &Piece) -> bool {
 }
 
 fn with_plain_digits(piece: &Piece) -> Piece {
-    Piece { english: ascii_digits(&piece.english), place: piece.place.clone() }
+    Piece { english: ascii_digits(&piece.english), ..piece.clone() }
 }
 
 /// Returns a text with the digits of Arabic and Persian, and those of full width, as ASCII digits.

@@ -119,7 +119,7 @@ impl Lexicon {
 
     /// Returns the meaning of a word: unchanged, without prefixes and endings, by its stem, or by
     /// the parts of a compound.
-    fn word(&self, word: &str) -> Option<&'static str> {
+    pub fn word(&self, word: &str) -> Option<&'static str> {
         if let Some(meaning) = self.exact(word) {
             return Some(meaning);
         }

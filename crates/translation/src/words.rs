@@ -59,7 +59,7 @@ pub(super) fn split(
             if language == Language::Chinese {
                 split_chinese(chunk, lexicon, &mut words);
             } else {
-                split_chunk(chunk, language, &mut words);
+                split_chunk(chunk, (language, lexicon), &mut words);
             }
         }
         words.extend((!said.is_empty()).then(|| Word::verbatim(said, part.start)));
@@ -80,22 +80,32 @@ fn place_in(text: &str, part: &str) -> usize {
     part.as_ptr().addr() - text.as_ptr().addr()
 }
 
-fn split_chunk(Chunk { text: chunk, at }: Chunk<'_>, language: Language, words: &mut Vec<Word>) {
+fn split_chunk(
+    Chunk { text: chunk, at }: Chunk<'_>,
+    (language, lexicon): (Language, &Lexicon),
+    words: &mut Vec<Word>,
+) {
     let is_outer =
         |c: char| !c.is_alphanumeric() && !matches!(c, '/' | '@' | '_' | '#' | '$' | '%');
     let place = |part: &str| at + place_in(chunk, part);
     let core = chunk.trim_matches(is_outer);
+    let before = words.len();
     let core = match language {
         Language::Hebrew => without_preposition(core, place(core), words),
+        Language::German => without_measure(core, place(core), words),
         _ => core,
     };
+    let is_parted = words.len() > before;
     if core.contains(['/', '@', '_', '\\'])
         || core.contains(char::is_numeric)
         || has_inner_dot(core)
     {
         let said = match core.starts_with(char::is_numeric) && !chunk.starts_with(core) {
             true => core,
-            false => chunk.trim_matches(['«', '»', '„', '“', '”', '¿', '¡', '؟', '،', '؛']),
+            false => {
+                let rest = if is_parted { &chunk[place(core) - at..] } else { chunk };
+                rest.trim_matches(['«', '»', '„', '“', '”', '¿', '¡', '؟', '،', '؛'])
+            }
         };
         words.push(Word::verbatim(said, place(said)));
         let end = chunk.chars().next_back().filter(|end| !end.is_ascii());
@@ -106,11 +116,34 @@ fn split_chunk(Chunk { text: chunk, at }: Chunk<'_>, language: Language, words: 
     // German, Hebrew and English have quotes and hyphens within words; the parts are separate
     // words.
     for part in core.split(is_end).filter(|part| !part.is_empty()) {
-        push_spoken(part, place(part), language, words);
+        let name = match language {
+            Language::Hebrew => name_behind_to(part, lexicon),
+            _ => None,
+        };
+        if let Some(name) = name {
+            words.push(Word::Verbatim("to".to_owned(), place(part)..place(name)));
+        }
+        push_spoken(name.unwrap_or(part), place(name.unwrap_or(part)), language, words);
     }
     if let Some(mark) = chunk.chars().next_back().and_then(mark) {
         words.push(Word::Mark(mark));
     }
+}
+
+/// Returns the thing of a German compound with a measure, which is added as two words: "Paket" of "5-kg-Paket".
+fn without_measure<'a>(core: &'a str, at: usize, words: &mut Vec<Word>) -> &'a str {
+    let mut parts = core.splitn(3, '-');
+    let (Some(number), Some(unit), Some(thing)) = (parts.next(), parts.next(), parts.next()) else {
+        return core;
+    };
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty();
+    let is_word = |part: &str| !part.is_empty() && part.chars().all(char::is_alphabetic);
+    if !(is_number && is_word(unit) && is_word(thing)) {
+        return core;
+    }
+    words.push(Word::verbatim(number, at));
+    words.push(Word::verbatim(unit, at + number.len() + 1));
+    thing
 }
 
 /// Returns a number or name behind a Hebrew preposition and a hyphen, which is added as a word: "מ-2".
@@ -127,6 +160,14 @@ fn without_preposition<'a>(core: &'a str, at: usize, words: &mut Vec<Word>) -> &
     }
     words.push(Word::Verbatim(english.to_owned(), at..at + preposition.len()));
     rest
+}
+
+/// Returns the rest of an unknown Hebrew word behind the letter for "to": "דנה" of "לדנה". Names such as "לימור" begin
+/// with that letter themselves.
+fn name_behind_to<'a>(word: &'a str, lexicon: &Lexicon) -> Option<&'a str> {
+    let name = word.strip_prefix('ל')?;
+    let is_own_letter = name.starts_with(['י', 'א', 'ו']);
+    (name.chars().count() > 2 && !is_own_letter && lexicon.word(word).is_none()).then_some(name)
 }
 
 fn has_inner_dot(core: &str) -> bool {
@@ -175,15 +216,16 @@ fn split_chinese(Chunk { text: chunk, at }: Chunk<'_>, lexicon: &Lexicon, words:
             let end = rest.find(ends);
             let end = end.unwrap_or(rest.len()).max(first.len_utf8());
             match mark(first) {
-                Some(mark) => words.push(Word::Mark(mark)),
+                Some(mark) => {
+                    words.push(Word::Mark(mark));
+                    first.len_utf8()
+                }
                 None => {
                     let (written, unit) = dated(&rest[..end], rest[end..].chars().next());
                     words.push(Word::Verbatim(written.to_owned(), at..at + end + unit));
-                    rest = &rest[end + unit..];
-                    continue;
+                    end + unit
                 }
             }
-            end
         } else {
             let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(CHINESE_WORD);
             let ends: Vec<usize> = ends.collect();

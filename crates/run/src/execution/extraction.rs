@@ -90,6 +90,7 @@ pub fn prepare_arguments(tool: &Tool, sources: &ArgumentSources<'_>) -> Prepared
     let translated = PromptTranslation::of(sources.prompt);
     let prompt = translated.as_ref().map_or(sources.prompt, |translated| translated.text());
     let mut prepared = prepare(tool, &ArgumentSources { prompt, ..*sources }, translated.as_ref());
+    prepared.unread = translated.as_ref().and_then(|translated| translated.unread(&prepared));
     prepared.read_as = translated.map(PromptTranslation::into_text);
     prepared
 }
@@ -299,8 +300,18 @@ impl Prompt<'_> {
                 kind: mention.content.kind(),
             })
             .collect();
-        let read_as = None;
-        PreparedArguments { arguments, sources, missing, unused, read_as, taken, lost, moments }
+        let (read_as, unread) = (None, None);
+        PreparedArguments {
+            arguments,
+            sources,
+            missing,
+            unused,
+            read_as,
+            unread,
+            taken,
+            lost,
+            moments,
+        }
     }
 
     /// Whether a value of the prompt may be meant for an argument that the caller gave.
@@ -350,9 +361,9 @@ fn put(arguments: &mut Arguments, slot: &Slot, value: Value) {
 /// ("transactions").
 fn tense(tool: &Tool, reads_only: bool) -> Tense {
     const AHEAD: &str = "appointment book booking deadline due flight forecast hotel remind reminder \
-         reservation reserve schedule";
+         postpone reschedule reservation reserve schedule";
     const PLANNED: &str = "event meeting task todo";
-    const CREATING: &str = "add create make move plan postpone reschedule set update";
+    const CREATING: &str = "add create make move plan set update";
     const PAST: &str = "expense history log sale statement transaction usage visit";
     let singular = |word: String| text::singular(&word).into_owned();
     let words: Vec<String> = text::name_words(&tool.name).into_iter().map(singular).collect();

@@ -54,6 +54,9 @@ pub struct PreparedArguments {
     /// The prompt in English, if it is in another language and was translated. The places below are in this text then.
     #[serde(skip)]
     pub read_as: Option<String>,
+    /// The first word of the prompt that no lexicon has and no parameter took, if the prompt was translated.
+    #[serde(skip)]
+    pub unread: Option<String>,
     /// The places of the values that parameters took, as byte ranges of the prompt.
     #[serde(skip)]
     pub taken: Vec<Range<usize>>,

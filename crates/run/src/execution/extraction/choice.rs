@@ -187,7 +187,12 @@ impl PromptContext<'_> {
         let article = usize::from(is_listed(word(0), "a an the"));
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
-        if (is_last && (is_introduced || is_said_of)) || length > 1 {
+        // The language of a translation is the one that is said, unless it is that of the text: "from French".
+        let is_language = slot.has_word("lang language locale");
+        if is_language && slot.role == Some(Role::Start) && word(0) != "from" {
+            return 0;
+        }
+        if (is_last && (is_introduced || is_said_of)) || length > 1 || is_language {
             return INTRODUCED;
         }
         let counted = after.first().map_or("".into(), |word| singular(&word.lower));

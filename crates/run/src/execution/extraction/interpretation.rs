@@ -387,6 +387,9 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
             as_said(text)
         }
         (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
+        (Kind::Text, Content::Token(text)) if slot.forms.iter().any(|form| form.is_match(text)) => {
+            as_said(text)
+        }
         (Kind::Text, Content::Token(text))
             if text.contains('*') && slot.has_word("pattern glob") =>
         {
@@ -425,8 +428,13 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
 
 /// Whether a text is a telephone number: an international one, or one with the prefix of a town.
 fn is_phone(text: &str) -> bool {
-    let is_grouped = text.starts_with('0') && text.contains(' ');
-    (text.starts_with('+') || is_grouped) && text.bytes().filter(u8::is_ascii_digit).count() >= 8
+    let is_part = |c: char| c.is_ascii_digit() || " ()-./+".contains(c);
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let is_grouped = text.starts_with(['0', '(']) && text.contains([' ', '-', '.', '/']);
+    // "415-555-0132", but no day: "2026-05-11".
+    let is_american = text.split('-').map(str::len).eq([3, 3, 4]);
+    let is_national = (is_grouped || is_american) && text.chars().all(is_part);
+    (text.starts_with('+') || is_national) && digits >= 8
 }
 
 /// Whether a word consists of capitals and digits, as codes do: "XMAS10".

@@ -10,6 +10,7 @@ mod counts;
 mod direct_object;
 mod identifiers;
 mod left_over;
+mod name_fit;
 mod names;
 mod names_left;
 mod pairs;
@@ -125,6 +126,8 @@ impl<'a> Plan<'a> {
         self.choose();
         self.split_repository();
         self.give_channel();
+        self.give_periods(true);
+        self.give_clock_range();
         let wanted: Vec<Option<SlotMatch>> =
             (0..self.taken.len()).map(|at| self.claim_in_list(at)).collect();
         for strength in (PREPOSITION..=WHOLE_NAME + PREPOSITION).rev() {

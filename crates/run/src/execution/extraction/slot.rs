@@ -57,6 +57,8 @@ pub(super) struct Slot {
     pub pattern: Option<Regex>,
     /// The beginnings of its ids in the schema's examples and descriptions: `t-` for "T-…".
     pub id_starts: Vec<String>,
+    /// The forms of the codes that the description of a text gives as examples: "ISO week, e.g. 2026-W19".
+    pub forms: Vec<Regex>,
     /// The words on both sides of the number in a description such as "first N lines".
     pub template: Option<(String, String)>,
     /// Whether its maximum is 100, so that it may be a percentage.
@@ -100,7 +102,7 @@ impl Slot {
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_zone = words.iter().any(|word| word == "zone");
         let pattern = if is_zone { specific_pattern(ZONE) } else { pattern };
-        let choices = kind::choices(item, &words);
+        let mut choices = kind::choices(item, &words);
         let given = kind::ParameterTraits {
             words: &words,
             about: &said.unwrap_or_default().to_lowercase(),
@@ -108,10 +110,13 @@ impl Slot {
             has_pattern: pattern.is_some(),
             about_tool: &about_tool.to_lowercase(),
         };
-        let kind = kind::of(&given, item);
-        let has_examples = kind == Kind::Text && !given.tells_code();
-        let examples = said.filter(|_| has_examples).map(examples::of);
-        let choices = [choices, examples.unwrap_or_default()].concat();
+        let is_language = choices.is_empty() && given.is_language_code();
+        let kind = if is_language { Kind::Choice } else { kind::of(&given, item) };
+        choices.extend(is_language.then(kind::all_languages).into_iter().flatten());
+        let has_examples = matches!(kind, Kind::Text | Kind::Place) && !given.tells_code();
+        let examples = said.filter(|_| has_examples).map(examples::of).unwrap_or_default();
+        let forms = examples.iter().filter_map(|(_, text)| id::form(text.as_str()?)).collect();
+        let choices = [choices, examples].concat();
         let is_number = kind.is_number();
         // The keys of an issue tracker begin with the name of any project.
         let shows_ids = kind == Kind::Id && !words.iter().any(|word| word == "key");
@@ -126,6 +131,7 @@ impl Slot {
             has_default: outer.get("default").is_some_and(|default| !default.is_null()),
             role: role(&words, kind).or(said.filter(|_| is_number).and_then(told_role)),
             unit: Unit::of_parameter(&words, said.unwrap_or_default()).filter(|_| is_number),
+            forms,
             template: said.and_then(template).filter(|_| is_number),
             of: said.and_then(named_entity),
             day_form: said.and_then(day_form),
@@ -270,6 +276,11 @@ impl Slot {
     /// Whether it is a person by the last noun of its name.
     pub fn is_person(&self) -> bool {
         self.nouns().last().is_some_and(|last| text::is_listed(last, PEOPLE))
+    }
+
+    /// Whether its value is why something is done.
+    pub fn is_reason(&self) -> bool {
+        self.has_word("cause justification rationale reason why")
     }
 
     /// Whether a word is a function word or occurs in its name or description.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 use toolroute_translation::{Alignment, align};
 
-use super::arguments::{Source, TakenValue};
+use super::arguments::{PreparedArguments, Source, TakenValue};
 use super::mention;
 use super::slot::{Kind, Slot};
 
@@ -29,6 +29,18 @@ impl<'a> PromptTranslation<'a> {
 
     pub fn into_text(self) -> String {
         self.english.text
+    }
+
+    /// The first word that no lexicon has and no argument took.
+    pub fn unread(&self, prepared: &PreparedArguments) -> Option<String> {
+        let is_taken = |word: &Range<usize>| {
+            prepared.sources.iter().any(|taken| {
+                matches!(taken.source, Source::Prompt { start, end, .. }
+                    if start < word.end && word.start < end)
+            })
+        };
+        let place = self.english.unknown.iter().find(|word| !is_taken(word))?;
+        self.prompt.get(place.clone()).map(str::to_owned)
     }
 
     /// The words of the prompt for a part of the translation.
@@ -58,7 +70,7 @@ impl<'a> PromptTranslation<'a> {
         {
             let from = part.start + at;
             let part = from..from + said.len();
-            *said = match slot.takes_rest || slot.kind == Kind::Message {
+            *said = match slot.takes_rest || slot.kind == Kind::Message || slot.is_reason() {
                 true => self.whole(&part).to_owned(),
                 false => self.original(&part).to_owned(),
             };

@@ -39,6 +39,8 @@ pub(super) fn scan(text: &str) -> Vec<Mention> {
         let said = &text[inner..end];
         from = end + close;
         if !said.trim().is_empty() {
+            // French puts spaces within its marks.
+            let said = if open == '«' { said.trim() } else { said };
             let content = Content::Quoted(said.to_owned());
             mentions.push(Mention { span: at..from, content });
         }
@@ -94,15 +96,19 @@ pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
     (!said.is_empty() && !has_quote).then_some(Mention { span, content }).into_iter().collect()
 }
 
-static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$")
-        .expect("the pattern is fixed and compiles. This is a bug.")
+static REMINDER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$"));
+
+/// What a prompt reminds of without "to" or "that": "remind me of the rent", and most translations.
+static REMINDED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)\bremind(?:er)?\b(?:\s+me\b)?(?:\s+(?:of|about)\b)?\s+(?P<text>.+)$")
 });
 
 /// Returns what a prompt is to remind of, without the time at its end: "remind me to call Anna in 5
 /// minutes". `times` are the mentions of times.
 pub(super) fn reminder(text: &str, quotes: &[Mention], times: &[Mention]) -> Option<Mention> {
-    let found = REMINDER.captures(text).filter(|_| quotes.is_empty())?;
+    let found = REMINDER.captures(text).or_else(|| REMINDED.captures(text));
+    let found = found.filter(|_| quotes.is_empty())?;
     let start = found.name("text")?.start();
     let trimmed = |text: &str| text.trim_end_matches(['.', '!', ' ']).len();
     let mut end = trimmed(text);

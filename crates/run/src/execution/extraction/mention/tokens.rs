@@ -38,11 +38,14 @@ static GROUPED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?x)\b[A-Z]{2}\d{2}(?:\x20[0-9A-Z]{4}){2,7}(?:\x20[0-9A-Z]{1,3})?\b
         | \b\d{4}(?:[\x20-]\d{4}){3}\b
         | \+\d{1,3}(?:[\x20/-]?\(?\d{2,}\)?)+
-        | \b0\d{2,5}(?:[\x20/-]\d{3,8}){1,3}\b",
+        | \b0\d{2,5}(?:[\x20/-]\d{3,8}){1,3}\b
+        | \b0\d(?:[\x20.-]\d{2}){4}\b
+        | (?:\b|\()\d{3}(?:\)\x20?|-)\d{3}-\d{4}\b",
     )
 });
 
-/// Finds ids in groups. Their spaces are no part of them, unless it is a national telephone number.
+/// Finds ids in groups. Their spaces are no part of them, unless it is a national telephone number: "052-555-0143",
+/// "06 55 50 12 34", "(415) 555-0132".
 pub(super) fn grouped(text: &str) -> Vec<Mention> {
     let mut found = matches(&GROUPED, text);
     // "+150" is a number.
@@ -54,7 +57,7 @@ pub(super) fn grouped(text: &str) -> Vec<Mention> {
 pub(super) fn matches(pattern: &Regex, text: &str) -> Vec<Mention> {
     let token = |found: regex::Match<'_>| {
         let said = found.as_str();
-        let is_national = said.starts_with('0');
+        let is_national = said.starts_with(['0', '(']);
         let kept = |c: &char| is_national || !c.is_whitespace();
         Mention {
             span: found.range(),

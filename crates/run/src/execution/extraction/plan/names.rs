@@ -212,11 +212,10 @@ impl Plan<'_> {
         Some(self.context.text[left.span.end..right.span.start].trim())
     }
 
+    /// Whether a word is written as a name. A script without capitals only has names and unknown words in a translation.
     pub(super) fn is_capital(&self, at: usize) -> bool {
         let word = self.context.words.get(at);
-        word.is_some_and(|word| {
-            self.context.text[word.span.clone()].starts_with(char::is_uppercase)
-        })
+        word.is_some_and(|word| self.context.text[word.span.clone()].starts_with(begins_a_name))
     }
 
     /// Whether a word may belong to a value: it is no function word, no name of a parameter, no value of
@@ -276,4 +275,9 @@ impl Plan<'_> {
         let is_cut = rest.trim().is_empty() && (is_function_word(next_word) || is_described);
         (is_whole || is_cut).then_some((words[start].span.start..last, is_whole))
     }
+}
+
+/// Whether a letter is a capital, or of a script that has none.
+pub(super) fn begins_a_name(letter: char) -> bool {
+    letter.is_uppercase() || letter.is_alphabetic() && !letter.is_lowercase()
 }

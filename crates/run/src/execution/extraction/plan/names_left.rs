@@ -6,47 +6,27 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::super::REGION_WORDS;
-use super::super::country::is_region;
 use super::super::mention::{Content, end_of_place, joins_region};
-use super::super::slot::{Kind, Role, Slot};
-use super::super::text::{
-    Word, is_function_word, is_listed, overlap, stem, without_possessive, words,
-};
+use super::super::slot::Kind;
+use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
 use super::left_over::{MOST, best};
+use super::name_fit::{role_of_lead, score};
+use super::names::begins_a_name;
 use super::phrase_left::ASKING;
 
 /// A part of the prompt that may be the value of an open parameter.
 pub(super) struct Candidate {
-    span: Range<usize>,
-    value: String,
+    pub span: Range<usize>,
+    pub value: String,
     /// The word before it, without articles; empty if there is none.
-    lead: String,
-    is_quoted: bool,
+    pub lead: String,
+    pub is_quoted: bool,
     /// Whether it begins with a digit, so that only a word beside it says what it is: "the 2019-2020 season".
-    is_number: bool,
+    pub is_number: bool,
     /// The stems of the words beside it, which may say what it is: "the company Google", "Chicago team".
-    beside: Vec<String>,
+    pub beside: Vec<String>,
 }
-
-/// Words in names and descriptions of parameters for places.
-const PLACE_WORDS: &str = "address area city continent country county destination island location near neighborhood origin place \
-     region site state town venue where zone";
-
-/// Words in names of parameters whose values are seldom names.
-const ATTRIBUTES: &str = "category date day format genre kind language level method mode month period season sort status style \
-     time type unit units year";
-
-/// Words in names of parameters for the person who made something.
-const MAKERS: &str = "artist author brand composer creator director maker manufacturer painter poet publisher sculptor singer \
-     writer";
-
-/// More nouns at the beginning of descriptions of parameters for a person.
-const PEOPLE: &str = "actor actors actress celebrity musician person player star";
-
-/// Words in names of parameters for what something is a part of: "Real Madrid in La Liga".
-const WHOLES: &str = "album catalog collection competition database department group league library market platform \
-     project series store team tournament";
 
 /// Words before a name that somebody is to become or get: "make Lena Hofmann the driver", "to the Marketing department".
 const GIVING: &str = "called for give make named put to with";
@@ -63,13 +43,16 @@ pub(super) const JOINTS: &str = "de del der di du la of the van von";
 
 impl Candidate {
     /// Whether it may be a person's first and last name.
-    fn is_full_name(&self) -> bool {
+    pub fn is_full_name(&self) -> bool {
         let mut words = self.value.split_whitespace();
-        words.clone().count() > 1 && words.all(|word| word.starts_with(char::is_uppercase))
+        // Chinese names have no spaces.
+        let is_chinese = self.value.starts_with(|c| ('\u{4E00}'..='\u{9FFF}').contains(&c));
+        (is_chinese || words.clone().count() > 1)
+            && words.all(|word| word.starts_with(begins_a_name))
     }
 
     /// Whether it is one plain word, which after "in" is a place or nothing: "in Mississippi".
-    fn needs_place(&self) -> bool {
+    pub fn needs_place(&self) -> bool {
         let is_plain = self.value.chars().skip(1).all(char::is_lowercase);
         is_plain && !self.is_quoted
     }
@@ -120,13 +103,21 @@ impl Plan<'_> {
     fn is_sure_name(&self, slot: usize, candidates: &[Candidate], at: usize) -> bool {
         let (this, Candidate { value, lead, .. }) = (&self.slots[slot], &candidates[at]);
         // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
-        let is_sole = candidates.len() == 1
-            && candidates[at].is_full_name()
-            && this.required
-            && (this.is_person() || this.says("name"));
+        let is_sole = candidates.len() == 1 && this.required;
+        let is_full = candidates[at].is_full_name() && (this.is_person() || this.says("name"));
+        // "Share it with Nora", "назначь ISS-3 на Ольгу", but not "write to Marek and assign T-503".
+        let start = candidates[at].span.start;
+        let named = &self.tool_words[..self.named];
+        let mut before = self.context.words.iter().take_while(|word| word.span.end <= start);
+        let is_ordered = before.any(|word| named.contains(&stem(&word.lower)));
+        let is_of_order = this.is_person() && is_ordered && is_listed(lead, "on to with");
+        // "Write Lukas: …".
+        let is_told =
+            this.says("contact recipient") && is_listed(lead, "ask message tell text to write");
+        let is_person = value.starts_with(begins_a_name) && (is_of_order || is_told);
         // "The Marketing department".
         let is_beside = |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
-        let is_name = value.starts_with(char::is_uppercase);
+        let is_name = value.starts_with(begins_a_name);
         let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
         // "Assign Mr Lindqvist", "register a new patient: Amelia Whitcombe".
         let is_led = is_listed(lead, GIVING)
@@ -146,8 +137,9 @@ impl Plan<'_> {
         let is_quote = this.kind == Kind::Message
             && candidates[at].is_quoted
             && candidates.iter().filter(|one| one.is_quoted).count() == 1;
-        let is_sole = is_led && (is_sole || is_named) || is_way || is_under_name || is_quote;
-        is_sole && !self.effects.destroys()
+        let is_meant = is_led && (is_sole && is_full || is_named) || is_sole && is_person;
+        let is_meant = is_meant || is_way || is_under_name || is_quote;
+        is_meant && !self.effects.destroys()
     }
 
     /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".
@@ -420,73 +412,4 @@ fn chains(text: &str, candidates: &[Candidate]) -> Vec<Vec<usize>> {
     }
     chains.retain(|chain| chain.len() > 1);
     chains
-}
-
-/// Returns the noun with which a description begins: `label` of "The label to assign", `actor` of "The lead
-/// actor in the film".
-fn head_noun(about: &[Word]) -> Option<&str> {
-    let words = about.iter().map(|word| word.lower.as_str());
-    let mut first = words.skip_while(|word| is_listed(word, "a an the")).take(4);
-    let mut last = None;
-    for word in first.by_ref() {
-        if is_function_word(word) || is_listed(word, "whose used") {
-            return last;
-        }
-        last = Some(word);
-    }
-    (about.len() <= 4).then_some(last).flatten()
-}
-
-/// Which end of a way a name is by the word before it.
-fn role_of_lead(lead: &str) -> Option<Role> {
-    match lead {
-        "from" => Some(Role::Start),
-        "to" | "into" => Some(Role::End),
-        _ => None,
-    }
-}
-
-/// How well a part of the prompt fits a parameter; `None` if it does not. A parameter that is not needed
-/// takes only what a word says to be its value.
-pub(super) fn score(slot: &Slot, one: &Candidate, is_needed: bool) -> Option<u8> {
-    let lead = one.lead.as_str();
-    let about = words(slot.description.as_deref().unwrap_or_default());
-    let is_place = slot.kind == Kind::Place
-        || slot.has_word(PLACE_WORDS)
-        || about.iter().take(8).any(|word| is_listed(&word.lower, PLACE_WORDS));
-    let role = role_of_lead(lead);
-    let of_role = match (slot.role, role) {
-        (Some(own), Some(said)) if own != said => return None,
-        (Some(_), Some(_)) => 2,
-        _ => 0,
-    };
-    let head = head_noun(&about);
-    let nouns = slot.nouns().chain(slot.of.as_deref()).chain(head);
-    let mut nouns = nouns
-        .map(|noun| stem(noun.strip_suffix("name").filter(|rest| rest.len() > 2).unwrap_or(noun)));
-    let is_named = nouns.any(|noun| one.beside.contains(&noun));
-    let is_region = is_region(&one.value);
-    let is_within = is_listed(lead, "in at near around within");
-    let takes_region = slot.has_word(REGION_WORDS);
-    let is_misplaced = (takes_region && !is_region && is_place)
-        || (!is_place && is_within && (is_region || one.needs_place()))
-        || (slot.kind == Kind::Message && !one.is_quoted);
-    if !is_named && (is_misplaced || one.is_number) {
-        return None;
-    }
-    let of_place = u8::from(is_place && (is_within || lead == "for")) * 2;
-    let of_region = u8::from(takes_region && is_region) * 2;
-    let is_maker = slot.has_word(MAKERS) || slot.words.last().is_some_and(|last| last == "by");
-    let of_maker = u8::from(lead == "by" && is_maker) * 2;
-    let is_person =
-        is_maker || slot.is_person() || head.is_some_and(|noun| is_listed(noun, PEOPLE));
-    let of_person = u8::from(is_person && is_maker == (lead == "by") && one.is_full_name());
-    let is_whole = slot.has_word(WHOLES) && (is_within || is_listed(lead, "from on"));
-    let of_whole = u8::from(is_whole) * 2;
-    let cues = of_role + of_place + of_region + of_maker + of_person + of_whole;
-    let cues = cues + u8::from(is_named) * 4;
-    // A name is seldom a form, a day or a kind.
-    let is_seldom = (!is_place && is_within) || slot.has_word(ATTRIBUTES);
-    let base = if is_seldom { 1 } else { 2 };
-    (is_needed || cues > 0).then_some(cues + if is_needed { base } else { 0 })
 }

@@ -1,13 +1,15 @@
 //! Splits one value between two parameters: `owner/name`, `800x600`, "next month", "tomorrow at
 //! 19:30".
 
-use jiff::civil::Date;
+use jiff::ToSpan;
+use jiff::civil::{Date, Time};
 use serde_json::Value;
 
 use super::super::interpretation::{ISO_DAY, Interpretation};
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Role, Slot};
-use super::super::text::is_function_word;
+use super::super::text::{is_function_word, is_listed};
+use super::super::time::PartialDateTime;
 use super::{Claim, Cue, Plan};
 
 /// A value with its length in the prompt.
@@ -16,7 +18,7 @@ type Part = (Value, usize);
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
         self.split_size();
-        self.give_periods();
+        self.give_periods(false);
         self.split_moments();
     }
 
@@ -101,10 +103,16 @@ impl Plan<'_> {
         self.spent.push(span);
     }
 
-    /// Assigns the first and the last day of a period such as "next month" to two parameters.
-    fn give_periods(&mut self) {
+    /// Assigns the first and the last day of a period such as "next month" to two parameters. A period of which both
+    /// days are said, as in "from 6 to 17 July", comes before any word beside it (`has_ends`).
+    pub(super) fn give_periods(&mut self, has_ends: bool) {
         for at in 0..self.taken.len() {
             let Content::Period(period) = &self.mention(at).content else { continue };
+            let said = self.text_of(&self.mention(at).span);
+            let numbers = said.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+            if has_ends && numbers.filter(|number| number.len() < 3).count() < 2 {
+                continue;
+            }
             // A period includes its first and last day, which `after` and `before` exclude.
             let end_of = |role| {
                 move |slot: &Slot| {
@@ -139,6 +147,55 @@ impl Plan<'_> {
         Cue { span: word.map(|word| word.span.start..span.end), ..Cue::default() }
     }
 
+    /// Assigns the hours of "from 9 to 12" or "3 to 4 pm" to the two times that a tool takes.
+    pub(super) fn give_clock_range(&mut self) {
+        let time = |role| {
+            move |slot: &Slot| slot.kind == Kind::Time && slot.role == Some(role) && !slot.is_list
+        };
+        let (start, end) = (self.only(time(Role::Start)), self.only(time(Role::End)));
+        let (Some(start), Some(end)) = (start, end) else { return };
+        let mut pairs = (1..self.taken.len())
+            .filter(|at| !self.taken[*at] && !self.taken[*at - 1])
+            .filter_map(|at| Some((at, self.clock_range(at)?)));
+        let (Some((at, times)), None) = (pairs.next(), pairs.next()) else { return };
+        for ((slot, at), time) in [(start, at - 1), (end, at)].into_iter().zip(times) {
+            let content =
+                Content::When(PartialDateTime { times: vec![time], ..PartialDateTime::default() });
+            let mention = Mention { span: self.mention(at).span.clone(), content };
+            let reading = self.reader.read(&mention, &self.slots[slot], true);
+            self.give(slot, Claim { mention: at, cue: self.preceded(at), reading });
+        }
+    }
+
+    /// Returns the hours of a range of which the mention is the second.
+    fn clock_range(&self, at: usize) -> Option<[Time; 2]> {
+        let (first, last) = (self.mention(at - 1), self.mention(at));
+        let gap = self.context.text.get(first.span.end..last.span.start)?.trim().to_lowercase();
+        let (hours, is_said) =
+            (clock(&first.content)?, |content| matches!(content, Content::When(_)));
+        let lead = self.word_before(first);
+        let is_to = gap.split(' ').all(|word| is_listed(word, "to till until - –"));
+        let is_range = match gap.as_str() {
+            _ if is_to => {
+                is_listed(&lead, "between from with")
+                    || is_said(first.content.clone())
+                    || is_said(last.content.clone())
+            }
+            "and" => lead == "between",
+            _ => false,
+        };
+        let until = clock(&last.content).filter(|_| is_range)?;
+        // "From 3 to 4 pm".
+        let is_plain = !is_said(first.content.clone());
+        let later = hours.checked_add(12.hours()).ok().filter(|_| is_plain && until.hour() > 12);
+        let hours = later
+            .filter(|later| *later < until && until.hour() - later.hour() < 6)
+            .unwrap_or(hours);
+        // Nobody says which half of the day "from 2 to 4" is in.
+        let is_unclear = is_plain && !is_said(last.content.clone()) && hours.hour() < 7;
+        (hours < until && !is_unclear).then_some([hours, until])
+    }
+
     /// Splits "tomorrow at 19:30" for a tool that takes day and time separately.
     fn split_moments(&mut self) {
         let is_moment = |mention: &Mention| {
@@ -153,6 +210,21 @@ impl Plan<'_> {
             let reading = self.reader.read(self.mention(at), &self.slots[slot], true);
             self.give(slot, Claim { mention: at, cue: self.preceded(at), reading });
         }
+    }
+}
+
+/// The time of the day that a time without a day or a bare number is.
+fn clock(content: &Content) -> Option<Time> {
+    match content {
+        Content::When(when) if when.days.is_empty() => match when.times[..] {
+            [time] => Some(time),
+            _ => None,
+        },
+        Content::Amount(amount) if amount.units.is_empty() && amount.to.is_none() => {
+            let hour = amount.value?.to_json()?.as_i64()?;
+            Time::new(i8::try_from(hour).ok()?, 0, 0, 0).ok()
+        }
+        _ => None,
     }
 }
 

@@ -6,7 +6,8 @@ use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
-use super::names_left::{JOINTS, TITLES, score};
+use super::name_fit::score;
+use super::names_left::{JOINTS, TITLES};
 
 /// Words of questions and orders that are no values.
 pub(super) const ASKING: &str = "another associated called calculate compare current data detail details determine details exact explain find included includes including information \
@@ -81,7 +82,7 @@ impl Plan<'_> {
     pub(super) fn give_reason(&mut self) {
         let is_reason = |slot: &Slot| {
             let is_text = matches!(slot.kind, Kind::Text | Kind::Message) && !slot.is_list;
-            is_text && slot.has_word("cause justification rationale reason why")
+            is_text && slot.is_reason()
         };
         let Some(slot) = self.only(is_reason) else { return };
         let text = self.context.text;

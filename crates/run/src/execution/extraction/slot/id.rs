@@ -1,5 +1,6 @@
 //! What the ids of a parameter look like, and to which parameter an id belongs by its form.
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::super::text;
@@ -83,6 +84,22 @@ fn beginning(id: &str) -> Option<String> {
     let end = letters + rest.chars().next().filter(|c| "-_".contains(*c)).map_or(0, char::len_utf8);
     let has_digit = id[end..].contains(|c: char| c.is_ascii_digit());
     ((1..=10).contains(&letters) && has_digit).then(|| id[..end].to_lowercase())
+}
+
+/// Returns the form of a code that is given as an example, with any digits instead of its own: "2026-W19". `None` for
+/// words and for numbers.
+pub(super) fn form(example: &str) -> Option<Regex> {
+    let has = |test: fn(char) -> bool| example.chars().any(test);
+    let is_code =
+        has(|c| c.is_ascii_digit()) && has(|c| c.is_alphabetic()) && !has(char::is_whitespace);
+    let mut form = String::from("^");
+    for c in example.chars().filter(|_| is_code) {
+        match c {
+            c if c.is_ascii_digit() => form.push_str(r"\d"),
+            c => form.push_str(&regex::escape(&c.to_string())),
+        }
+    }
+    Regex::new(&(form + "$")).ok().filter(|_| is_code)
 }
 
 /// Whether an id has letters before its digits, which say of what it is.

@@ -94,9 +94,22 @@ pub(super) fn choices(schema: &Value, name: &[String]) -> Vec<(Vec<String>, Valu
 }
 
 /// Languages by their names and codes (ISO 639-1).
-const LANGUAGES: &str = "arabic ar chinese zh czech cs danish da dutch nl english en finnish fi french fr german de \
-    greek el hebrew he hindi hi hungarian hu italian it japanese ja korean ko norwegian no polish pl portuguese pt \
-    romanian ro russian ru spanish es swedish sv turkish tr ukrainian uk vietnamese vi";
+const LANGUAGES: &str = "albanian sq arabic ar armenian hy bengali bn bulgarian bg catalan ca chinese zh croatian hr \
+    czech cs danish da dutch nl english en estonian et finnish fi french fr georgian ka german de greek el hebrew he \
+    hindi hi hungarian hu icelandic is indonesian id irish ga italian it japanese ja korean ko latvian lv lithuanian lt \
+    malay ms norwegian no persian fa polish pl portuguese pt romanian ro russian ru serbian sr slovak sk slovenian sl \
+    spanish es swahili sw swedish sv tamil ta thai th turkish tr ukrainian uk urdu ur vietnamese vi";
+
+/// Codes of languages that are words of prose, too: "translate it".
+const WORDS_TOO: &str = "am as at be he hi id is it my no so to";
+
+/// Returns all languages by their names and codes, as the values of a parameter that takes such a code.
+pub(super) fn all_languages() -> Vec<(Vec<String>, Value)> {
+    let words: Vec<&str> = LANGUAGES.split_whitespace().collect();
+    let said = words.chunks_exact(2).flat_map(|pair| pair.iter().map(|word| (*word, pair[1])));
+    let said = said.filter(|(word, _)| !text::is_listed(word, WORDS_TOO));
+    said.map(|(word, code)| (vec![word.to_owned()], code.into())).collect()
+}
 
 /// Returns the names of the languages whose codes are among the values of a parameter: "in French" for `fr`.
 fn language_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> {
@@ -162,6 +175,12 @@ impl ParameterTraits<'_> {
     /// Whether its description contains one of some phrases, which bars separate.
     fn tells(&self, phrases: &str) -> bool {
         phrases.split('|').any(|phrase| has_phrase(self.about, phrase))
+    }
+
+    /// Whether it takes the two-letter code of a language.
+    pub fn is_language_code(&self) -> bool {
+        self.any("lang language locale")
+            && self.tells("iso 639|iso 639-1|iso-639-1|two-letter|2-letter")
     }
 
     /// Whether it takes code.

@@ -34,6 +34,11 @@ fn a_telephone_number_goes_to_the_parameter_for_one() {
     let expected = json!({"name": "Lena Vogt", "phone": "+491609988776", "email": "lena@vogt.de"});
     let prompt = "save Lena Vogt, +49 160 9988776, lena@vogt.de as a contact";
     assert_eq!(given(&add, prompt), expected);
+    for number in ["052-555-0143", "06 55 50 12 34", "415-555-0132", "(415) 555-0132"] {
+        let expected = json!({"name": "Ruth Peled", "phone": number});
+        let prompt = format!("add Ruth Peled to my contacts, {number}");
+        assert_eq!(given(&add, &prompt), expected, "{prompt}");
+    }
     let schema = object(json!({"order_number": text()}), &["order_number"]);
     let cancel = tool("find_order", "Finds an order", &schema);
     assert_eq!(asked(&cancel, "find the order of +49 170 1234567"), ["order_number"]);
@@ -96,4 +101,13 @@ fn a_national_telephone_number_keeps_its_spaces() {
     let expected = json!({"patient_id": "P-7", "phone": "0161 496 0834"});
     let prompt = "change the phone number of patient P-7 to 0161 496 0834";
     assert_eq!(given(&update, prompt), expected);
+}
+
+#[test]
+fn a_code_with_the_form_of_the_example_is_the_value_of_a_text() {
+    let week = json!({"type": "string", "description": "ISO week, e.g. 2026-W19"});
+    let schema = object(json!({"week": week}), &["week"]);
+    let approve = tool("approve_timesheet", "Approve the timesheet of a week", &schema);
+    let expected = json!({"week": "2026-W07"});
+    assert_eq!(given(&approve, "approve the timesheet for 2026-W07"), expected);
 }

@@ -50,6 +50,7 @@ fn texts_and_names_stay_in_the_words_of_the_prompt() {
         ("Schreib an Ana: der Zug hat Verspätung", "Ana", "der Zug hat Verspätung"),
         ("envía un mensaje a Ana: \"llego mañana\"", "Ana", "llego mañana"),
         ("отправь сообщение Ольге: поезд опаздывает", "Ольге", "поезд опаздывает"),
+        ("תשלח הודעה לדניאל: אני מאחר בעשר דקות", "דניאל", "אני מאחר בעשר דקות"),
     ] {
         let prepared = prepare(&send, prompt);
         assert_eq!(json!(prepared.arguments), json!({"to": to, "text": text}), "{prompt}");
@@ -69,4 +70,48 @@ fn listed_values_are_those_of_the_schema() {
     ] {
         assert_eq!(json!(prepare(&dishes, prompt).arguments), expected, "{prompt}");
     }
+}
+
+#[test]
+fn a_name_in_a_script_without_capitals_is_one() {
+    let text = || json!({"type": "string"});
+    let schema = object(json!({"issue_id": text(), "assignee": text()}), &["issue_id", "assignee"]);
+    let assign = tool("assign_issue", "Assign an issue to a person", &schema);
+    for (prompt, name) in [
+        ("תקצה את ISS-318 לדנה לוי", "דנה לוי"),
+        ("把ISS-318分配给王磊", "王磊"),
+        ("назначь ISS-318 на Ольгу Смирнову", "Ольгу Смирнову"),
+    ] {
+        let expected = json!({"issue_id": "ISS-318", "assignee": name});
+        assert_eq!(given(&assign, prompt), expected, "{prompt}");
+    }
+}
+
+#[test]
+fn a_language_is_given_by_its_code() {
+    let schema = object(
+        json!({"text": {"type": "string"}, "source_language": {"type": "string", "description": "ISO 639-1 code"},
+               "target_language": {"type": "string", "description": "ISO 639-1 code, e.g. fr"}}),
+        &["text", "target_language"],
+    );
+    let translate = tool("translate", "Translate a text", &schema);
+    for (prompt, text) in [
+        ("translate \"where is it\" to Italian", "where is it"),
+        ("traduce \"dónde está\" al italiano", "dónde está"),
+        ("переведи «где вокзал» на итальянский", "где вокзал"),
+        ("traduis « bonne nuit » en italien", "bonne nuit"),
+    ] {
+        let expected = json!({"text": text, "target_language": "it"});
+        assert_eq!(given(&translate, prompt), expected, "{prompt}");
+    }
+    assert_eq!(asked(&translate, "translate it: \"ciao\""), ["target_language"]);
+}
+
+#[test]
+fn a_word_that_no_lexicon_has_is_told_unless_it_is_a_value() {
+    let schema = object(json!({"on": {"type": "boolean"}}), &["on"]);
+    let saver = tool("battery_saver", "Turn the battery saver on or off", &schema);
+    assert_eq!(prepare(&saver, "תכבה את הבלומפיי").unread.as_deref(), Some("הבלומפיי"));
+    assert_eq!(prepare(&saver, "תכבה את הטלפון").unread, None);
+    assert_eq!(prepare(&saver, "turn off the blomfy").unread, None, "English");
 }
