@@ -7,18 +7,16 @@
 //! positions.
 //!
 //! ```no_run
-//! # use toolroute_vectors::index::{ModelKey, Snapshot, SnapshotError, text_hash};
+//! # use toolroute_vectors::index::{ModelKey, Snapshot, SnapshotError};
 //! # let model = ModelKey { name: "m".into(), fingerprint: "f".into(), dimension: 384 };
 //! let snapshot = Snapshot::load("index.snapshot".as_ref())?;
 //! snapshot.matches(&model)?;
-//! let known = snapshot.reuse();
-//! let row = known.get(&text_hash("the text of a tool"));
+//! let (hashes, vectors) = (snapshot.hashes(), snapshot.vectors());
 //! # Ok::<(), SnapshotError>(())
 //! ```
 
 mod layout;
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -181,15 +179,6 @@ impl Snapshot {
             expected: model.name.clone(),
             expected_fingerprint: model.fingerprint.clone(),
         })
-    }
-
-    /// Returns the row of each text; for equal texts, the first one.
-    pub fn reuse(&self) -> HashMap<TextHash, u32> {
-        let mut rows = HashMap::with_capacity(self.hashes.len());
-        for (row, hash) in self.hashes.iter().enumerate() {
-            rows.entry(*hash).or_insert(row as u32);
-        }
-        rows
     }
 
     /// Writes the file atomically. If several processes write, the last one wins.

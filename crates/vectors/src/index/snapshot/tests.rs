@@ -165,16 +165,6 @@ fn numbers_that_disagree_are_refused() {
 }
 
 #[test]
-fn known_texts_lead_to_their_first_row() {
-    let mut snapshot = snapshot("m", 3);
-    snapshot.hashes[2] = snapshot.hashes[0];
-    let known = snapshot.reuse();
-    assert_eq!(known.get(&text_hash("text 0")), Some(&0));
-    assert_eq!(known.get(&text_hash("text 1")), Some(&1));
-    assert_eq!(known.get(&text_hash("text 2")), None);
-}
-
-#[test]
 fn a_reader_beside_two_writers_always_sees_one_whole() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("shared");
