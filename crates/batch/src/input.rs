@@ -80,7 +80,7 @@ impl Input {
     pub(crate) fn identity(&self) -> String {
         let hash = match &self.kind {
             Kind::File { hash, .. } => hash.clone(),
-            _ => format!("{} {:?}", std::process::id(), std::time::SystemTime::now()),
+            _ => toolroute_vectors::durable::unique_id(),
         };
         format!("{hash} {:?} {:?}", self.format, self.columns)
     }

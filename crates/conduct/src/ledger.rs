@@ -7,12 +7,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::Error;
-use toolroute_rank::engine::fingerprint;
 use toolroute_vectors::durable;
 
 mod read;
@@ -91,11 +90,6 @@ impl Ledger {
     fn prepare(&mut self) -> Result<(), Error> {
         self.connection.busy_timeout(PATIENCE).map_err(self.failed("open"))?;
         if self.is_empty()? {
-            let id = fingerprint(&[
-                &self.path.to_string_lossy(),
-                &format!("{:?}", SystemTime::now()),
-                &std::process::id().to_string(),
-            ]);
             self.connection
                 .execute_batch("PRAGMA journal_mode = WAL")
                 .map_err(self.failed("open"))?;
@@ -103,7 +97,7 @@ impl Ledger {
                 tx.execute_batch(TABLES)?;
                 tx.execute_batch(sums::TABLE)?;
                 sums::watch(tx)?;
-                tx.execute("INSERT INTO meta VALUES ('id', ?1)", [&id])?;
+                tx.execute("INSERT INTO meta VALUES ('id', ?1)", [durable::unique_id()])?;
                 tx.pragma_update(None, "application_id", APPLICATION)?;
                 tx.pragma_update(None, "user_version", VERSION)
             })?;
@@ -193,12 +187,6 @@ fn lock(path: &Path) -> Result<File, Error> {
     let failed =
         |source| Error::Io { action: "write", path: path.with_added_extension("lock"), source };
     durable::try_lock(path).map_err(failed)?.ok_or_else(|| Error::Busy { path: path.to_owned() })
-}
-
-/// Returns the milliseconds since 1970; 0 if the clock is set to an earlier time.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

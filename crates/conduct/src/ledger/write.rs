@@ -5,11 +5,12 @@ use std::time::Duration;
 use rusqlite::{Transaction, params};
 use serde_json::{Value, json};
 
-use super::{Ledger, Origin, Purpose, RequestStatus, RunRow, RunStatus, Standing, now_ms};
+use super::{Ledger, Origin, Purpose, RequestStatus, RunRow, RunStatus, Standing};
 use crate::Error;
 use crate::json::canonical;
 use crate::obligation::{NewObligation, Request, Status};
 use toolroute_rank::engine::fingerprint;
+use toolroute_vectors::durable::now_ms;
 
 /// A run that is about to start.
 #[derive(Clone, Copy, Debug)]

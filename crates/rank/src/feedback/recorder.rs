@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use toolroute_vectors::durable::now_ms;
 
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
@@ -138,7 +139,7 @@ impl Recorder {
     pub fn record(&self, mut execution: Execution) -> Result<RecordOutcome, StoreError> {
         execution.check()?;
         // Log the time of the run, not of the write.
-        execution.at = execution.at.or_else(|| Some(super::store::now()));
+        execution.at = execution.at.or_else(|| Some(now_ms()));
         match self.queue.try_send(Message::Record(Box::new(execution))) {
             Ok(()) => {
                 self.counts.queued.fetch_add(1, Ordering::Relaxed);

@@ -4,10 +4,11 @@
 //! Files of other programs are never changed, and deleted data is overwritten.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 use toolroute_catalog::ToolId;
+use toolroute_vectors::durable::now_ms;
 
 use super::{Execution, StoreError};
 pub use checksums::row_checksum;
@@ -120,7 +121,7 @@ impl ExecutionStore {
     /// [`StoreError::Invalid`] if an execution is invalid; an error if the file cannot be written.
     pub fn insert(&mut self, executions: &[Execution]) -> Result<InsertReport, StoreError> {
         executions.iter().try_for_each(Execution::check)?;
-        let written = insert_at(&mut self.connection, executions, &self.options, now());
+        let written = insert_at(&mut self.connection, executions, &self.options, now_ms());
         self.checked(written)
     }
 
@@ -230,12 +231,6 @@ impl Order {
     fn allows(self, first: Option<i64>, second: Option<i64>) -> bool {
         if self == Self::Forward { first <= second } else { first >= second }
     }
-}
-
-/// Returns the current time in milliseconds since 1970.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn count(connection: &Connection) -> rusqlite::Result<u64> {

@@ -7,9 +7,8 @@ mod tests;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -30,6 +29,7 @@ use super::registry::Servers;
 use super::report::{Answer, Report};
 use super::timing::Timing;
 use toolroute_catalog::{Tool, ToolId, visible};
+use toolroute_vectors::durable::unique_id;
 
 /// The default limit of an answer in characters: about 10,000 tokens.
 pub const DEFAULT_MAX_CHARS: usize = 40_000;
@@ -395,11 +395,7 @@ fn millis(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1_000.0
 }
 
-/// A new error id, distinct from those of other processes that write to the same log.
+/// A new error id.
 fn error_id() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let nth = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let seed = format!("{} {nth} {}", std::process::id(), since.as_nanos());
-    format!("e-{}", &toolroute_vectors::durable::sha256_hex(seed.as_bytes())[..8])
+    format!("e-{}", &unique_id()[..8])
 }

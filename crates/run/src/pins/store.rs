@@ -5,7 +5,6 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -14,6 +13,7 @@ use super::file::{ByServer, Pin, PinCache, PinnedDefinition, Stamp, oldest};
 use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use toolroute_catalog::{Tool, ToolId, suspicions};
+use toolroute_vectors::durable::now_ms;
 
 /// How tools are handled that no person has approved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -395,8 +395,7 @@ impl Pins {
 
 /// Returns the seconds since 1970.
 pub(super) fn now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    now.unwrap_or_default().as_secs()
+    now_ms().unsigned_abs() / 1_000
 }
 
 fn chosen(

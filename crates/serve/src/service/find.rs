@@ -7,8 +7,9 @@ use serde::Serialize;
 use toolroute_catalog::Tool;
 use toolroute_rank::engine::{self, Fit, NoTools, SelectRequest, Selection};
 use toolroute_session::Session;
+use toolroute_vectors::durable::now_ms;
 
-use super::recent::{RecentSelection, now_ms};
+use super::recent::RecentSelection;
 use super::{Error, Service, off_thread};
 
 /// A request for the tools that fit a prompt.
@@ -215,7 +216,7 @@ impl Service {
         let tools = found.selection.tools.iter();
         let recent = RecentSelection {
             number: 0,
-            at_ms: now_ms(),
+            at_ms: now_ms().unsigned_abs(),
             query: find.request.prompt.clone(),
             profile: find.profile.clone(),
             tools: tools.map(|found| (found.tool.id.clone(), found.score)).collect(),

@@ -1,7 +1,6 @@
 //! The latest selections, which the page and `GET /v1/recent` show.
 
 use std::collections::VecDeque;
-use std::time::SystemTime;
 
 use serde::{Serialize, Serializer};
 use toolroute_catalog::ToolId;
@@ -66,12 +65,6 @@ impl Ring {
     pub fn newest_first(&self) -> Vec<RecentSelection> {
         self.latest.iter().cloned().collect()
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use tokio::sync::broadcast::error::RecvError;
 use toolroute_catalog::{Catalog, Change, Tool, ToolId};
 use toolroute_rank::engine::SnapshotState;
 use toolroute_run::execution::LeftOut;
+use toolroute_vectors::durable::now_ms;
 
-use super::recent::now_ms;
 use super::visibility::Admission;
 use super::{Error, FirstLists, Notice, Service, ServiceOptions, off_thread};
 
@@ -65,7 +65,7 @@ impl ServerState {
             pins_fault: None,
             withheld: 0,
             failed: None,
-            since_ms: now_ms(),
+            since_ms: now_ms().unsigned_abs(),
         }
     }
 
@@ -417,7 +417,7 @@ impl Service {
                 Status::Unavailable { because } => state.failed = Some(because.clone()),
                 _ => {}
             }
-            (state.status, state.since_ms) = (status, now_ms());
+            (state.status, state.since_ms) = (status, now_ms().unsigned_abs());
             drop(states);
             self.notify(Notice::Server { name: name.to_owned() });
         }

@@ -16,10 +16,12 @@
 mod private;
 mod replaced;
 mod sealed;
+mod stamp;
 
 pub use private::{close_to_others, lock, private_file, private_folder, try_lock};
 pub use replaced::{Readers, create_with, replace, replace_with};
 pub use sealed::{Flaw, HASH, Sealed, hex, sha256_hex};
+pub use stamp::{now_ms, unique_id};
 
 #[cfg(test)]
 mod tests;

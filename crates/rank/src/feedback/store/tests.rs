@@ -26,7 +26,7 @@ fn full(n: i64) -> Execution {
         offered: vec!["mail__send".into(), "chat__send".into()],
     };
     Execution {
-        at: Some(now() - DAY_MS + n),
+        at: Some(now_ms() - DAY_MS + n),
         vector: Some(PromptVector {
             model: "m".into(),
             values: vec![0.25, -1.5, f32::MIN_POSITIVE],
@@ -125,19 +125,21 @@ fn no_more_is_kept_than_was_said() {
     assert_eq!(store.insert(&rows).unwrap(), InsertReport { added: 15, removed: 5 });
     let kept = all(&store);
     assert_eq!((kept.len(), kept[0].hash()), (10, full(5).hash()), "the oldest went");
-    let old = Execution { at: Some(now() - 4 * DAY_MS), ..full(99) };
+    let old = Execution { at: Some(now_ms() - 4 * DAY_MS), ..full(99) };
     assert_eq!(store.insert(&[old]).unwrap(), InsertReport { added: 1, removed: 1 });
     assert!(all(&store).iter().all(|kept| kept.hash() != full(99).hash()));
 }
 
 #[test]
-fn a_time_to_come_is_now() {
+fn a_time_to_come_is_now_ms() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(&folder, StoreOptions::default());
     let rows = [Execution { at: Some(i64::MAX), ..full(0) }, Execution { at: None, ..full(1) }];
     store.insert(&rows).unwrap();
     assert!(
-        all(&store).iter().all(|row| row.at.unwrap() <= now() && row.at.unwrap() > now() - 60_000)
+        all(&store)
+            .iter()
+            .all(|row| row.at.unwrap() <= now_ms() && row.at.unwrap() > now_ms() - 60_000)
     );
 }
 
@@ -333,15 +335,15 @@ fn a_clock_that_jumps_ahead_for_some_commands_erases_nothing() {
     let mut store = open(&folder, StoreOptions::default());
     let rows: Vec<Execution> = (0..40).map(full).collect();
     store.insert(&rows).unwrap();
-    let (options, ahead) = (StoreOptions::default(), now() + 50 * 365 * DAY_MS);
+    let (options, ahead) = (StoreOptions::default(), now_ms() + 50 * 365 * DAY_MS);
     let mut insert_at = |at: i64| {
         let one = Execution { at: Some(at), ..full(0) };
         insert_at(&mut store.connection, &[one], &options, at).unwrap().removed
     };
-    assert_eq!([insert_at(ahead), insert_at(ahead + 1), insert_at(now())], [0, 0, 0]);
+    assert_eq!([insert_at(ahead), insert_at(ahead + 1), insert_at(now_ms())], [0, 0, 0]);
     // A pause of 200 days is plausible. A time far ahead is accepted once enough executions confirm
     // it.
-    assert_eq!(insert_at(now() + 200 * DAY_MS), 41);
+    assert_eq!(insert_at(now_ms() + 200 * DAY_MS), 41);
     let mut insert_more = |from: i64| (from..from + 10).map(|n| insert_at(ahead + n)).sum::<u64>();
     assert_eq!([insert_more(10), insert_more(20)], [0, 1]);
 }
@@ -392,7 +394,7 @@ fn invented_sessions_teach_no_more_than_one() {
         tool: "c".into(),
         prompt: Some(format!("{n} in {session}")),
         success: true,
-        at: Some(now() - DAY_MS),
+        at: Some(now_ms() - DAY_MS),
         session: Some(session),
         ..full(0)
     };

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use serde::Serialize;
+use toolroute_vectors::durable::now_ms;
 
 use super::checksums::{damage, row_checksum};
-use super::{ExecutionStore, now, rows, store_error};
+use super::{ExecutionStore, rows, store_error};
 use crate::feedback::{ScoreWeights, StoreError};
 
 /// One change of the weights in the log.
@@ -137,7 +138,7 @@ fn append(
     connection.execute(
         "INSERT INTO weights (at, action, weights, parent, executions, loss_before, loss_after, sum)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)",
-        params![now(), action, weights.map(json), parent, executions, before, after],
+        params![now_ms(), action, weights.map(json), parent, executions, before, after],
     )?;
     seal(connection, connection.last_insert_rowid())
 }
