@@ -14,10 +14,10 @@ use crate::cli::{models, render, setup};
 use toolroute_eval::BadRow;
 use toolroute_rank::engine;
 use toolroute_rank::feedback::{
-    Choice, Execution, ExecutionStore, LoggedContext, PromptVector, Retention, StoreOptions,
+    Choice, Execution, ExecutionStore, LoggedContext, Retention, StoreOptions,
 };
 use toolroute_rank::query::says_nothing;
-use toolroute_vectors::embedding::{Embedder, Precision, Role};
+use toolroute_vectors::embedding::Precision;
 
 /// Executions that are embedded and written together.
 const CHUNK: usize = 256;
@@ -59,7 +59,7 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
     let (total, mut done, mut removed) = (executions.len(), 0, 0);
     for chunk in executions.chunks_mut(CHUNK) {
         if let Some(model) = &model {
-            add_vectors(chunk, model.as_ref())?;
+            engine::add_vectors(chunk, model.as_ref())?;
         }
         let written = store.insert(chunk)?;
         (done, removed) = (done + written.added, removed + written.removed);
@@ -149,16 +149,4 @@ fn expect_words(execution: &Execution) -> Result<(), engine::Error> {
 
 fn wants_vector(execution: &Execution) -> bool {
     execution.vector.is_none() && execution.prompt.is_some()
-}
-
-fn add_vectors(executions: &mut [Execution], model: &dyn Embedder) -> anyhow::Result<()> {
-    let mut bare: Vec<&mut Execution> =
-        executions.iter_mut().filter(|execution| wants_vector(execution)).collect();
-    let texts: Vec<&str> = bare.iter().filter_map(|run| run.prompt.as_deref()).collect();
-    let vectors = model.embed(&texts, Role::Query)?.vectors;
-    for (run, vector) in bare.iter_mut().zip(vectors.outer_iter()) {
-        let model = model.identity().fingerprint.clone();
-        run.vector = Some(PromptVector { model, values: vector.to_vec() });
-    }
-    Ok(())
 }

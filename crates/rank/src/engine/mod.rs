@@ -65,6 +65,7 @@ pub use map::{Map, MapPoint};
 pub use metrics::Metrics;
 pub use offer::{Offer, OfferedTool};
 pub use ranking::fitting;
+pub use recording::add_vectors;
 pub use request::{
     Degradation, ExcludedTool, NoTools, SelectRequest, SelectedTool, Selection, StrategyReason,
     Timings,

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Engine, Error};
-use crate::embedding::{Embedder, Role};
+use crate::embedding::{self, Embedder, Role};
 use crate::feedback::{
     Execution, ExecutionStore, Observations, PromptVector, RecordOutcome, Recorder, RecorderHooks,
-    RecorderOptions, StoreError, StoreOptions,
+    StoreError, StoreOptions,
 };
 
 /// Prompts that are embedded at a time in the background. The number is small, because a selection
@@ -46,9 +46,15 @@ impl Recording {
         let mut hooks =
             RecorderHooks { refresh: Some(Box::new(refresh)), ..RecorderHooks::default() };
         if let Some(embedder) = embedder {
-            hooks.prepare = Some(Box::new(move |batch| add_vectors(batch, embedder.as_ref())));
+            hooks.prepare = Some(Box::new(move |batch| {
+                for chunk in batch.chunks_mut(CHUNK) {
+                    if let Err(error) = add_vectors(chunk, embedder.as_ref()) {
+                        tracing::debug!("executions are logged without vectors: {error}");
+                    }
+                }
+            }));
         }
-        let started = Recorder::start(store, RecorderOptions::default(), hooks);
+        let started = Recorder::start(store, hooks);
         let recorder = started.map_err(|error| StoreError::Io {
             path,
             what: error.to_string(),
@@ -58,25 +64,25 @@ impl Recording {
     }
 }
 
-/// Embeds the prompts that have no vector. If that fails, they are logged without one.
-fn add_vectors(batch: &mut [Execution], embedder: &dyn Embedder) {
+/// Embeds the prompts that have no vector.
+#[doc(hidden)] // For our own crates.
+pub fn add_vectors(
+    executions: &mut [Execution],
+    embedder: &dyn Embedder,
+) -> Result<(), embedding::Error> {
     let has_none =
         |execution: &&mut Execution| execution.vector.is_none() && execution.prompt.is_some();
-    let mut bare: Vec<&mut Execution> = batch.iter_mut().filter(has_none).collect();
-    for chunk in bare.chunks_mut(CHUNK) {
-        let texts: Vec<&str> = chunk.iter().filter_map(|run| run.prompt.as_deref()).collect();
-        let embedded = match embedder.embed(&texts, Role::Query) {
-            Ok(embedded) => embedded,
-            Err(error) => {
-                tracing::debug!("executions are logged without vectors: {error}");
-                continue;
-            }
-        };
-        for (run, vector) in chunk.iter_mut().zip(embedded.vectors.outer_iter()) {
-            let model = embedder.identity().fingerprint.clone();
-            run.vector = Some(PromptVector { model, values: vector.to_vec() });
-        }
+    let mut bare: Vec<&mut Execution> = executions.iter_mut().filter(has_none).collect();
+    if bare.is_empty() {
+        return Ok(());
     }
+    let texts: Vec<&str> = bare.iter().filter_map(|run| run.prompt.as_deref()).collect();
+    let embedded = embedder.embed(&texts, Role::Query)?;
+    for (run, vector) in bare.iter_mut().zip(embedded.vectors.outer_iter()) {
+        let model = embedder.identity().fingerprint.clone();
+        run.vector = Some(PromptVector { model, values: vector.to_vec() });
+    }
+    Ok(())
 }
 
 impl Engine {

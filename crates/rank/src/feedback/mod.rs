@@ -58,10 +58,7 @@ pub use logged_prompts::{LoggedPrompt, LoggedPrompts, PROMPTS_PER_TOOL_AND_DAY};
 pub use observations::{Observations, RunCounts};
 pub use past_contexts::CurrentContext;
 pub use recommend::{DUPLICATE, Fault, NearDuplicate, Priority, Recommendation, recommend};
-pub use recorder::{
-    PrepareHook, RecordOutcome, Recorder, RecorderCounts, RecorderHooks, RecorderOptions,
-    RefreshHook,
-};
+pub use recorder::{RecordOutcome, Recorder, RecorderCounts, RecorderHooks};
 pub use run_stats::RunStats;
 #[doc(hidden)] // For the ledger.
 pub use store::row_checksum;

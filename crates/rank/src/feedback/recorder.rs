@@ -18,39 +18,30 @@ use toolroute_vectors::durable::now_ms;
 use super::store::ExecutionStore;
 use super::{Execution, StoreError};
 
-/// A hook that is called with executions before they are written, to add what takes time to
-/// compute, such as vectors.
-pub type PrepareHook = dyn FnMut(&mut [Execution]) + Send;
+type PrepareHook = dyn FnMut(&mut [Execution]) + Send;
 
-/// A hook that is called after executions were written and the queue is empty, to read the log
-/// again.
-pub type RefreshHook = dyn FnMut(&ExecutionStore) + Send;
+type RefreshHook = dyn FnMut(&ExecutionStore) + Send;
+
+/// The maximum number of executions in the queue. One takes a few hundred bytes, because vectors are
+/// added later.
+const CAPACITY: usize = 16_384;
+
+/// The maximum number of executions in one write.
+const BATCH: usize = 256;
+
+/// The minimum time between two refreshes, except those by [`Recorder::flush`].
+const REFRESH_EVERY: Duration = Duration::from_secs(5);
 
 /// The minimum pause after a refresh, as a multiple of the duration of the refresh.
 const REFRESH_SHARE: u32 = 20;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecorderOptions {
-    /// The maximum number of executions in the queue.
-    pub capacity: usize,
-    /// The maximum number of executions in one write.
-    pub batch: usize,
-    /// The minimum time between two refreshes, except those by [`Recorder::flush`]. It is longer if
-    /// a refresh takes long.
-    pub refresh_every: Duration,
-}
-
-impl Default for RecorderOptions {
-    /// A queued execution takes a few hundred bytes, because vectors are added later.
-    fn default() -> Self {
-        Self { capacity: 16_384, batch: 256, refresh_every: Duration::from_secs(5) }
-    }
-}
-
 /// Hooks that run in the writer's thread.
 #[derive(Default)]
 pub struct RecorderHooks {
+    /// Is called with executions before they are written, to add what takes time to compute, such as
+    /// vectors.
     pub prepare: Option<Box<PrepareHook>>,
+    /// Is called after executions were written and the queue is empty, to read the log again.
     pub refresh: Option<Box<RefreshHook>>,
 }
 
@@ -108,23 +99,17 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts a thread that writes to `store`.
-    pub fn start(
-        store: ExecutionStore,
-        options: RecorderOptions,
-        hooks: RecorderHooks,
-    ) -> std::io::Result<Self> {
-        let (queue, waiting) = mpsc::sync_channel(options.capacity.max(1));
+    pub fn start(store: ExecutionStore, hooks: RecorderHooks) -> std::io::Result<Self> {
+        let (queue, waiting) = mpsc::sync_channel(CAPACITY);
         let counts = Arc::new(Counts::default());
-        let (now, pause) = (Instant::now(), options.refresh_every);
         let writer = Writer {
             store,
-            options,
             hooks,
             counts: counts.clone(),
             batch: Vec::new(),
             is_stale: false,
-            refreshed: now,
-            pause,
+            refreshed: Instant::now(),
+            pause: REFRESH_EVERY,
         };
         let thread = std::thread::Builder::new().name("toolroute-feedback".to_owned());
         let writer = thread.spawn(move || writer.run(&waiting))?;
@@ -231,7 +216,6 @@ impl Counts {
 /// The state of the writer's thread.
 struct Writer {
     store: ExecutionStore,
-    options: RecorderOptions,
     hooks: RecorderHooks,
     counts: Arc<Counts>,
     batch: Vec<Execution>,
@@ -268,7 +252,7 @@ impl Writer {
     /// Takes more executions from the queue, up to a full batch, and writes them. Returns false
     /// after a close message.
     fn gather(&mut self, waiting: &Receiver<Message>) -> bool {
-        while self.batch.len() < self.options.batch {
+        while self.batch.len() < BATCH {
             match waiting.try_recv() {
                 Ok(Message::Record(execution)) => self.batch.push(*execution),
                 Ok(Message::Flush(done)) => {
@@ -323,7 +307,7 @@ impl Writer {
             refresh(&self.store);
         }
         let took = start.elapsed();
-        self.pause = self.options.refresh_every.max(took * REFRESH_SHARE);
+        self.pause = REFRESH_EVERY.max(took * REFRESH_SHARE);
         (self.is_stale, self.refreshed) = (false, Instant::now());
     }
 }
@@ -338,7 +322,7 @@ mod tests {
     }
 
     fn start(folder: &tempfile::TempDir, hooks: RecorderHooks) -> Recorder {
-        Recorder::start(store(folder), RecorderOptions::default(), hooks).unwrap()
+        Recorder::start(store(folder), hooks).unwrap()
     }
 
     fn run(n: usize) -> Execution {
@@ -371,20 +355,21 @@ mod tests {
     #[test]
     fn a_full_queue_drops_and_counts_and_never_waits() {
         let folder = tempfile::tempdir().unwrap();
-        let (go, wait) = mpsc::channel::<()>();
-        let hooks =
-            RecorderHooks { prepare: Some(Box::new(move |_| _ = wait.recv())), refresh: None };
-        let options = RecorderOptions { capacity: 4, batch: 1, ..RecorderOptions::default() };
-        let recorder = Recorder::start(store(&folder), options, hooks).unwrap();
+        let ((go, wait), (tell, begun)) = (mpsc::channel::<()>(), mpsc::channel());
+        let block = move |_: &mut [Execution]| _ = (tell.send(()), wait.recv());
+        let hooks = RecorderHooks { prepare: Some(Box::new(block)), refresh: None };
+        let recorder = start(&folder, hooks);
+        recorder.record(run(0)).unwrap();
+        begun.recv().unwrap();
         // The writer blocks until `go` is dropped, so a call to `record` that waits would never
         // return.
-        let taken = (0..100).filter(|n| recorder.record(run(*n)).unwrap() == RecordOutcome::Queued);
-        let taken = taken.count() as u64;
-        assert!((4..=5).contains(&taken), "{taken}");
+        let all = CAPACITY + 100;
+        let taken = (0..all).filter(|n| recorder.record(run(*n)).unwrap() == RecordOutcome::Queued);
+        assert_eq!(taken.count(), CAPACITY);
         drop(go);
         let counts = recorder.close().unwrap();
-        assert_eq!((counts.written, counts.dropped), (taken, 100 - taken));
-        assert_eq!(store(&folder).count().unwrap(), taken);
+        assert_eq!((counts.written, counts.dropped), (CAPACITY as u64 + 1, 100));
+        assert_eq!(store(&folder).count().unwrap(), counts.written);
     }
 
     #[test]
