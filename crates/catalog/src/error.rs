@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::excerpt::did_you_mean;
 use crate::{Problem, ToolId};
 
 /// An error because of which there is no catalog. Lesser faults are reported as a [`Problem`].
@@ -57,12 +58,7 @@ pub enum Error {
 }
 
 fn suggestion(near: &[ToolId]) -> String {
-    let near: Vec<&str> = near.iter().map(ToolId::as_str).collect();
-    if near.is_empty() {
-        "; register it first".to_owned()
-    } else {
-        format!("; did you mean {}?", near.join(" or "))
-    }
+    if near.is_empty() { "; register it first".to_owned() } else { did_you_mean(near) }
 }
 
 fn error_count(problems: &[Problem]) -> String {

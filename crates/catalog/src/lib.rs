@@ -63,7 +63,7 @@ pub use change::{Change, ChangedCatalog};
 pub use clause_words::{begins_clause, is_time_word};
 pub use effects::{EffectKind, EffectSource, Effects, is_reading_verb, writes};
 pub use error::Error;
-pub use excerpt::{first_chars, one_line, shortened};
+pub use excerpt::{did_you_mean, first_chars, first_names, one_line, shortened};
 pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;

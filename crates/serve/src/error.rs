@@ -1,6 +1,7 @@
 //! Errors of requests to the service.
 
 use thiserror::Error as ThisError;
+use toolroute_catalog::did_you_mean;
 use toolroute_rank::{engine, feedback};
 use toolroute_run::execution;
 
@@ -9,7 +10,7 @@ use toolroute_run::execution;
 #[non_exhaustive]
 pub enum Error {
     /// No tool has the id.
-    #[error("no tool `{}` here{}", cut(.id), suggestion(.near))]
+    #[error("no tool `{}` here{}", cut(.id), did_you_mean(.near))]
     UnknownTool { id: String, near: Vec<String> },
 
     /// Pins hide the tool from every client.
@@ -108,13 +109,6 @@ pub enum Error {
     /// A call is impossible.
     #[error(transparent)]
     Execution(#[from] execution::Error),
-}
-
-fn suggestion(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!("; did you mean {}?", near.join(" or ")),
-    }
 }
 
 fn expected(known: &[String]) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::check::{DoctorArgs, Finding};
 use crate::cli::servers;
-use toolroute_catalog::{Catalog, LoadOptions, Problem, Schema, Tool};
+use toolroute_catalog::{Catalog, LoadOptions, Problem, Schema, Tool, first_names};
 
 const CHECK: &str = "duplicates";
 
@@ -18,8 +18,8 @@ pub fn within(server: &str, tools: &[Tool]) -> Option<Finding> {
     let again = tools.iter().filter(|tool| !seen.insert(&tool.id));
     let again: Vec<String> = again.map(|tool| format!("`{}`", tool.name)).collect();
     (!again.is_empty()).then(|| {
-        let found =
-            format!("server `{server}` lists more than one tool of the name {}", named(&again));
+        let again = first_names(again.iter(), NAMED);
+        let found = format!("server `{server}` lists more than one tool of the name {again}");
         Finding::warning(CHECK, found, "tell its author; only the first of each is used")
     })
 }
@@ -67,17 +67,10 @@ fn same_text(catalog: &Catalog) -> Option<Finding> {
         }
     }
     (!pairs.is_empty()).then(|| {
-        let found = format!("{} tools have the text of another: {}", pairs.len(), named(&pairs));
+        let (count, pairs) = (pairs.len(), first_names(pairs.iter(), NAMED));
+        let found = format!("{count} tools have the text of another: {pairs}");
         let cure = "no prompt can tell them apart: leave one of each out (\"disabled\": true or \
             excludeTools of its server), or say in their descriptions how they differ";
         Finding::warning(CHECK, found, cure)
     })
-}
-
-fn named(all: &[String]) -> String {
-    let named = all[..all.len().min(NAMED)].join(", ");
-    match all.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
 }

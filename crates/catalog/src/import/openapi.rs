@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::refs::{DEPTHS, Refs};
 use super::{Import, ImportedTool};
 use crate::details::{self, Details};
+use crate::excerpt::first_names;
 use crate::row::{Fields, Row};
 use crate::source::Source;
 use crate::validate;
@@ -27,6 +28,9 @@ const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "
 /// The member with tiers, facets and examples: of an operation, or of the document for all
 /// operations.
 const EXTENSION: &str = "x-toolroute";
+
+/// The number of items that a problem names; it counts the rest.
+const NAMED: usize = 8;
 
 /// The limit for all tools of a description together, in bytes: this, or `MAX_EXPANSION_FACTOR`
 /// times the size of the file if that is more. Tools can be larger than the file, because
@@ -238,7 +242,7 @@ impl Api<'_> {
     /// missing from the arguments or is not validated.
     fn reference_problem(&self) -> Option<Problem> {
         let found =
-            (!self.unresolved.is_empty()).then(|| listed(self.unresolved.iter().cloned()))?;
+            (!self.unresolved.is_empty()).then(|| first_names(self.unresolved.iter(), NAMED))?;
         let cure = "write what they name into the same file; without it arguments, or whole \
                     operations, are missing or not checked";
         let expected = "references within the file";
@@ -317,7 +321,7 @@ impl Api<'_> {
 /// Returns one warning for tools, each with a word of the description that tells what is wrong.
 fn of_tools(tools: &[(ToolId, String)], expected: &str, cure: &str) -> Option<Problem> {
     let (first, _) = tools.first()?;
-    let found = listed(tools.iter().map(|(tool, word)| format!("{word} ({tool})")));
+    let found = first_names(tools.iter().map(|(tool, word)| format!("{word} ({tool})")), NAMED);
     Some(Problem::new(Severity::Warning, expected, found, cure).tool(first.as_str()))
 }
 
@@ -363,14 +367,6 @@ fn address(server: &Value) -> Option<String> {
     }
     address.push_str(rest);
     Some(address)
-}
-
-/// Joins the first few items and the number of the others, because a problem is one line.
-fn listed(many: impl ExactSizeIterator<Item = String>) -> String {
-    const FEW: usize = 8;
-    let more = many.len().saturating_sub(FEW);
-    let few = many.take(FEW).collect::<Vec<_>>().join(", ");
-    if more == 0 { few } else { format!("{few} and {more} more") }
 }
 
 /// Returns the number of bytes that a tool copies from the document.

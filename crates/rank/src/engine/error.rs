@@ -2,7 +2,7 @@
 
 use thiserror::Error as ThisError;
 
-use crate::catalog::shortened;
+use crate::catalog::{did_you_mean, shortened};
 use crate::selection::Strategy;
 use crate::{catalog, embedding, feedback, index, query, selection};
 
@@ -15,7 +15,7 @@ pub enum Error {
     EmptyPrompt,
 
     /// None of the candidates is in the catalog.
-    #[error("none of the {count} candidates is in the catalog; the first is `{}`{}", shortened(.first, SHOWN), suggestion(.near))]
+    #[error("none of the {count} candidates is in the catalog; the first is `{}`{}", shortened(.first, SHOWN), did_you_mean(.near))]
     UnknownCandidates { count: usize, first: String, near: Vec<String> },
 
     /// The strategy needs a model, and there is none.
@@ -110,10 +110,6 @@ fn no_model(strategy: Option<Strategy>) -> String {
         ),
         None => "vectors need a model and this engine has none; give it an embedder".to_owned(),
     }
-}
-
-fn suggestion(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
 }
 
 fn listed(profiles: &[String]) -> String {

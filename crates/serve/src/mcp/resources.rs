@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
 use serde_json::{Value, json};
+use toolroute_catalog::first_names;
 use toolroute_run::execution::User;
 
 use super::Gateway;
@@ -93,14 +94,9 @@ fn not_found_message(uri: &str, servers: &[&str]) -> String {
     match servers {
         [] => format!("no server here has the resource `{uri}`, nor any other"),
         _ => {
-            let more = match servers.len().saturating_sub(SHOWN) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let servers: Vec<&str> = servers.iter().copied().take(SHOWN).collect();
-            let servers = servers.join(", ");
+            let servers = first_names(servers.iter(), SHOWN);
             format!(
-                "no server here has the resource `{uri}`; servers with resources: {servers}{more} \
+                "no server here has the resource `{uri}`; servers with resources: {servers} \
                  (resources/list and resources/templates/list name them)"
             )
         }
