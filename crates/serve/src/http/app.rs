@@ -176,7 +176,7 @@ impl App {
             let _permit = permit;
             work()
         });
-        working.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))
+        Ok(working.await?)
     }
 
     /// The session that a request names in its body or its header for its profile, or else a new
@@ -217,8 +217,7 @@ impl App {
             let _permit = permit;
             service.find(find).await
         });
-        let found = finding.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?;
-        Ok(found?)
+        Ok(finding.await??)
     }
 
     /// The map of the engine's catalog, computed once for each version.

@@ -76,8 +76,7 @@ pub async fn conduct(
         let _one_at_a_time = one_at_a_time;
         conduct.discharge(&service, &document, (begin, scope))
     });
-    let answer =
-        conducting.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))??;
+    let answer = conducting.await??;
     Ok(json(ConductAnswer { complete: answer.is_complete(), answer }))
 }
 

@@ -125,6 +125,12 @@ impl From<Error> for ApiError {
     }
 }
 
+impl From<tokio::task::JoinError> for ApiError {
+    fn from(_: tokio::task::JoinError) -> Self {
+        Self::internal(&"a panic; it is told above")
+    }
+}
+
 impl From<engine::Error> for ApiError {
     fn from(error: engine::Error) -> Self {
         use engine::Error as Of;

@@ -55,8 +55,7 @@ impl App {
         let app = Arc::clone(self);
         // A task of its own, so that a client that disconnects does not cancel the reload halfway.
         let reloading = tokio::spawn(async move { app.reload_from(sources).await });
-        let done = reloading.await;
-        let done = done.unwrap_or_else(|_| Err(ApiError::internal(&"a panic; it is told above")));
+        let done = reloading.await.unwrap_or_else(|error| Err(error.into()));
         self.service().engine().metrics().count_reload(done.is_ok());
         done
     }
@@ -72,8 +71,7 @@ impl App {
         let _paused = present.pause_lists().await;
         let app = Arc::clone(&self);
         let work = tokio::task::spawn_blocking(move || app.take_in(&*sources));
-        let done = work.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?;
-        let reloaded = done.map_err(|said| {
+        let reloaded = work.await?.map_err(|said| {
             tracing::warn!(%said, "nothing was reloaded");
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "not_reloaded", said)
         })?;

@@ -157,7 +157,7 @@ impl App {
         let app = Arc::clone(self);
         // A task of its own, so that a client that disconnects does not cancel the change halfway.
         let changing = tokio::spawn(async move { app.change_now(changes, problems).await });
-        changing.await.map_err(|_| ApiError::internal(&"a panic; it is told above"))?
+        changing.await?
     }
 
     async fn change_now(
