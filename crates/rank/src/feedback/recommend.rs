@@ -21,11 +21,7 @@ pub enum Priority {
 
 impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        })
+        self.serialize(f)
     }
 }
 

@@ -173,6 +173,5 @@ fn bytes(values: &[f32]) -> Vec<u8> {
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
-    let float = |four: &[u8]| f32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-    bytes.chunks_exact(4).map(float).collect()
+    bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)).collect()
 }

@@ -1,11 +1,12 @@
 //! The schema of a log.
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use toolroute_vectors::durable;
 
 use super::super::StoreError;
 use super::store_error;
@@ -112,9 +113,9 @@ fn make(path: &Path) -> Result<(), StoreError> {
             cure: "make it, or name another file",
         });
     }
-    match new_file().open(path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        made => return made.map(drop).map_err(io),
+    // Another program's file must keep its permissions.
+    if !path.exists() {
+        return durable::private_file(path).map_err(io);
     }
     let mut begin = Vec::new();
     let file = File::open(path).map_err(io)?;
@@ -124,14 +125,6 @@ fn make(path: &Path) -> Result<(), StoreError> {
     }
     let what = "it does not begin as a database does".to_owned();
     Err(StoreError::Foreign { path: path.to_owned(), what })
-}
-
-fn new_file() -> OpenOptions {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 /// Whether the file is a database of another program. A new file is empty.
