@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use crate::Schema;
@@ -394,26 +395,8 @@ fn target<'a>(root: &'a Value, anchors: &Anchors<'a>, reference: &str) -> Option
     if !fragment.starts_with('/') {
         return anchors.get(fragment).copied();
     }
-    match fragment.contains('%') {
-        true => root.pointer(&decoded(fragment)?),
-        false => root.pointer(fragment),
-    }
-}
-
-/// Decodes the percent-encoding of a fragment (RFC 6901, section 6).
-pub(super) fn decoded(fragment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
+    // A pointer in a fragment is percent-encoded (RFC 6901, section 6).
+    root.pointer(&percent_decode_str(fragment).decode_utf8().ok()?)
 }
 
 /// Returns every `$anchor` of a document, at any depth.

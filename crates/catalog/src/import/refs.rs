@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use crate::expansion::{DATA, NAMED, children, decoded};
+use crate::expansion::{DATA, NAMED, children};
 
 /// The limit for the values of an operation's schemas. Schemas that refer to each other grow
 /// exponentially when references are resolved, and the parameters of no real tool need this many
@@ -99,7 +100,7 @@ impl<'a> Refs<'a> {
 
     /// Returns the value at a JSON pointer. In a reference, a pointer may be percent-encoded.
     fn target(&self, path: &str) -> Option<&'a Value> {
-        let encoded = || self.root.pointer(&decoded(path).filter(|_| path.contains('%'))?);
+        let encoded = || self.root.pointer(&percent_decode_str(path).decode_utf8().ok()?);
         self.root.pointer(path).or_else(encoded)
     }
 
