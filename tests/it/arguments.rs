@@ -182,7 +182,7 @@ fn home() -> Sandbox {
 
 /// A command over the sandbox's servers, without `--servers`.
 fn typed(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let own = args.iter().map(|arg| (*arg).to_owned());
     own.chain(["--servers".to_owned(), servers]).collect()
 }
@@ -285,7 +285,7 @@ fn what_the_prompt_does_not_say_for_certain_is_asked_and_nothing_is_called() {
 #[test]
 fn call_reads_a_prompt_too_and_a_dry_run_calls_nothing() {
     let sandbox = home();
-    let result = sandbox.write("result.txt", "Rain tomorrow.\n");
+    let result = sandbox.put("result.txt", "Rain tomorrow.\n");
     let prompt = [
         "call",
         "home:keep_note",
@@ -294,7 +294,7 @@ fn call_reads_a_prompt_too_and_a_dry_run_calls_nothing() {
         "--earlier",
         "make ~/notes/weather.txt",
     ];
-    let with = [&prompt[..], &["--last-result", result.to_str().unwrap()]].concat();
+    let with = [&prompt[..], &["--last-result", &result]].concat();
     let dry = json_of(&sandbox, &[&with[..], &["--dry-run"]].concat());
     let expected = json!({"path": "~/notes/weather.txt", "text": "Rain tomorrow."});
     assert_eq!(dry["arguments"]["arguments"], expected, "{dry}");
@@ -392,8 +392,8 @@ fn a_call_without_arguments_is_not_made_for_a_prompt_with_values() {
 #[test]
 fn http_reads_arguments_and_calls_nothing() {
     let sandbox = home();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let servers = sandbox.arg("servers.json");
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let ask = |body: &Value| post(server.port, "/v1/arguments", body);
     let body = json!({"tool": "home:keep_note", "prompt": "keep it in /tmp/a.txt", "last_result": {"text": "Rain"}});
     let read = ask(&body).ok();

@@ -59,8 +59,7 @@ fn what_measures_runs_in_candle_too() {
     let sandbox = Sandbox::new();
     let tools = few_tools();
     let queries = json!({"id": 1, "query": PROMPT, "gold": ["meteo__weather_forecast"]});
-    let queries = sandbox.write("q.jsonl", queries.to_string());
-    let queries = queries.to_str().unwrap();
+    let queries = &sandbox.put("q.jsonl", queries.to_string());
     let eval = ["eval", "--tools", &tools, "--queries", queries, "--backend", "candle"];
     assert_eq!(sandbox.json(&eval)["results"][0]["ndcg@5"], 1.0);
     let bench = ["bench", "--tools", &tools, "--queries", queries, "--samples", "2"];

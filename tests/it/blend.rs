@@ -101,12 +101,11 @@ fn what_would_change_the_plain_blend_is_refused_beside_it() {
         assert!(said.contains(more[0]) && said.contains("--blend plain"), "{said}");
     }
     // What a file says for every day gives way to what was typed.
-    let config = sandbox.write("mine.toml", "semantic_weight = 0.4\nwhole = true\n");
-    let config = config.to_str().unwrap();
+    let config = &sandbox.put("mine.toml", "semantic_weight = 0.4\nwhole = true\n");
     let plain = sandbox.json(&[&route[..], &["--config", config]].concat());
     assert_eq!(plain, sandbox.json(&route));
-    let config = sandbox.write("plain.toml", "blend = \"plain\"\n");
-    let by_file = ["route", "--tools", &tools, "--config", config.to_str().unwrap(), route[5]];
+    let config = sandbox.put("plain.toml", "blend = \"plain\"\n");
+    let by_file = ["route", "--tools", &tools, "--config", &config, route[5]];
     assert_eq!(sandbox.json(&by_file), plain);
 }
 
@@ -183,8 +182,8 @@ fn every_door_has_the_band() {
     let sandbox = Sandbox::new();
     let tools = equals(&sandbox);
     let route = ["route", "--tools", &tools, ASK];
-    let config = sandbox.write("band.toml", "policy_band = 0\n");
-    let by_file = sandbox.json(&[&route[..], &["--config", config.to_str().unwrap()]].concat());
+    let config = sandbox.put("band.toml", "policy_band = 0\n");
+    let by_file = sandbox.json(&[&route[..], &["--config", &config]].concat());
     let by_score = sandbox.json(&[&route[..], &["--policy-band", "0"]].concat());
     let banded = sandbox.json(&route);
     assert_eq!(by_file, by_score);

@@ -1,25 +1,24 @@
 //! `toolroute call`, `run`, `output` and `--servers`, with real servers.
 
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::drill::{left_over, processes, python};
-use crate::support::{CommandExt as _, Sandbox, repo};
+use crate::support::{CommandExt as _, Sandbox, entry, repo};
 
 /// A sandbox with a servers file; no process of the sandbox outlives a test.
 struct Site {
     sandbox: Sandbox,
-    servers: PathBuf,
+    servers: String,
 }
 
 impl Site {
     fn new(servers: &Value) -> Self {
         let sandbox = Sandbox::new();
-        let servers = sandbox.write("servers.json", json!({ "mcpServers": servers }).to_string());
+        let servers = sandbox.servers(servers);
         Self { sandbox, servers }
     }
 
@@ -36,7 +35,7 @@ impl Site {
     }
 
     fn mark(&self) -> &str {
-        self.sandbox.dir.path().to_str().expect("UTF-8")
+        self.sandbox.mark()
     }
 }
 
@@ -44,11 +43,9 @@ impl Site {
 fn site(more: Value) -> Site {
     let mut servers = more;
     let site = Site::new(&json!({}));
-    servers["faulty"] = json!({
-        "command": python(), "args": [repo("tests/servers/faulty.py"), site.mark()],
-        "env": {"GIVEN": "${NOT_THERE:-given}"}
-    });
-    site.sandbox.write("servers.json", json!({ "mcpServers": servers }).to_string());
+    servers["faulty"] = entry("faulty", &[site.mark()]);
+    servers["faulty"]["env"] = json!({"GIVEN": "${NOT_THERE:-given}"});
+    site.sandbox.servers(&servers);
     site
 }
 
@@ -126,7 +123,7 @@ fn the_last_known_tools_of_a_server_that_hangs_are_used() {
     std::fs::write(&tools, "{\"tools\": [{\"name\": \"add\", \"description\": \"Adds.\"}]}\n")
         .unwrap();
     let entry = json!({"sums": {"command": "/bin/sh", "args": ["-c", script]}});
-    site.sandbox.write("servers.json", json!({ "mcpServers": entry }).to_string());
+    site.sandbox.servers(&entry);
     assert_eq!(site.json(&["tools", "list"])[0]["id"], "sums__add");
     std::fs::write(&hangs, "").unwrap();
     let kept = std::fs::read_dir(site.sandbox.path("cache/toolroute/servers")).unwrap();
@@ -252,10 +249,8 @@ fn a_number_that_cannot_be_passed_exactly_is_refused_with_the_cure() {
 
 #[test]
 fn another_tool_answers_where_the_first_does_not() {
-    let python = python();
     // A server of its own: the one that crashed takes a while to come back.
-    let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
-    let site = site(json!({ "other": other }));
+    let site = site(json!({"other": entry("faulty", &["other"])}));
     let args = r#"{"query": "x"}"#;
     let report = site.json(&["call", "faulty__crash", "--args", args, "--fallback", "other__fine"]);
     assert_eq!((&report["tool"], &report["text"]), (&json!("other__fine"), &json!("fine: x")));
@@ -328,10 +323,8 @@ fn ten_megabytes_are_cut_and_the_rest_can_be_had() {
 
 #[test]
 fn a_server_that_does_not_start_costs_only_its_own_tools() {
-    let python = python();
-    let script = repo("tests/servers/faulty.py");
     let site = site(json!({
-        "dead": {"command": python, "args": [script, "dead", "--mode", "dies"]},
+        "dead": entry("faulty", &["dead", "--mode", "dies"]),
         "none": {"command": "/no/such/program"},
         "unset": {"command": "x", "env": {"A": "${NO_SUCH_VARIABLE}"}},
     }));
@@ -348,12 +341,10 @@ fn a_server_that_does_not_start_costs_only_its_own_tools() {
 
 #[test]
 fn no_process_is_left_however_toolroute_ends() {
-    let python = python();
-    let script = repo("tests/servers/faulty.py");
     for signal in ["KILL", "TERM", "INT"] {
         let site = site(json!({}));
-        let orphan = json!({"command": python, "args": [script, site.mark(), "--mode", "orphan"]});
-        site.sandbox.write("servers.json", json!({"mcpServers": {"orphan": orphan}}).to_string());
+        let orphan = entry("faulty", &[site.mark(), "--mode", "orphan"]);
+        site.sandbox.servers(&json!({ "orphan": orphan }));
         let mut child = std::process::Command::new(crate::support::PROGRAM)
             .args(["call", "orphan__slow", "--args", r#"{"query": "x"}"#, "--servers"])
             .arg(&site.servers)
@@ -426,8 +417,7 @@ fn streamable_http_and_openapi_go_to_the_entrys_address_with_its_headers() {
                 {"name": "X-Trace", "in": "header", "schema": text}],
                 "requestBody": {"content": {"application/json": {"schema": {"type": "object", "properties": {"note": text}}}}}}},
             "/down": {"get": {"operationId": "down"}}}});
-    let api = site.sandbox.write("api.json", api.to_string());
-    let api = api.to_str().unwrap();
+    let api = &site.sandbox.put("api.json", api.to_string());
     let args = r#"{"id": "5", "tags": "a", "X-Trace": "t", "note": "n"}"#;
     let report = site.json(&["call", "addNote", "--args", args, "--tools", api]);
     assert_eq!(
@@ -451,7 +441,7 @@ fn library() -> (Site, String) {
     let id = json!({"name": "bookId", "in": "path", "required": true, "schema": text});
     let api = json!({"openapi": "3.0.0", "info": {"title": "Library"}, "paths": {
         "/books/{bookId}": {"get": {"operationId": "getBook", "parameters": [id]}}}});
-    let api = site.sandbox.write("api.json", api.to_string()).to_str().unwrap().to_owned();
+    let api = site.sandbox.put("api.json", api.to_string());
     (site, api)
 }
 
@@ -482,10 +472,8 @@ fn an_argument_without_a_place_in_the_request_is_asked_about() {
     let book = json!({"type": "object", "required": ["title"], "properties": {"title": text, "author": text}});
     let api = json!({"openapi": "3.0.0", "info": {"title": "Library"}, "paths": {"/books": {"post": {
         "operationId": "addBook", "requestBody": {"content": {"application/json": {"schema": book}}}}}}});
-    let api = site.sandbox.write("api.json", api.to_string());
-    let call = |args: &str| {
-        site.json(&["call", "addBook", "--args", args, "--tools", api.to_str().unwrap()])
-    };
+    let api = site.sandbox.put("api.json", api.to_string());
+    let call = |args: &str| site.json(&["call", "addBook", "--args", args, "--tools", &api]);
     let report = call(r#"{"title": "Emma", "colour": "red"}"#);
     let asked = "`colour` is no parameter of addBook; expected author";
     assert_eq!(report["clarification"]["unfit"], json!([asked]), "{report}");
@@ -496,12 +484,11 @@ fn an_argument_without_a_place_in_the_request_is_asked_about() {
 
 #[test]
 fn a_local_program_answers_json_with_json() {
-    let python = python();
     // It logs more than is kept, and must not be killed for that.
     let code = "import json, sys; sys.stderr.write('log ' * 50000); asked = json.load(sys.stdin); a = asked['arguments']; \
                 sys.exit('RAW-no') if a['n'] < 0 else print(json.dumps({'tool': asked['tool'], 'double': a['n'] * 2}))";
     let site = Site::new(
-        &json!({"sums": {"type": "process", "command": python, "args": ["-c", code], "tools": [
+        &json!({"sums": {"type": "process", "command": python(), "args": ["-c", code], "tools": [
         {"name": "double", "description": "Doubles a number",
          "inputSchema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}}]}}),
     );
@@ -520,9 +507,7 @@ fn run_ranks_and_calls_the_first() {
 
 #[test]
 fn what_calls_come_to_is_logged_summed_up_and_learned_from() {
-    let python = python();
-    let other = json!({ "command": python, "args": [repo("tests/servers/faulty.py"), "other"] });
-    let site = site(json!({ "other": other }));
+    let site = site(json!({"other": entry("faulty", &["other"])}));
     let path = |name: &str| site.sandbox.path(name).to_str().unwrap().to_owned();
     let (log, ledger) = (path("log.db"), path("none.sqlite"));
     let metrics = ["metrics", "--feedback", &log, "--ledger", &ledger];

@@ -23,7 +23,7 @@ fn hint(sandbox: &Sandbox, server: &str, members: Value) {
 }
 
 fn call(sandbox: &Sandbox, tool: &str, more: &[&str]) -> Value {
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let mut command = sandbox.toolroute();
     command.args(["call", tool, "--json", "--servers", &servers]).args(more);
     serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
@@ -48,16 +48,16 @@ fn a_call_is_sent_again_as_often_and_after_what_its_user_says() {
     assert_eq!(journal(&sandbox, "shop").len(), before + 1);
     // An overlay says it of one tool, over nothing.
     hint(&sandbox, "shop", json!({"callHints": {}}));
-    let overlay = sandbox.write(
+    let overlay = sandbox.put(
         "overlay.toml",
         "[[overlay]]\nmatch = \"shop__count\"\n\
          routing.call_hints.retry = { on = [\"error\"], most = 2 }\n",
     );
-    let report = call(&sandbox, "shop__count", &["--overlay", overlay.to_str().unwrap()]);
+    let report = call(&sandbox, "shop__count", &["--overlay", &overlay]);
     assert_eq!(report["attempts"][0]["tries"], 3, "{report}");
     // A slip is told, and costs the server.
     hint(&sandbox, "shop", json!({"callHints": {"retry": {"most": 99}}}));
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let said = sandbox.fails(3, &["call", "shop__count", "--servers", &servers]);
     assert!(said.contains("expected `most` of 0 to 10, found 99"), "{said}");
 }
@@ -108,9 +108,8 @@ fn the_rest_of_a_long_answer_is_read_by_the_handle_that_its_beginning_names() {
     let unknown = client.call("read_more", json!({"handle": "00"}));
     assert!(text(&unknown).contains("nothing is kept under the handle `00`"), "{unknown}");
     assert!(text(&client.call("read_more", json!({}))).contains("expected `handle`"));
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let args = ["serve", "--servers", &servers, "--model", "static", "--max-chars", "1000"];
-    let server = Server::start(&sandbox, &args);
+    let servers = sandbox.arg("servers.json");
+    let server = Server::by_static(&sandbox, &["--servers", &servers, "--max-chars", "1000"]);
     let report = post(server.port, "/v1/call", &json!({"tool": "shop__list"})).ok();
     let handle = report["truncation"]["handle"].as_str().unwrap();
     let page = get(server.port, &format!("/v1/outputs/{handle}?chars=20")).ok();

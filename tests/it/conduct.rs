@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolroute_conduct::{Ledger, RunStatus, Status};
 
-use crate::drill::{left_over, python};
-use crate::support::{CommandExt as _, Sandbox, repo};
+use crate::drill::left_over;
+use crate::support::{CommandExt as _, Sandbox, entry, repo};
 
 mod choice;
 mod facts;
@@ -56,7 +56,7 @@ impl Desk {
 
     fn of(sandbox: Sandbox, folder: &str) -> Self {
         let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
-        let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+        let ledger = sandbox.arg("ledger.sqlite");
         let fixed = ["--tools", &tools, "--runners", &runners, "--ledger", &ledger];
         let fixed = fixed.map(str::to_owned).to_vec();
         Self { sandbox, fixed }
@@ -79,8 +79,7 @@ impl Desk {
 
     /// A request's file.
     fn request(&self, request: &Value) -> String {
-        let path = self.sandbox.write("request.json", request.to_string());
-        path.to_str().unwrap().to_owned()
+        self.sandbox.put("request.json", request.to_string())
     }
 
     fn conduct(&self, more: &[&str]) -> Value {
@@ -137,8 +136,8 @@ fn told(answer: &Value) -> &str {
 }
 
 fn rows(sandbox: &Sandbox, what: &str) -> Vec<Value> {
-    let ledger = sandbox.path("ledger.sqlite");
-    let shown = sandbox.json(&["ledger", "show", what, "--ledger", ledger.to_str().unwrap()]);
+    let ledger = sandbox.arg("ledger.sqlite");
+    let shown = sandbox.json(&["ledger", "show", what, "--ledger", &ledger]);
     shown.as_array().unwrap().clone()
 }
 
@@ -232,7 +231,6 @@ fn wrong_requests_and_files_have_codes_of_their_own() {
 
 #[test]
 fn the_example_of_a_local_program_runs() {
-    let _ = python();
     let sandbox = Sandbox::new();
     let folder = examples(&sandbox);
     let ledger = sandbox.path("ledger.sqlite");
@@ -245,12 +243,9 @@ fn the_example_of_a_local_program_runs() {
 
 #[test]
 fn arithmetic_needs_no_setup_beside_servers_either() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let server = json!({"command": python, "args": [repo("tests/servers/faulty.py"), "x"]});
-    let servers = json!({"mcpServers": {"faulty": server}}).to_string();
-    let servers = sandbox.write("servers.json", servers).to_str().unwrap().to_owned();
-    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+    let servers = sandbox.servers(&json!({"faulty": entry("faulty", &["x"])}));
+    let ledger = sandbox.arg("ledger.sqlite");
     let asked = ["conduct", "what is 17 * 23?", "--ledger", &ledger];
     for more in [&[][..], &["--servers", &servers]] {
         let ran = sandbox.run(&[&asked[..], more].concat());
@@ -288,21 +283,18 @@ reliability = "low"
 
 #[test]
 fn tools_of_a_server_discharge_obligations_and_a_write_is_made_once() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let (mark, journal) = (sandbox.dir.path().to_str().unwrap(), sandbox.path("journal"));
-    let server = json!({"command": python,
-        "args": [repo("tests/servers/faulty.py"), mark, "--journal", journal]});
-    let servers = json!({"mcpServers": {"faulty": server}}).to_string();
-    let write = |name: &str, text: &str| sandbox.write(name, text).to_str().unwrap().to_owned();
-    let (servers, overlay) = (write("servers.json", &servers), write("overlay.toml", OVERLAY));
-    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
-    let log = sandbox.path("log.db").to_str().unwrap().to_owned();
+    let (mark, journal) = (sandbox.mark(), sandbox.path("journal"));
+    let server = entry("faulty", &[mark, "--journal", journal.to_str().unwrap()]);
+    let servers = sandbox.servers(&json!({ "faulty": server }));
+    let overlay = sandbox.put("overlay.toml", OVERLAY);
+    let ledger = sandbox.arg("ledger.sqlite");
+    let log = sandbox.arg("log.db");
     let conduct = |obligation: &str| {
         let obligations =
             json!([{"id": "o", "type": obligation, "payload": {"query": "w"}, "say": "{text}"}]);
         let request = json!({"utterance": "x", "obligations": obligations}).to_string();
-        let request = write("request.json", &request);
+        let request = sandbox.put("request.json", request);
         let typed = ["conduct", &request, "--servers", &servers, "--overlay", &overlay];
         let rest = ["--ledger", &ledger, "-s", "keyword", "--feedback", &log];
         sandbox.json(&[&typed[..], &rest[..]].concat())

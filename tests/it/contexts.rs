@@ -13,7 +13,7 @@ fn rust_project(sandbox: &Sandbox) -> String {
     std::fs::create_dir_all(sandbox.path("project/src")).unwrap();
     sandbox.write("project/Cargo.toml", "[package]\nname = \"sum\"\n");
     sandbox.write("project/src/lib.rs", "pub fn sum(a: u32, b: u32) -> u32 { a + b }\n");
-    sandbox.path("project").to_str().unwrap().to_owned()
+    sandbox.arg("project")
 }
 
 #[test]
@@ -22,8 +22,8 @@ fn files_and_a_conversation_are_analyzed_and_select_in_one_step() {
     let project = rust_project(&sandbox);
     let turns = json!([{"role": "user", "text": "the weather in Paris"},
                        {"role": "assistant", "text": "It rains."}]);
-    let said = sandbox.write("said.json", turns.to_string());
-    let messages = sandbox.write(
+    let said = sandbox.put("said.json", turns.to_string());
+    let messages = sandbox.put(
         "messages.json",
         json!({"messages": [
         {"role": "user", "content": [{"type": "text", "text": "the weather in Paris"}]},
@@ -38,23 +38,17 @@ fn files_and_a_conversation_are_analyzed_and_select_in_one_step() {
     let plain = route("fix the failing unit test", &[]);
     assert!(plain.get("analysis").is_none(), "{plain}");
     let with = route("fix the failing unit test", &["--files", &project]);
-    let analyzed = sandbox.json(&[
-        "analyze",
-        "fix the failing unit test",
-        "--files",
-        &project,
-        "--model",
-        "static",
-    ]);
+    let asked = ["analyze", "fix the failing unit test", "--files", &project];
+    let analyzed = sandbox.json(&[&asked[..], &["--model", "static"]].concat());
     assert_eq!(with["analysis"]["features"], analyzed["features"], "{with}");
     assert!(with["analysis"]["features"]["languages"].to_string().contains("rust"), "{with}");
-    let follow = route("and in London?", &["--conversation", said.to_str().unwrap()]);
+    let follow = route("and in London?", &["--conversation", &said]);
     assert!(follow["read_as"].as_str().unwrap().contains("Paris"), "{follow}");
-    let again = route("and in London?", &["--conversation", messages.to_str().unwrap()]);
+    let again = route("and in London?", &["--conversation", &messages]);
     assert_eq!(again["read_as"], follow["read_as"]);
     let typed = ["route", "--tools", &samples, "--model", "static", "--conversation"];
     let table = |prompt: &str| {
-        let output = sandbox.run(&[&typed[..], &[said.to_str().unwrap(), prompt]].concat());
+        let output = sandbox.run(&[&typed[..], &[&said, prompt]].concat());
         String::from_utf8(output.stdout).unwrap()
     };
     let follow = table("and in London?");
@@ -70,25 +64,16 @@ fn a_context_says_the_same_at_every_door_and_a_slip_in_it_is_told() {
         "files": [{"path": "src/lib.rs", "content": "pub fn sum(a: u32) -> u32 { a }"}],
         "conversation": [{"role": "user", "text": "look at src/lib.rs"}]});
     let prompt = "find out why the test of it fails";
-    let server = Server::start(&sandbox, &["serve", "--tools", &samples, "--model", "static"]);
+    let server = Server::by_static(&sandbox, &["--tools", &samples]);
     let without = json!({"prompt": prompt, "context": {"files": context["files"]}});
     for (door, body) in [("/v1/select", &without), ("/v1/analyze", &without)] {
         assert_eq!(post(server.port, door, body).status, 200, "{door}");
     }
     let mut context = context;
     context.as_object_mut().unwrap().remove("phase");
-    let file = sandbox.write("context.json", context.to_string());
-    let file = file.to_str().unwrap();
-    let routed = sandbox.json(&[
-        "route",
-        prompt,
-        "--context",
-        file,
-        "--tools",
-        &samples,
-        "--model",
-        "static",
-    ]);
+    let file = &sandbox.put("context.json", context.to_string());
+    let route = ["route", prompt, "--context", file, "--tools", &samples];
+    let routed = sandbox.json(&[&route[..], &["--model", "static"]].concat());
     let body = json!({"prompt": prompt, "context": context});
     let selected = post(server.port, "/v1/select", &body).ok();
     assert_eq!(routed["analysis"]["features"], selected["analysis"]["features"]);
@@ -118,8 +103,7 @@ fn a_context_says_the_same_at_every_door_and_a_slip_in_it_is_told() {
     let ends = post(server.port, "/v1/select", &long).ok();
     assert_eq!(ends["left_out"][0]["kind"], "middle", "{ends}");
     // A member that does not exist is an error everywhere, and names those that do.
-    let slip = sandbox.write("slip.json", json!({"fils": []}).to_string());
-    let slip = slip.to_str().unwrap();
+    let slip = &sandbox.put("slip.json", json!({"fils": []}).to_string());
     let body = json!({"prompt": prompt, "context": {"fils": []}});
     let mut said = vec![
         sandbox.fails(3, &["route", prompt, "--context", slip, "--tools", &samples]),
@@ -213,7 +197,7 @@ fn the_name_of_a_small_model_keeps_its_answers_small() {
     };
     assert_eq!((kept("gpt-4"), kept("gemma:2b")), (20, 10));
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, &["serve", "--tools", &samples(), "--model", "static"]);
+    let server = Server::by_static(&sandbox, &["--tools", &samples()]);
     let select = |model: &str| {
         let body = json!({"prompt": "read a file", "limit": 12, "context": {"model": model}});
         post(server.port, "/v1/select", &body).ok()["tools"].as_array().unwrap().len()
@@ -227,14 +211,12 @@ fn what_happens_in_a_call_is_told_as_events() {
     let clock = json!([{"name": "get_time", "description": "The time", "does": does,
                         "annotations": {"readOnlyHint": true}}]);
     let sandbox = scripted(&[("clock", clock)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let overlay = sandbox.write(
+    let servers = sandbox.arg("servers.json");
+    let overlay = &sandbox.put(
         "overlay.toml",
         "[[overlay]]\nmatch = \"*\"\nrouting.call_hints.feedback_delay_ms = 50\n",
     );
-    let overlay = overlay.to_str().unwrap();
-    let args = ["serve", "--servers", &servers, "--overlay", overlay, "--model", "static"];
-    let server = Server::start(&sandbox, &args);
+    let server = Server::by_static(&sandbox, &["--servers", &servers, "--overlay", overlay]);
     let header = [("accept", "text/event-stream")];
     let body = json!({"tool": "clock__get_time"});
     let heard = post_with(server.port, "/v1/call", &header, &body);
@@ -256,22 +238,9 @@ fn a_server_learns_from_its_log_by_itself_where_it_is_told_to() {
                        {"name": "get_alarm", "description": "Gives the next alarm",
                         "does": {"answer": "none"}, "annotations": {"readOnlyHint": true}}]);
     let sandbox = scripted(&[("clock", clock)]);
-    let path = |name: &str| sandbox.path(name).to_str().unwrap().to_owned();
-    let (servers, log, usage) = (path("servers.json"), path("log.db"), path("usage"));
-    let args = [
-        "serve",
-        "--servers",
-        &servers,
-        "--model",
-        "static",
-        "--feedback",
-        &log,
-        "--usage",
-        &usage,
-        "--learn-every",
-        "1s",
-    ];
-    let server = Server::start(&sandbox, &args);
+    let [servers, log, usage] = ["servers.json", "log.db", "usage"].map(|name| sandbox.arg(name));
+    let learning = ["--feedback", &log, "--usage", &usage, "--learn-every", "1s"];
+    let server = Server::by_static(&sandbox, &[&["--servers", &servers], &learning[..]].concat());
     let prompt = "is my sister asleep over there";
     for _ in 0..3 {
         let body = json!({"prompt": prompt, "session": "a"});

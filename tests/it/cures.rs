@@ -4,9 +4,8 @@ use std::net::TcpListener;
 
 use serde_json::json;
 
-use crate::drill::python;
 use crate::http::{Server, get, post};
-use crate::support::{CommandExt as _, Sandbox, repo, samples};
+use crate::support::{CommandExt as _, Sandbox, entry, samples};
 
 #[test]
 fn a_wrong_argument_is_told_with_what_helps() {
@@ -45,8 +44,8 @@ fn patterns_that_match_nothing_are_told_and_those_that_match_are_left_out() {
     assert!(table.contains("no tool is left") && !table.contains("excluded"), "{table}");
     assert!(notes.contains("ids look like `meteo__"), "{notes}");
     let profiles = "[profiles]\nsky = [\"meteo__*\", \"sky__*\"]\n";
-    let config = sandbox.write("toolroute.toml", profiles);
-    let [_, notes] = route(&["--profile", "sky", "--config", config.to_str().unwrap(), "--json"]);
+    let config = sandbox.put("toolroute.toml", profiles);
+    let [_, notes] = route(&["--profile", "sky", "--config", &config, "--json"]);
     assert_eq!(notes.matches("matches none of").count(), 1, "{notes}");
     assert!(notes.contains("`sky__*` matches none"), "{notes}");
 }
@@ -55,7 +54,7 @@ fn patterns_that_match_nothing_are_told_and_those_that_match_are_left_out() {
 fn a_server_says_what_a_parameter_must_be_and_how_to_listen_elsewhere() {
     let sandbox = Sandbox::new();
     let tools = samples();
-    let server = Server::start(&sandbox, &["serve", "--tools", &tools, "--model", "static"]);
+    let server = Server::by_static(&sandbox, &["--tools", &tools]);
     let wanted = "expected a whole number from 0 up for the parameter `limit`, found \\\"abc\\\"";
     let filter = post(server.port, "/v1/tools/filter?limit=abc", &json!({}));
     let list = get(server.port, "/v1/tools?limit=abc");
@@ -116,8 +115,8 @@ fn a_member_of_a_wrong_type_is_named_wherever_it_is_read() {
     for (context, said) in
         [("3", "found: expected an object, found 3"), ("{\"files\": 3}", "`files`: ")]
     {
-        let file = sandbox.write("context.json", context);
-        let route = ["route", "x", "--tools", &tools, "--context", file.to_str().unwrap()];
+        let file = sandbox.put("context.json", context);
+        let route = ["route", "x", "--tools", &tools, "--context", &file];
         let told = sandbox.fails(3, &route);
         assert!(told.contains(said), "{told}");
     }
@@ -152,12 +151,8 @@ fn an_import_that_finds_nothing_says_where_it_looked() {
 
 #[test]
 fn doctor_gives_the_whole_command_that_approves_tools() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let entry =
-        json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
-    let file = json!({"mcpServers": {"notes": entry}}).to_string();
-    let file = sandbox.write("servers.json", file).to_str().unwrap().to_owned();
+    let file = sandbox.servers(&json!({"notes": entry("notes", &[sandbox.mark()])}));
     sandbox.run(&["tools", "list", "--servers", &file, "--pin-mode", "strict"]);
     let doctor = ["doctor", "--servers", &file, "--model", "static"];
     let output = sandbox.toolroute().args(doctor).output().unwrap();

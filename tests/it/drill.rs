@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -49,20 +49,23 @@ pub fn left_over(mark: &str) -> Vec<String> {
     }
 }
 
-pub fn python() -> PathBuf {
-    let found = std::process::Command::new("python3")
-        .args(["-c", "import sys; print(sys.executable)"])
-        .output();
-    let found = found.ok().filter(|found| found.status.success());
-    let found = found.expect("python3 runs: the servers that these tests call are written in it");
-    PathBuf::from(String::from_utf8(found.stdout).expect("UTF-8").trim())
+pub fn python() -> &'static str {
+    static FOUND: LazyLock<String> = LazyLock::new(|| {
+        let found = std::process::Command::new("python3")
+            .args(["-c", "import sys; print(sys.executable)"])
+            .output();
+        let found = found.ok().filter(|found| found.status.success());
+        let found = found.expect("python3 runs: the servers of these tests are written in it");
+        String::from_utf8(found.stdout).expect("UTF-8").trim().to_owned()
+    });
+    &FOUND
 }
 
-pub fn faulty(python: &Path, mark: &str, more: &[&str]) -> Program {
+pub fn faulty(mark: &str, more: &[&str]) -> Program {
     let script = repo("tests/servers/faulty.py");
     let fixed = [script.to_str().expect("UTF-8").to_owned(), mark.to_owned()];
     Program {
-        command: python.to_str().expect("UTF-8").to_owned(),
+        command: python().to_owned(),
         args: fixed.into_iter().chain(more.iter().map(|arg| (*arg).to_owned())).collect(),
         ..Program::default()
     }
@@ -90,7 +93,7 @@ fn tool(server: &str, name: &str, reads: bool) -> Arc<Tool> {
 }
 
 impl Drill {
-    async fn new(python: &Path) -> Self {
+    async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let journal = folder.path().join("journal");
         // Every program of the drill has a path below the folder in its command line.
@@ -98,11 +101,11 @@ impl Drill {
         let path = journal.to_str().expect("UTF-8");
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         for name in ["primary", "secondary", "writes"] {
-            let program = faulty(python, &mark, &["--journal", path]);
+            let program = faulty(&mark, &["--journal", path]);
             entries.insert(name.to_owned(), Entry::Stdio(program));
         }
         for mode in ["mute", "garbage", "dies", "orphan"] {
-            let program = faulty(python, &mark, &["--mode", mode]);
+            let program = faulty(&mark, &["--mode", mode]);
             entries.insert(mode.to_owned(), Entry::Stdio(program));
         }
         npm_servers(&mark, folder.path(), &mut entries);
@@ -335,13 +338,12 @@ async fn overhead(drill: &Drill, calls: usize) -> (f64, f64, f64) {
 
 #[test]
 fn a_fifth_of_the_primaries_fail_and_nobody_notices() {
-    let python = python();
     let calls =
         std::env::var("TOOLROUTE_DRILL_CALLS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let (counted, doubles, timed, mark) = runtime.expect("threads").block_on(async {
-        let drill = Drill::new(&python).await;
+        let drill = Drill::new().await;
         let mut counted = Counted::default();
         reads(&drill, calls, &mut counted).await;
         let doubles = writes(&drill, (calls / 20).max(8), &mut counted).await;

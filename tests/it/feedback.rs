@@ -10,13 +10,13 @@ use crate::support::{CommandExt as _, Sandbox, rows};
 
 /// Runs `feedback` on the sandbox's log.
 fn feedback(sandbox: &Sandbox, args: &[&str]) -> Value {
-    let log = sandbox.path("log.db");
-    sandbox.json(&[&["feedback", "--feedback", log.to_str().unwrap()], args].concat())
+    let log = sandbox.arg("log.db");
+    sandbox.json(&[&["feedback", "--feedback", &log], args].concat())
 }
 
 fn fails(sandbox: &Sandbox, code: i32, args: &[&str]) -> String {
-    let log = sandbox.path("log.db");
-    sandbox.fails(code, &[&["feedback", "--feedback", log.to_str().unwrap()], args].concat())
+    let log = sandbox.arg("log.db");
+    sandbox.fails(code, &[&["feedback", "--feedback", &log], args].concat())
 }
 
 /// Executions of two tools in sessions of two steps, with the signals of their selections.
@@ -50,8 +50,8 @@ const FOREVER: [&str; 2] = ["--keep-days", "36500"];
 
 fn filled(sessions: usize) -> Sandbox {
     let sandbox = Sandbox::new();
-    let rows = sandbox.write("rows.jsonl", log_rows(sessions));
-    let args = ["add", "--no-vectors", "--input", rows.to_str().unwrap()];
+    let rows = sandbox.put("rows.jsonl", log_rows(sessions));
+    let args = ["add", "--no-vectors", "--input", &rows];
     let added = feedback(&sandbox, &[&args[..], &FOREVER].concat());
     assert_eq!(added["added"], 2 * sessions);
     sandbox
@@ -113,8 +113,8 @@ fn an_export_replaces_nothing_unasked_and_never_the_log() {
     let sandbox = filled(2);
     let log = fs::read(sandbox.path("log.db")).unwrap();
     for name in ["log.db", "log.db-wal", "log.db-shm"] {
-        let output = sandbox.path(name);
-        let said = fails(&sandbox, 2, &["export", "--overwrite", "-o", output.to_str().unwrap()]);
+        let output = sandbox.arg(name);
+        let said = fails(&sandbox, 2, &["export", "--overwrite", "-o", &output]);
         assert!(said.contains("would overwrite the input"), "{name}: {said}");
     }
     assert_eq!(fs::read(sandbox.path("log.db")).unwrap(), log);
@@ -148,8 +148,8 @@ fn bad_rows_are_told_and_nothing_is_logged() {
 #[test]
 fn what_is_beyond_the_retention_is_said_to_be_removed() {
     let sandbox = Sandbox::new();
-    let rows = sandbox.write("rows.jsonl", log_rows(2));
-    let added = feedback(&sandbox, &["add", "--no-vectors", "--input", rows.to_str().unwrap()]);
+    let rows = sandbox.put("rows.jsonl", log_rows(2));
+    let added = feedback(&sandbox, &["add", "--no-vectors", "--input", &rows]);
     assert_eq!((&added["added"], &added["removed"]), (&4.into(), &4.into()));
 }
 
@@ -179,11 +179,9 @@ fn two_tools_that_say_the_same_are_told_of() {
     let tools = "{\"name\":\"send\",\"description\":\"Sends an email to a person\",\"server\":\"mail\"}\n\
                  {\"name\":\"send\",\"description\":\"Sends an email to a person\",\"server\":\"mail2\"}\n\
                  {\"name\":\"read\",\"description\":\"Reads a file from disk\",\"server\":\"fs\"}\n";
-    let tools = sandbox.write("tools.jsonl", tools);
-    let told = feedback(
-        &sandbox,
-        &["recommend", "--tools", tools.to_str().unwrap(), "--model", "static", "--no-save"],
-    );
+    let tools = sandbox.put("tools.jsonl", tools);
+    let told =
+        feedback(&sandbox, &["recommend", "--tools", &tools, "--model", "static", "--no-save"]);
     let twins: Vec<_> =
         told.as_array().unwrap().iter().filter(|told| told["fault"] == "duplicate").collect();
     assert_eq!(twins.len(), 1, "{told}");
@@ -238,8 +236,8 @@ fn applied_weights_keep_every_signal_and_its_answers() {
                "session": n.to_string(), "choice": {"parts": parts}})
         .to_string()
     };
-    let rows = sandbox.write("rows.jsonl", (0..400).map(row).collect::<Vec<_>>().join("\n"));
-    feedback(&sandbox, &["add", "--no-vectors", "--input", rows.to_str().unwrap()]);
+    let rows = sandbox.put("rows.jsonl", (0..400).map(row).collect::<Vec<_>>().join("\n"));
+    feedback(&sandbox, &["add", "--no-vectors", "--input", &rows]);
     let applied = feedback(&sandbox, &["weights", "--apply"]);
     assert_eq!(applied["applied"], true, "{applied}");
     assert_eq!(
@@ -267,16 +265,15 @@ fn a_hundred_lies_move_a_score_by_no_more_than_is_promised() {
                    "session": format!("{session} {}", n % 100)})
         };
         let rows: Vec<String> = (0..runs).map(|n| row(n).to_string()).collect();
-        let rows = sandbox.write("rows.jsonl", rows.join("\n"));
-        let typed = ["add", "--model", "static", "--input", rows.to_str().unwrap()];
+        let rows = sandbox.put("rows.jsonl", rows.join("\n"));
+        let typed = ["add", "--model", "static", "--input", &rows];
         feedback(&sandbox, &typed);
     };
-    let log = sandbox.path("log.db");
+    let log = sandbox.arg("log.db");
     let own = |tool: &str| {
         let typed = ["route", "--tools", &crate::support::samples(), "--model", "static"];
         let ranked = [&typed[..], &["--limit", "50", "--min-confidence", "0"]].concat();
-        let answer =
-            sandbox.json(&[&ranked[..], &["--feedback", log.to_str().unwrap(), prompt]].concat());
+        let answer = sandbox.json(&[&ranked[..], &["--feedback", &log, prompt]].concat());
         let tools = answer["tools"].as_array().unwrap();
         let found = tools.iter().find(|found| found["id"] == tool).unwrap();
         let parts = found["explanation"]["parts"].as_array().unwrap();
@@ -291,8 +288,8 @@ fn a_hundred_lies_move_a_score_by_no_more_than_is_promised() {
     let (before, _) = own("mail__send_email");
     let lie = |n: u32| json!({"tool": "mail__send_email", "prompt": prompt, "success": true, "session": "liar", "feedback": n.to_string()});
     let rows: Vec<String> = (0..100).map(|n| lie(n).to_string()).collect();
-    let rows = sandbox.write("lies.jsonl", rows.join("\n"));
-    feedback(&sandbox, &["add", "--model", "static", "--input", rows.to_str().unwrap()]);
+    let rows = sandbox.put("lies.jsonl", rows.join("\n"));
+    feedback(&sandbox, &["add", "--model", "static", "--input", &rows]);
     let (after, blend) = own("mail__send_email");
     assert!(after > before, "the lies are read: {before} to {after}");
     assert!(after - before <= 0.034 * blend + 1e-6, "{before} to {after} of {blend}");
@@ -379,8 +376,8 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     drop(engine_a);
     let engine_b = engine(&sandbox);
     assert_eq!(engine_b.observed().tool("mail__send_email").unwrap().runs, 21);
-    let log = sandbox.path("engine.db");
-    let exported = sandbox.run(&["feedback", "export", "--feedback", log.to_str().unwrap()]);
+    let log = sandbox.arg("engine.db");
+    let exported = sandbox.run(&["feedback", "export", "--feedback", &log]);
     let first = String::from_utf8(exported.stdout).unwrap();
     let first: Value = serde_json::from_str(first.lines().next().unwrap()).unwrap();
     assert_eq!((&first["choice"]["rank"], &first["prompt"]), (&1.into(), &Value::Null));
@@ -404,8 +401,8 @@ fn a_prompt_without_words_is_not_logged() {
         let typed = ["add", "--tool", "t", "--prompt", empty, "--outcome", "success"];
         let said = fails(&sandbox, 3, &typed);
         assert!(said.contains("the prompt is empty"), "{said}");
-        let rows = sandbox.write("rows.jsonl", row(empty));
-        let said = fails(&sandbox, 3, &["add", "--input", rows.to_str().unwrap()]);
+        let rows = sandbox.put("rows.jsonl", row(empty));
+        let said = fails(&sandbox, 3, &["add", "--input", &rows]);
         assert!(said.contains("the prompt is empty"), "{said}");
     }
     let none = sandbox.write("none.jsonl", "\n");

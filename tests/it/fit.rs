@@ -67,8 +67,8 @@ fn an_action_that_no_tool_does_is_said() {
         FILES.trim_end_matches(']'),
         r#"{"name": "remove", "server": "fs", "description": "Removes a file from the disk"}"#
     );
-    let with = sandbox.write("with.json", &with);
-    let answer = sandbox.json(&["route", "--tools", with.to_str().unwrap(), DELETES]);
+    let with = sandbox.put("with.json", &with);
+    let answer = sandbox.json(&["route", "--tools", &with, DELETES]);
     assert_eq!((verdict(&answer).0, &answer["tools"][0]["id"]), ("fits", &json!("fs__remove")));
 }
 
@@ -77,8 +77,8 @@ fn rows_of_a_batch_say_it() {
     let sandbox = Sandbox::new();
     let (tools, output) = (with_files(&sandbox), sandbox.path("r.jsonl"));
     let rows = [FITS, DELETES, TALK].map(|prompt| json!({ "query": prompt }).to_string() + "\n");
-    let input = sandbox.write("q.jsonl", &(rows.concat() + "not json\n"));
-    let (from, to) = (input.to_str().unwrap(), output.to_str().unwrap());
+    let input = sandbox.put("q.jsonl", &(rows.concat() + "not json\n"));
+    let (from, to) = (&input, output.to_str().unwrap());
     let summary = sandbox.json(&["batch", "--tools", &tools, "-i", from, "-o", to]);
     let rows = std::fs::read_to_string(&output).unwrap();
     let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
@@ -153,7 +153,7 @@ fn a_tool_that_is_left_out_does_not_vouch_for_the_others() {
     let sandbox = Sandbox::new();
     let tools = with_files(&sandbox);
     let cost = "[[overlay]]\nmatch = \"fs__read_file\"\ncost = \"high\"\n";
-    let cost = sandbox.write("cost.toml", cost).to_str().unwrap().to_owned();
+    let cost = sandbox.put("cost.toml", cost);
     let route = |prompt: &str, more: &[&str]| {
         sandbox.json(&[&["route", "--tools", &tools, prompt, "--overlay", &cost], more].concat())
     };
@@ -190,9 +190,9 @@ fn a_server_or_a_profile_is_judged_by_its_own_tools() {
     let search = r#",{"name": "search", "server": "web", "description": "Searches the web"}]"#;
     let sandbox = Sandbox::new();
     let tools = FILES.trim_end_matches(']').to_owned() + search;
-    let tools = sandbox.write("both.json", tools).to_str().unwrap().to_owned();
+    let tools = sandbox.put("both.json", tools);
     let config = "[profiles.web]\nservers = [\"web\"]\n";
-    let config = sandbox.write("toolroute.toml", config).to_str().unwrap().to_owned();
+    let config = sandbox.put("toolroute.toml", config);
     let args = ["serve", "--tools", &tools, "--config", &config];
     let server = Server::start(&sandbox, &args);
     let ask = |body: Value| post(server.port, "/v1/select", &body).ok();
@@ -218,8 +218,8 @@ fn the_command_of_a_question_names_all_sources_of_tools() {
     let sandbox = scripted(&[("sky", json!([{"name": "clouds", "description": "Lists clouds"}]))]);
     let tools =
         json!([{"name": "rainfall", "server": "gauge", "description": "Measures rainfall"}]);
-    let tools = sandbox.write("the tools.json", tools.to_string()).to_str().unwrap().to_owned();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let tools = sandbox.put("the tools.json", tools.to_string());
+    let servers = sandbox.arg("servers.json");
     let sources = ["--tools", &tools, "--servers", &servers];
     for run in [&["run", "my knee hurts"][..], &["run", "--plan", "my knee hurts"]] {
         let command =
@@ -247,7 +247,7 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
         (json!({}), false),
     ] {
         let sandbox = scripted(&[("sky", tool("rainfall", hints))]);
-        let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+        let servers = sandbox.arg("servers.json");
         let common = ["--servers", &servers, "--min-confidence", "0"];
         let code = if runs { 0 } else { 2 };
         for run in [&["run", SONGS][..], &["run", "--plan", SONGS]] {
@@ -281,7 +281,7 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
 fn a_prompt_that_cannot_be_read_changes_nothing_unasked() {
     let stop = json!([{"name": "stop_mixer", "description": "Stops the mixer", "does": {"answer": "done"}}]);
     let sandbox = scripted(&[("bakery", stop)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let asks = "in a language that is not read, and bakery__stop_mixer may change something";
     // Without a confidence, so that only the language is a reason to ask.
     for strategy in ["semantic", "keyword"] {
@@ -304,7 +304,7 @@ fn nothing_is_changed_that_a_prompt_forbids_or_that_the_tool_cannot_say() {
         {"name": "send_confirmation", "description": "Sends the guest the confirmation of the booking",
          "does": {"answer": "done"}}]);
     let sandbox = scripted(&[("events", tools)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     for (prompt, because) in [
         ("Don't change the guest count to 155", "change_guest_count may change something"),
         (
@@ -324,7 +324,7 @@ fn small_talk_calls_no_tool_that_only_reads() {
     let wind = json!([{"name": "get_wind_forecast", "description": "Wind for the next hours at the berths",
         "annotations": {"readOnlyHint": true}, "does": {"answer": "calm"}}]);
     let sandbox = scripted(&[("quay", wind)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let run = |prompt| ["run", prompt, "--servers", &servers, "--min-confidence", "0"];
     let said = sandbox.fails(2, &run("good morning!"));
     assert!(said.contains("the prompt says nothing of quay__get_wind_forecast"), "{said}");

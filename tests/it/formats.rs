@@ -52,8 +52,8 @@ fn the_fixtures_of_every_other_format_give_tools() {
 /// Lists the tools of a text, and gives the warnings and errors.
 fn read(text: &str) -> (Vec<Value>, String) {
     let sandbox = Sandbox::new();
-    let path = sandbox.write("any.json", text);
-    let args = ["tools", "list", "--json", "--tools", path.to_str().unwrap()];
+    let path = sandbox.put("any.json", text);
+    let args = ["tools", "list", "--json", "--tools", &path];
     let output = sandbox.toolroute().args(args).output().unwrap();
     let listed: Option<Value> = serde_json::from_slice(&output.stdout).ok();
     let tools = listed.and_then(|listed| listed.as_array().cloned()).unwrap_or_default();
@@ -190,9 +190,9 @@ fn parameters_that_cannot_be_understood_are_reported() {
     assert!(stderr.contains("schemas by the names of parameters"), "{stderr}");
     // The check of the schema reports an unknown word for a type.
     let sandbox = Sandbox::new();
-    let path = sandbox
-        .write("any.json", r#"[{"name": "t", "parameters": {"city": {"type": "np.array"}}}]"#);
-    let output = sandbox.run(&["tools", "validate", "--tools", path.to_str().unwrap()]);
+    let path =
+        sandbox.put("any.json", r#"[{"name": "t", "parameters": {"city": {"type": "np.array"}}}]"#);
+    let output = sandbox.run(&["tools", "validate", "--tools", &path]);
     let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert!(said.contains("np.array"), "{said}");
 }
@@ -306,10 +306,10 @@ fn a_folder_of_skills_is_read_with_their_names_and_descriptions() {
             (&json!("pdf"), &json!("Fills in PDF forms."))
         );
     }
-    let path = sandbox.write("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: a: b\n---\n");
-    let said = sandbox.fails(3, &["tools", "list", "--tools", path.to_str().unwrap()]);
+    let path = sandbox.put("skills/pdf/SKILL.md", "---\nname: pdf\ndescription: a: b\n---\n");
+    let said = sandbox.fails(3, &["tools", "list", "--tools", &path]);
     assert!(said.contains("SKILL.md:3:"), "{said}");
-    let path = sandbox.write("skills/pdf/SKILL.md", "---\ndescription: a\n---\n");
-    let said = sandbox.fails(3, &["tools", "list", "--tools", path.to_str().unwrap()]);
+    let path = sandbox.put("skills/pdf/SKILL.md", "---\ndescription: a\n---\n");
+    let said = sandbox.fails(3, &["tools", "list", "--tools", &path]);
     assert!(said.contains("expected the name of a skill, found none"), "{said}");
 }

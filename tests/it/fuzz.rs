@@ -158,16 +158,8 @@ fn configurations() {
 #[test]
 fn snapshots() {
     let sandbox = Sandbox::new();
-    let file = sandbox.path("kept.snapshot");
-    sandbox.run(&[
-        "index",
-        "--tools",
-        &samples(),
-        "--model",
-        "static",
-        "--index",
-        file.to_str().unwrap(),
-    ]);
+    let file = sandbox.arg("kept.snapshot");
+    sandbox.run(&["index", "--tools", &samples(), "--model", "static", "--index", &file]);
     let whole = std::fs::read(file).unwrap();
     // The header and a little more is what is read before the checksum.
     let start = whole[..whole.len().min(4_096)].to_vec();

@@ -8,15 +8,14 @@ mod newest;
 mod protocol;
 mod states;
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::drill::{left_over, processes, python};
+use crate::drill::{left_over, processes};
 use crate::http::Server;
-use crate::support::{Sandbox, repo};
+use crate::support::{Sandbox, entry};
 use client::{Client, post, text};
 
 /// A sandbox with a servers file, and the gateway over it.
@@ -26,21 +25,18 @@ struct Site {
 
 impl Site {
     /// With the notes server, and what else is given.
-    fn new(python: &Path, more: Value) -> Self {
-        Self::with(python, more, &[])
+    fn new(more: Value) -> Self {
+        Self::with(more, &[])
     }
 
     /// With options for the notes server.
-    fn with(python: &Path, more: Value, options: &[&str]) -> Self {
+    fn with(more: Value, options: &[&str]) -> Self {
         let sandbox = Sandbox::new();
-        let mark = sandbox.dir.path().to_str().expect("UTF-8").to_owned();
+        let journal = sandbox.path("journal");
+        let fixed = [sandbox.mark(), "--journal", journal.to_str().expect("UTF-8")];
         let mut servers = more;
-        let (script, journal) = (repo("tests/servers/notes.py"), sandbox.path("journal"));
-        let mut args = vec![json!(script), json!(mark), json!("--journal"), json!(journal)];
-        args.extend(options.iter().map(|option| json!(option)));
-        servers["notes"] = json!({ "command": python, "args": args });
-        let file = json!({ "mcpServers": servers });
-        sandbox.write("servers.json", file.to_string());
+        servers["notes"] = entry("notes", &[&fixed, options].concat());
+        sandbox.servers(&servers);
         Self { sandbox }
     }
 
@@ -51,12 +47,27 @@ impl Site {
         command
     }
 
-    fn client(&self, args: &[&str]) -> Client {
+    /// A client that has said nothing yet.
+    fn start(&self, args: &[&str]) -> Client {
         Client::start(self.command(args))
     }
 
+    /// A client that has shaken hands.
+    fn client(&self, args: &[&str]) -> Client {
+        let mut client = self.start(args);
+        client.begin();
+        client
+    }
+
+    /// A client for which the notes server has listed its tools.
+    fn with_notes(&self, args: &[&str]) -> Client {
+        let mut client = self.client(args);
+        client.find_until(json!({"query": SEARCH}), has_notes);
+        client
+    }
+
     fn mark(&self) -> &str {
-        self.sandbox.dir.path().to_str().expect("UTF-8")
+        self.sandbox.mark()
     }
 }
 
@@ -73,9 +84,8 @@ const SEARCH: &str = "search my notes for words";
 
 #[test]
 fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
+    let site = Site::new(json!({}));
+    let mut client = site.start(&[]);
     let about = client.begin();
     assert_eq!(about["serverInfo"]["name"], "toolroute");
     let listed = client.ask("tools/list", json!({}));
@@ -110,11 +120,8 @@ fn a_tool_is_found_described_and_called_and_nothing_is_left_behind() {
 
 #[test]
 fn a_definition_is_given_out_as_its_server_wrote_it() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
+    let site = Site::new(json!({}));
+    let mut client = site.with_notes(&[]);
     let found = client.call("find_tools", json!({"query": SEARCH, "detail": "full"}));
     let schema = r#""inputSchema":{"type":"object","properties":{"zeta":{"type":"integer","maximum":10},"query":{"type":"string","description":"Words to look for"}},"required":["query"],"$schema":"http://json-schema.org/draft-07/schema#"}"#;
     assert!(text(&found).contains(schema), "{}", text(&found));
@@ -133,11 +140,8 @@ fn a_definition_is_given_out_as_its_server_wrote_it() {
 
 #[test]
 fn what_goes_wrong_is_said_so_that_an_agent_can_put_it_right() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&["--no-fallback"]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
+    let site = Site::new(json!({}));
+    let mut client = site.with_notes(&["--no-fallback"]);
     let mut wrong = |tool: &str, arguments: Value| {
         let result = client.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
@@ -168,11 +172,8 @@ fn what_goes_wrong_is_said_so_that_an_agent_can_put_it_right() {
 
 #[test]
 fn answers_keep_their_parts_and_their_structure() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
+    let site = Site::new(json!({}));
+    let mut client = site.with_notes(&[]);
     let drawn = client.call("call_tool", json!({"tool_name": "notes__illustrate_note"}));
     let parts = json!([
         {"type": "text", "text": "a drawing", "annotations": {"audience": ["user"]}},
@@ -186,12 +187,10 @@ fn answers_keep_their_parts_and_their_structure() {
 
 #[test]
 fn one_dead_server_costs_its_own_tools_and_is_named() {
-    let python = python();
-    let dead = json!({"dead": {"command": python, "args": [repo("tests/servers/faulty.py"), "x", "--mode", "dies"]},
-                      "absent": {"command": "/no/such/program"}});
-    let site = Site::new(&python, dead);
+    let dead = entry("faulty", &["x", "--mode", "dies"]);
+    let dead = json!({"dead": dead, "absent": {"command": "/no/such/program"}});
+    let site = Site::new(dead);
     let mut client = site.client(&[]);
-    client.begin();
     let both = |found: &Value| {
         has_notes(found)
             && found["unavailable_servers"].as_array().is_some_and(|all| all.len() == 2)
@@ -210,7 +209,6 @@ fn one_dead_server_costs_its_own_tools_and_is_named() {
     assert_eq!(nothing["unavailable_servers"], found["unavailable_servers"], "{nothing}");
     // Another client was not told.
     let mut other = site.client(&[]);
-    other.begin();
     let listed = other.ask("tools/list", json!({}));
     let hint = listed["tools"][0]["description"].as_str().unwrap();
     assert!(hint.contains("There are 7 tools: absent; dead; notes ("), "{hint}");
@@ -222,10 +220,8 @@ fn one_dead_server_costs_its_own_tools_and_is_named() {
 
 #[test]
 fn the_next_start_finds_at_once_what_the_last_one_learned() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let mut first = site.client(&[]);
-    first.begin();
     let cold = first.ask("tools/list", json!({}));
     first.find_until(json!({"query": SEARCH}), has_notes);
     let kept = site.sandbox.path("cache/toolroute/gateway");
@@ -238,7 +234,6 @@ fn the_next_start_finds_at_once_what_the_last_one_learned() {
     first.end();
 
     let mut second = site.client(&[]);
-    second.begin();
     let found = second.find(json!({"query": SEARCH}));
     println!("found {:?} after the start (debug build)", second.born.elapsed());
     assert!(has_notes(&found), "{found}");
@@ -248,7 +243,6 @@ fn the_next_start_finds_at_once_what_the_last_one_learned() {
     assert!(hint.contains("There are 7 tools: notes ("), "{hint}");
     second.end();
     let mut third = site.client(&[]);
-    third.begin();
     assert_eq!(third.ask("tools/list", json!({})), warm);
     // A call starts the server that it needs.
     let called = json!({"tool_name": "notes__search_notes", "arguments": {"query": "milk"}});
@@ -257,11 +251,8 @@ fn the_next_start_finds_at_once_what_the_last_one_learned() {
 
 #[test]
 fn progress_is_passed_on_and_a_cancelled_call_is_cancelled_behind() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
+    let site = Site::new(json!({}));
+    let mut client = site.with_notes(&[]);
     let number = client.send(
         "tools/call",
         json!({"name": "call_tool", "arguments": {"tool_name": "notes__transcribe_recording"},
@@ -289,22 +280,18 @@ fn progress_is_passed_on_and_a_cancelled_call_is_cancelled_behind() {
 
 #[test]
 fn a_new_tool_of_a_server_is_found_and_told_where_it_is_listed() {
-    let python = python();
-    learns(&Site::new(&python, json!({})));
+    learns(&Site::new(json!({})));
 }
 
 #[test]
 fn servers_that_tell_only_those_who_listen_are_listened_to() {
-    let python = python();
-    learns(&Site::with(&python, json!({}), &["--protocol", "newest"]));
+    learns(&Site::with(json!({}), &["--protocol", "newest"]));
 }
 
 #[test]
 fn a_change_that_a_client_has_listed_by_itself_is_told_too() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let mut client = site.client(&TRANSLATE);
-    client.begin();
     while names(&mut client).is_empty() {
         client.hear("notifications/tools/list_changed");
     }
@@ -329,7 +316,6 @@ fn names(client: &mut Client) -> Vec<String> {
 
 fn learns(site: &Site) {
     let mut client = site.client(&TRANSLATE);
-    client.begin();
     while names(&mut client).is_empty() {
         client.hear("notifications/tools/list_changed");
     }
@@ -348,11 +334,8 @@ fn learns(site: &Site) {
 
 #[test]
 fn a_tool_is_listed_and_called_under_a_name_that_models_take() {
-    let python = python();
-    let script = repo("tests/servers/notes.py");
-    let site = Site::new(&python, json!({"my.notes": {"command": python, "args": [script, "x"]}}));
+    let site = Site::new(json!({"my.notes": entry("notes", &["x"])}));
     let mut client = site.client(&["--expose", "selected", "--limit", "100"]);
-    client.begin();
     let is_dotted = |name: &String| name.starts_with("my_notes__search_notes_");
     let dotted = loop {
         match names(&mut client).into_iter().find(is_dotted) {
@@ -366,10 +349,8 @@ fn a_tool_is_listed_and_called_under_a_name_that_models_take() {
 
 #[test]
 fn prompts_and_resources_are_passed_on() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let mut client = site.client(&[]);
-    client.begin();
     let prompts = client.ask("prompts/list", json!({}));
     assert_eq!(prompts["prompts"][0]["name"], "notes__summarise");
     let asked = json!({"name": "notes__summarise", "arguments": {"title": "today"}});
@@ -405,9 +386,8 @@ fn prompts_and_resources_are_passed_on() {
 
 #[test]
 fn what_happens_before_a_client_is_ready_is_told_when_it_is() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
+    let site = Site::new(json!({}));
+    let mut client = site.start(&[]);
     client.shake_hands();
     client.ask("resources/subscribe", json!({"uri": "note://today"}));
     assert!(client.heard.is_empty(), "{:?}", client.heard);
@@ -454,8 +434,7 @@ fn initialize() -> Value {
 
 #[test]
 fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let profiles = "[profiles]\nlook = [\"*__search_notes\"]\n[profiles.draw]\ntools = [\"*__illustrate*\", \"*__count*\"]\npinned = [\"notes__count_notes\"]\n";
     site.sandbox.write("toolroute.toml", profiles);
     let mut served = Served::start(&site, &[]);
@@ -511,8 +490,7 @@ fn sessions_over_http_share_servers_and_profiles_keep_to_theirs() {
 
 #[test]
 fn strangers_hosts_and_pages_are_refused_and_others_need_a_token() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let served = Served::start(&site, &[]);
     let asked =
         |headers: &[(&str, &str)]| post(served.0.port, "/mcp", headers, &initialize()).0.status;
@@ -523,8 +501,8 @@ fn strangers_hosts_and_pages_are_refused_and_others_need_a_token() {
     let open = site.command(&["--http", "0.0.0.0:0"]).output().unwrap();
     assert_eq!(open.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&open.stderr).contains("token"));
-    let token = site.sandbox.write("token", "0123456789abcdef0123");
-    let guarded = Served::start(&site, &["--token-file", token.to_str().unwrap()]);
+    let token = site.sandbox.put("token", "0123456789abcdef0123");
+    let guarded = Served::start(&site, &["--token-file", &token]);
     let asked =
         |headers: &[(&str, &str)]| post(guarded.0.port, "/mcp", headers, &initialize()).0.status;
     assert_eq!(asked(&[]), 401);

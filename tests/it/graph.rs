@@ -162,15 +162,8 @@ fn filters_after_a_change(walks: &Engine, scans: &Engine) {
 /// The same catalog and its snapshot, whose graph need not be linked again.
 fn from_the_command_line(sandbox: &Sandbox, snapshot: &std::path::Path) {
     let catalog: String = Catalog::from_tools(tools()).catalog.to_jsonl();
-    let tools = sandbox.write("many.jsonl", catalog);
-    let catalog = [
-        "--tools",
-        tools.to_str().unwrap(),
-        "--model",
-        "static",
-        "--index",
-        snapshot.to_str().unwrap(),
-    ];
+    let (tools, snapshot) = (sandbox.put("many.jsonl", catalog), snapshot.to_str().unwrap());
+    let catalog = ["--tools", &tools, "--model", "static", "--index", snapshot];
     let report = sandbox.json(&[&["index", "--search", "hnsw"], &catalog[..]].concat());
     assert_eq!(report["snapshot"]["state"], "fresh", "{report}");
     assert_eq!(report["index"], "hnsw");

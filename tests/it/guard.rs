@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::drill::python;
 use crate::gateway::client::{Client, text};
 use crate::http::{Sent, Server, get, post};
-use crate::support::{CommandExt as _, Sandbox, ids, repo};
+use crate::support::{CommandExt as _, Sandbox, entry, ids};
 
 mod damage;
 mod versions;
@@ -18,7 +17,6 @@ const PROMPT: &str = "search my notes for words";
 /// A sandbox with a server whose tools stand in a file.
 struct Site {
     sandbox: Sandbox,
-    python: PathBuf,
 }
 
 fn search() -> Value {
@@ -29,12 +27,11 @@ fn search() -> Value {
 
 impl Site {
     fn new() -> Self {
-        let site = Self { sandbox: Sandbox::new(), python: python() };
+        let site = Self { sandbox: Sandbox::new() };
         site.list(&[search()]);
-        let script = repo("tests/servers/scripted.py");
-        let mark = site.sandbox.dir.path().to_owned();
-        let entry = json!({"command": site.python, "args": [script, mark, site.sandbox.path("tools.json")]});
-        site.sandbox.write("servers.json", json!({"mcpServers": {"notes": entry}}).to_string());
+        let tools = site.sandbox.path("tools.json");
+        let entry = entry("scripted", &[site.sandbox.mark(), tools.to_str().unwrap()]);
+        site.sandbox.servers(&json!({ "notes": entry }));
         site
     }
 
@@ -46,7 +43,7 @@ impl Site {
     }
 
     fn args<'a>(&'a self, first: &[&'a str], more: &[&'a str]) -> Vec<String> {
-        let file = self.sandbox.path("servers.json").to_str().unwrap().to_owned();
+        let file = self.sandbox.arg("servers.json");
         let all = [first, &["--servers", &file], more].concat();
         all.into_iter().map(str::to_owned).collect()
     }
@@ -178,20 +175,9 @@ fn the_gateway_and_the_server_name_what_is_held_back() {
     let called = client.call("call_tool", json!({"tool_name": "notes__search_notes"}));
     assert!(text(&called).contains("is held back"), "{called}");
     client.end();
-    let servers = site.sandbox.path("servers.json");
-    let pins = site.sandbox.path("pins.json");
-    let args = [
-        "serve",
-        "--servers",
-        servers.to_str().unwrap(),
-        "--pins",
-        pins.to_str().unwrap(),
-        "--model",
-        "static",
-        "--min-confidence",
-        "0",
-    ];
-    let server = Server::start(&site.sandbox, &args);
+    let [servers, pins] = ["servers.json", "pins.json"].map(|name| site.sandbox.arg(name));
+    let flags = ["--servers", &servers, "--pins", &pins, "--min-confidence", "0"];
+    let server = Server::by_static(&site.sandbox, &flags);
     let body = json!({"prompt": PROMPT, "limit": 3});
     let found = post(server.port, "/v1/select", &body).ok();
     assert!(!has_search(&found), "{found}");
@@ -253,7 +239,7 @@ fn no_secret_of_a_servers_file_is_told() {
         "OTHER": format!("redis://:{}@db/x", secrets[3]), "API_TOKEN": secrets[7],
         "OTHER_KEY": "${MY_SECRET_KEY}",
     });
-    let servers = json!({"mcpServers": {
+    let file = &sandbox.servers(&json!({
         "talks": {"command": "/bin/sh", "env": env,
                   "args": ["-c", format!("echo \"key $OTHER_KEY\"; {tell}"), "talks", "--api-key", secrets[0],
                            format!("--token={}", secrets[1])]},
@@ -261,9 +247,7 @@ fn no_secret_of_a_servers_file_is_told() {
                  "env": env, "tools": [{"name": "ask", "annotations": {"readOnlyHint": true}}]},
         "far": {"url": format!("http://127.0.0.1:9/{}/mcp?v={}", secrets[9], secrets[10]),
                 "headers": {"Authorization": format!("Bearer {}", secrets[8])}},
-    }});
-    let file = sandbox.write("servers.json", servers.to_string());
-    let file = file.to_str().unwrap();
+    }));
     let doctor = ["doctor", "--servers", file, "--wait", "10", "--model", "static"];
     let runs = [
         [&doctor[..], &["-vv"]].concat(),
@@ -389,21 +373,10 @@ fn a_change_that_cannot_be_kept_is_not_made() {
     let folder = sandbox.path("kept");
     std::fs::create_dir(&folder).unwrap();
     let kept = folder.join("changes.json");
-    let tools = sandbox.write(
-        "tools.json",
-        json!([{"name": "read_file", "description": "Reads a file"}]).to_string(),
-    );
-    let args = [
-        "serve",
-        "--tools",
-        tools.to_str().unwrap(),
-        "--persist",
-        kept.to_str().unwrap(),
-        "--no-save",
-        "--model",
-        "static",
-    ];
-    let server = Server::start(&sandbox, &args);
+    let tools = json!([{"name": "read_file", "description": "Reads a file"}]);
+    let tools = sandbox.put("tools.json", tools.to_string());
+    let flags = ["--tools", &tools, "--persist", kept.to_str().unwrap(), "--no-save"];
+    let server = Server::by_static(&sandbox, &flags);
     let put = |description: &str| {
         let body = json!({"name": "read_file", "description": description}).to_string();
         let json_type = [("content-type", "application/json")];
@@ -422,7 +395,7 @@ fn a_change_that_cannot_be_kept_is_not_made() {
     std::fs::rename(sandbox.path("away"), &folder).unwrap();
     assert_eq!(put("Reads a file of text").status, 200);
     drop(server);
-    let server = Server::start(&sandbox, &args);
+    let server = Server::by_static(&sandbox, &flags);
     let now = get(server.port, "/v1/tools/read_file").ok();
     assert_eq!(now["description"], "Reads a file of text");
 }
@@ -434,8 +407,7 @@ fn what_nobody_sees_does_not_reach_a_table() {
     let hidden: String = unseen.iter().collect();
     let tool = json!([{"name": format!("read{hidden}_file"), "description": format!("Reads{hidden} a file"),
                        "tags": [format!("fi{hidden}les")]}]);
-    let file = sandbox.write("tools.json", tool.to_string());
-    let file = file.to_str().unwrap();
+    let file = &sandbox.put("tools.json", tool.to_string());
     for args in [
         &["tools", "list", "--tools", file][..],
         &["tools", "show", &format!("read{hidden}_file"), "--tools", file],

@@ -5,26 +5,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::drill::{left_over, python};
+use crate::drill::left_over;
 use crate::http::{Server, answer, get, listen, post, post_text, server_row as state, until};
-use crate::support::{Sandbox, repo};
+use crate::support::{Sandbox, entry};
 
 /// A servers file with a hostile server in a mode, and one that behaves well.
 fn servers(sandbox: &Sandbox, mode: &[&str]) -> String {
-    let (python, mark) = (python(), sandbox.dir.path());
-    let script = repo("tests/servers/hostile.py");
-    let mut args = vec![script.to_str().unwrap(), mark.to_str().unwrap()];
-    let normal = [&args[..], &["normal"]].concat();
-    let honest = json!({"command": python, "args": normal});
-    args.extend(mode);
-    let entries = json!({"hostile": {"command": python, "args": args}, "honest": honest});
-    let file = sandbox.write("servers.json", json!({ "mcpServers": entries }).to_string());
-    file.to_str().unwrap().to_owned()
+    let hostile = |mode: &[&str]| entry("hostile", &[&[sandbox.mark()], mode].concat());
+    sandbox.servers(&json!({"hostile": hostile(mode), "honest": hostile(&["normal"])}))
 }
 
 fn serve(sandbox: &Sandbox, servers: &str, more: &[&str]) -> Server {
-    let args = ["serve", "--servers", servers, "--model", "static", "--longest-request", "60"];
-    Server::start(sandbox, &[&args[..], more].concat())
+    let fixed = ["--servers", servers, "--longest-request", "60"];
+    Server::by_static(sandbox, &[&fixed[..], more].concat())
 }
 
 fn greets(port: u16) -> bool {
@@ -35,7 +28,7 @@ fn greets(port: u16) -> bool {
 fn ends(mut server: Server, sandbox: &Sandbox) {
     server.signal("TERM");
     assert!(server.ended(Duration::from_secs(30)).success(), "{}", server.log());
-    assert_eq!(left_over(sandbox.dir.path().to_str().unwrap()), [] as [&str; 0]);
+    assert_eq!(left_over(sandbox.mark()), [] as [&str; 0]);
 }
 
 /// Bytes of memory that a process has now.
@@ -149,12 +142,11 @@ fn no_argument_leads_out_of_an_apis_base() {
     let operation = |name: &str| json!({"get": {"operationId": name, "parameters": [id]}});
     let api = json!({"openapi": "3.1.0", "info": {"title": "notes", "version": "1"}, "paths": {
         "/notes/{id}": operation("get_note"), "/{id}/internal/secrets": operation("get_part")}});
-    let api = sandbox.write("api.json", api.to_string());
+    let api = sandbox.put("api.json", api.to_string());
     let entry = json!({"type": "openapi", "url": format!("http://127.0.0.1:{port}/base/v1/")});
-    let servers = json!({"mcpServers": {"notes": entry}}).to_string();
-    let servers = sandbox.write("servers.json", servers);
-    let args = ["--tools", api.to_str().unwrap()];
-    let server = serve(&sandbox, servers.to_str().unwrap(), &args);
+    let servers = sandbox.servers(&json!({ "notes": entry }));
+    let args = ["--tools", &api];
+    let server = serve(&sandbox, &servers, &args);
     // Being asked for tools that it cannot list takes none of them away.
     until("it is asked", || state(server.port, "notes")["state"] == "ready");
     for tool in ["notes__get_note", "notes__get_part"] {
@@ -242,11 +234,10 @@ fn a_list_without_tools_is_no_sound_server() {
 #[test]
 fn a_kill_during_a_start_leaves_no_server() {
     let sandbox = Sandbox::new();
-    let mark = sandbox.dir.path().to_str().unwrap();
+    let mark = sandbox.mark();
     let script = "kill -9 $PPID; sleep 600 & wait";
     let server = json!({"command": "/bin/sh", "args": ["-c", script, mark]});
-    let servers = json!({"mcpServers": {"a": server, "b": server, "c": server}}).to_string();
-    let servers = sandbox.write("servers.json", servers);
+    let servers = sandbox.servers(&json!({"a": server, "b": server, "c": server}));
     for _ in 0..10 {
         let status = std::process::Command::new(crate::support::PROGRAM)
             .args(["tools", "list", "--refresh", "--servers"])

@@ -143,6 +143,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// `serve` with the model that loads at once.
+    pub fn by_static(sandbox: &Sandbox, flags: &[&str]) -> Self {
+        Self::start(sandbox, &[&["serve", "--model", "static"], flags].concat())
+    }
+
     /// `args` are the command and its flags.
     pub fn start(sandbox: &Sandbox, args: &[&str]) -> Self {
         let mut command = sandbox.toolroute();

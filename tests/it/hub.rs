@@ -74,8 +74,7 @@ fn a_hub_that_lacks_a_file_or_does_not_answer_is_told_with_the_way_around() {
     let mut files = files();
     files.remove("tokenizer.json");
     let hub = serve(files);
-    let store = sandbox.path("store");
-    let store = store.to_str().unwrap();
+    let store = &sandbox.arg("store");
     for endpoint in [hub.as_str(), "http://127.0.0.1:9"] {
         let args = ["model", "pull", "me/tiny", "--endpoint", endpoint, "--models", store];
         let said = sandbox.fails(4, &args);

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::http::{answer, listen};
-use crate::support::{CommandExt as _, Sandbox};
+use crate::support::{CommandExt as _, Sandbox, entry};
 
 /// A user with five programs, each with servers.
 fn user(sandbox: &Sandbox) {
@@ -317,11 +317,11 @@ fn what_import_wrote_is_what_doctor_and_the_gateway_read() {
     };
     let said = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let told = |output: &std::process::Output| String::from_utf8_lossy(&output.stderr).into_owned();
-    let other = sandbox.write(
+    let other = sandbox.put(
         "other.json",
         "{\"mcpServers\": {\"off\": {\"command\": \"x\", \"disabled\": true},}}",
     );
-    let imported = run(&["import", "--file", other.to_str().unwrap()]);
+    let imported = run(&["import", "--file", &other]);
     assert!(imported.status.success(), "{}", told(&imported));
     let doctor = run(&["doctor", "--model", "static", "--wait", "60"]);
     assert!(said(&doctor).contains("`parts` answers with 2 tools"), "{}", said(&doctor));
@@ -344,11 +344,8 @@ fn what_import_wrote_is_what_doctor_and_the_gateway_read() {
 #[test]
 fn addresses_agreement_and_what_is_listed_are_told_as_they_are_typed() {
     let sandbox = Sandbox::new();
-    let python = crate::drill::python();
-    let script = crate::support::repo("tests/servers/notes.py");
-    let servers = json!({"mcpServers": {"notes": {"command": python, "args": [script, "x"]}}});
-    let file = sandbox.write("servers.json", servers.to_string());
-    let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
+    let file = sandbox.servers(&json!({"notes": entry("notes", &["x"])}));
+    let servers = ["--servers", &file, "--model", "static"];
     let told = |args: &[&str]| {
         let output = sandbox.toolroute().args(args).args(servers).output().unwrap();
         String::from_utf8_lossy(&output.stderr).into_owned()
@@ -434,8 +431,8 @@ fn pins_that_cannot_be_written_are_an_error_of_calls_and_of_doctor() {
     let sandbox = Sandbox::new();
     let tools = json!([{"name": "t", "description": "Does it"}]);
     let server = json!({"type": "process", "command": "/bin/true", "tools": tools});
-    let file = sandbox.write("servers.json", json!({"mcpServers": {"one": server}}).to_string());
-    let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
+    let file = sandbox.servers(&json!({ "one": server }));
+    let servers = ["--servers", &file, "--model", "static"];
     // A folder cannot be locked as a file, also by a user whom permissions do not stop.
     std::fs::create_dir(sandbox.path("pins.json.lock")).unwrap();
     for command in [&["call", "one__t"][..], &["run", "do it"]] {
@@ -465,17 +462,8 @@ fn a_changed_tool_of_a_server_is_found_again_once_it_is_approved() {
         sandbox.write("tools.json", json!({ "tools": tools }).to_string() + "\n");
         let script = sandbox.write("lists.sh", include_str!("../data/lists.sh"));
         let entry = json!({"command": "/bin/sh", "args": [script, sandbox.path("tools.json")]});
-        let file =
-            sandbox.write("servers.json", json!({"mcpServers": {"sums": entry}}).to_string());
-        let args = [
-            "tools",
-            "list",
-            "--refresh",
-            "--pins",
-            pins_path,
-            "--servers",
-            file.to_str().unwrap(),
-        ];
+        let file = sandbox.servers(&json!({ "sums": entry }));
+        let args = ["tools", "list", "--refresh", "--pins", pins_path, "--servers", &file];
         let listed = sandbox.json(&args);
         listed.as_array().unwrap().len()
     };
@@ -488,8 +476,8 @@ fn a_changed_tool_of_a_server_is_found_again_once_it_is_approved() {
     let shown = String::from_utf8(shown).unwrap();
     let hash = diff["held_sha256"].as_str().unwrap();
     assert!(shown.contains(&format!("--hash {}", &hash[..12])), "{shown}");
-    let servers = sandbox.path("servers.json");
-    let call = ["call", "sums:add", "--pins", pins_path, "--servers", servers.to_str().unwrap()];
+    let servers = sandbox.arg("servers.json");
+    let call = ["call", "sums:add", "--pins", pins_path, "--servers", &servers];
     let said = sandbox.fails(3, &call);
     assert!(said.contains("toolroute pins approve sums__add"), "{said}");
     let said = sandbox.fails(3, &[&call[..], &["-q"]].concat());
@@ -537,13 +525,12 @@ fn doctor_says_which_tools_are_listed_twice_or_cannot_be_told_apart() {
         tool("mail", "Sends a letter"),
         tool("read", "Reads a file")
     ]);
-    let file = sandbox.write("own.json", own.to_string());
+    let file = sandbox.put("own.json", own.to_string());
     let listed = json!([tool("send", "Sends a mail"), tool("add", "Adds"), tool("add", "Adds")]);
     let server = json!({"type": "process", "command": "/bin/true", "tools": listed});
-    let servers = json!({"mcpServers": {"one": server, "two": server}}).to_string();
-    let servers = sandbox.write("servers.json", servers);
-    let doctor = ["doctor", "--model", "static", "--tools", file.to_str().unwrap()];
-    let found = sandbox.json(&[&doctor[..], &["--servers", servers.to_str().unwrap()]].concat());
+    let servers = sandbox.servers(&json!({"one": server, "two": server}));
+    let doctor = ["doctor", "--model", "static", "--tools", &file];
+    let found = sandbox.json(&[&doctor[..], &["--servers", &servers]].concat());
     let found = found["findings"].to_string();
     for said in [
         "server `one` lists more than one tool of the name `add`",
@@ -601,13 +588,12 @@ fn doctor_finds_what_does_not_work_and_how_to_cure_it() {
     // A check of the stored vectors starts nothing.
     let script = format!("echo started > {}", sandbox.path("started").display());
     let touchy = json!({"mcpServers": {"touchy": {"command": "sh", "args": ["-c", script]}}});
-    let file = sandbox.write("touchy.json", touchy.to_string());
-    let (tools, servers) =
-        (["--tools", &tools, "--no-save"], ["--servers", file.to_str().unwrap()]);
+    let file = sandbox.put("touchy.json", touchy.to_string());
+    let (tools, servers) = (["--tools", &tools, "--no-save"], ["--servers", &file]);
     doctor(&[&tools[..], &servers, &["--no-start", "--model", "static"]].concat(), 0);
     assert!(!sandbox.path("started").exists());
     sandbox.write("toolroute.toml", "limit = \"many\"\n");
-    let config = sandbox.path("toolroute.toml");
-    let ill = doctor(&["--config", config.to_str().unwrap(), "--model", "static"], 1);
+    let config = sandbox.arg("toolroute.toml");
+    let ill = doctor(&["--config", &config, "--model", "static"], 1);
     assert_eq!(ill["findings"][0]["check"], "configuration");
 }

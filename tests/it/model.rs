@@ -75,8 +75,7 @@ fn a_wrong_source_leaves_the_installed_model_alone() {
 #[test]
 fn names_cannot_leave_the_store() {
     let sandbox = Sandbox::new();
-    let store = sandbox.path("store");
-    let store = store.to_str().unwrap();
+    let store = &sandbox.arg("store");
     for name in ["..", ".hidden", "a b"] {
         let args = ["model", "verify", name, "--models", store];
         assert!(sandbox.fails(4, &args).contains("cannot name a model"), "{name}");

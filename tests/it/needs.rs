@@ -78,12 +78,9 @@ fn a_supplier_takes_no_place_of_a_tool_that_fits_as_well_as_the_first() {
         tool("geo", "get_tides", "Returns the tides of a port."),
     ];
     let rows = tools.map(|tool| tool.to_string()).join("\n");
-    let tools = sandbox.write("tools.jsonl", rows);
+    let tools = &sandbox.put("tools.jsonl", rows);
     let prompt = "post a message to the general channel and get the weather in Paris";
-    let route = |limit: &str| {
-        let tools = tools.to_str().unwrap();
-        sandbox.json(&["route", "--tools", tools, "--limit", limit, prompt])
-    };
+    let route = |limit: &str| sandbox.json(&["route", "--tools", tools, "--limit", limit, prompt]);
     let [first, supplier, besides] =
         ["chat__post_message", "chat__list_channels", "geo__get_weather"];
     assert_eq!(ids(&route("2")), [first, besides]);
@@ -111,9 +108,8 @@ fn neither_a_similar_tool_nor_one_id_for_two_keeps_a_supplier_out() {
         tool("search_issues", "Search for issues by words", &["query"]),
     ];
     let rows = tools.map(|tool| tool.to_string()).join("\n");
-    let tools = sandbox.write("tools.jsonl", rows);
+    let tools = &sandbox.put("tools.jsonl", rows);
     let route = |prompt: &str| {
-        let tools = tools.to_str().unwrap();
         let answer = sandbox.json(&["route", "--tools", tools, "--limit", "3", prompt]);
         ids(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
@@ -137,11 +133,9 @@ fn a_supplier_that_the_text_names_is_added_however_far_it_is() {
         tools.push(tool(kind, &format!("{kind}_note"), &format!("Leave a note on a {kind}")));
     }
     let rows: Vec<String> = tools.iter().map(Value::to_string).collect();
-    let tools = sandbox.write("tools.jsonl", rows.join("\n"));
-    let route = |prompt: &str| {
-        let tools = tools.to_str().unwrap();
-        sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt])
-    };
+    let tools = &sandbox.put("tools.jsonl", rows.join("\n"));
+    let route =
+        |prompt: &str| sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt]);
     let answer = route("leave a note on the issue WEB-1234 that it is fixed");
     let both = ["plane__leave_note", "plane__get_by_shorthand"];
     assert_eq!(ids(&answer)[..2], both, "{answer:#}");
@@ -170,11 +164,9 @@ const LIBRARY: &str = r#"[
 #[test]
 fn the_first_tool_gets_the_suppliers_of_all_its_ids() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write("library.json", LIBRARY);
-    let route = |prompt: &str| {
-        let tools = tools.to_str().unwrap();
-        sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt])
-    };
+    let tools = &sandbox.put("library.json", LIBRARY);
+    let route =
+        |prompt: &str| sandbox.json(&["route", "--tools", tools, "--min-confidence", "0", prompt]);
     let first = "library__place_hold";
     let answer = route("put a hold on the book Dune for the member Maria");
     assert_eq!(ids(&answer)[0], first, "{answer:#}");
@@ -209,8 +201,7 @@ fn every_door_turns_it_off() {
     let off = sandbox.json(&[&route[..], &["--no-complete"]].concat());
     assert!(!ids(&off).contains(&SEARCH), "{off:#}");
     assert_eq!(off["tools"][0]["needs"][0]["from"], json!([SEARCH]));
-    let config = sandbox.write("off.toml", "complete = false\n");
-    let config = config.to_str().unwrap();
+    let config = &sandbox.put("off.toml", "complete = false\n");
     assert_eq!(sandbox.json(&[&route[..], &["--config", config]].concat()), off);
     let shown = sandbox.json(&["config", "show", "--config", config]);
     assert!(shown.to_string().contains("\"complete\""), "{shown:#}");
@@ -233,8 +224,7 @@ fn every_door_turns_it_off() {
 fn a_tool_that_may_not_be_called_is_not_named_as_a_supplier() {
     let sandbox = Sandbox::new();
     let tools = catalog(&sandbox);
-    let config = sandbox.write("own.toml", "[profiles]\ncredits = [\"*_credits\"]\n");
-    let config = config.to_str().unwrap();
+    let config = &sandbox.put("own.toml", "[profiles]\ncredits = [\"*_credits\"]\n");
     let of_credits = |more: &[&str]| {
         let route = ["route", "--tools", &tools, "--min-confidence", "0", "--config", config, ASK];
         let answer = sandbox.json(&[&route[..], more].concat());
@@ -258,7 +248,7 @@ fn a_profile_of_the_gateway_names_no_supplier_outside_of_it() {
         tool("change_order", "Changes an order", json!(["order_id"])),
         tool("list_orders", "Lists all orders", json!([])),
     ]});
-    let servers = sandbox.write("servers.json", json!({"mcpServers": {"shop": shop}}).to_string());
+    let servers = sandbox.servers(&json!({ "shop": shop }));
     let config = sandbox.write("own.toml", "[profiles]\norders = [\"*_order\"]\n");
     let ask = |more: &[&str]| {
         let mut command = sandbox.toolroute();

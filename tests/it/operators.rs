@@ -24,8 +24,7 @@ fn counted(metrics: &str, name: &str, labels: &[&str]) -> u64 {
 #[test]
 fn who_is_refused_stands_in_log_and_metrics_and_is_told_the_cure() {
     let sandbox = Sandbox::new();
-    let file = sandbox.write("token", TOKEN);
-    let file = file.to_str().unwrap();
+    let file = &sandbox.put("token", TOKEN);
     let tools = samples();
     let args = ["serve", "--tools", &tools, "--model", "static", "--token-file", file];
     let server = Server::start(&sandbox, &[&args[..], &["--log-format", "json"]].concat());
@@ -81,8 +80,7 @@ fn a_reload_that_fails_stands_in_log_and_metrics() {
     let sandbox = Sandbox::new();
     let good = "{\"name\": \"send_mail\", \"description\": \"Sends a mail\"}\n";
     let tools = sandbox.write("tools.jsonl", good);
-    let args = ["serve", "--tools", tools.to_str().unwrap(), "--model", "static"];
-    let server = Server::start(&sandbox, &args);
+    let server = Server::by_static(&sandbox, &["--tools", tools.to_str().unwrap()]);
     assert_eq!(post_text(server.port, "/v1/reload", b"").status, 200);
     sandbox.write("tools.jsonl", "no tools at all");
     assert_eq!(post_text(server.port, "/v1/reload", b"").status, 422);
@@ -121,8 +119,7 @@ fn an_answer_without_tools_says_why() {
         assert_eq!(answer["no_tools"], no_tools, "{answer}");
     }
 
-    let server =
-        Server::start(&sandbox, &["serve", "--tools", tools, "--model", "static", "-s", "keyword"]);
+    let server = Server::by_static(&sandbox, &["--tools", tools, "-s", "keyword"]);
     let ask = |more: Value| {
         let mut body = json!({"query": "send a mail"});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -167,11 +164,9 @@ fn an_agent_is_told_an_empty_catalog_from_a_filter_that_leaves_nothing() {
 #[test]
 fn a_report_without_a_session_is_one_of_its_senders() {
     let sandbox = Sandbox::new();
-    let (tools, log) = (sandbox.write("tools.jsonl", TOOLS), sandbox.path("feedback.db"));
-    let (tools, log) = (tools.to_str().unwrap(), log.to_str().unwrap());
-    let args =
-        ["serve", "--tools", tools, "--model", "static", "--feedback", log, "--keep-prompts"];
-    let mut server = Server::start(&sandbox, &args);
+    let (tools, log) = (&sandbox.put("tools.jsonl", TOOLS), &sandbox.arg("feedback.db"));
+    let flags = ["--tools", tools, "--feedback", log, "--keep-prompts"];
+    let mut server = Server::by_static(&sandbox, &flags);
     let lie = |at: usize| json!({"tool": "send_mail", "success": true, "prompt": format!("read letter {at}")});
     // One that names a session; and those that name none, alone and in a list, under either name of
     // the prompt.
@@ -189,9 +184,9 @@ fn a_report_without_a_session_is_one_of_its_senders() {
     assert_eq!((of("trip"), of("client 127.0.0.1"), rows.len()), (1, 60, 61));
     // What is learned of them is bounded as that of one session: 20 prompts a tool and day, and the
     // one of the session that was named.
-    let usage = sandbox.path("usage");
+    let usage = sandbox.arg("usage");
     let args = ["learn", "--tools", tools, "--model", "static", "--log", log, "-o"];
-    let learned = sandbox.json(&[&args[..], &[usage.to_str().unwrap()]].concat());
+    let learned = sandbox.json(&[&args[..], &[&usage]].concat());
     assert_eq!(learned["prompts_used"], 21, "{learned}");
 }
 
@@ -200,11 +195,8 @@ fn a_call_without_a_session_is_logged_as_one_of_its_senders() {
     let send =
         json!({"name": "send_mail", "description": "Sends a mail", "does": {"answer": "ok"}});
     let sandbox = scripted(&[("mail", json!([send]))]);
-    let (servers, log) = (sandbox.path("servers.json"), sandbox.path("feedback.db"));
-    let log = log.to_str().unwrap();
-    let args =
-        ["serve", "--servers", servers.to_str().unwrap(), "--model", "static", "--feedback", log];
-    let mut server = Server::start(&sandbox, &args);
+    let (servers, log) = (sandbox.arg("servers.json"), &sandbox.arg("feedback.db"));
+    let mut server = Server::by_static(&sandbox, &["--servers", &servers, "--feedback", log]);
     let call = json!({"tool": "mail__send_mail", "question": "send a mail", "confirmed": true});
     // More often than one session may make one call: each is a session of its own.
     for _ in 0..5 {

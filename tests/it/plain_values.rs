@@ -37,7 +37,7 @@ fn hospital() -> Sandbox {
 }
 
 fn said(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let output = sandbox.toolroute().args(args).args(["--servers", &servers]).output().unwrap();
     let Output { status, stdout, stderr } = output;
     (status.code(), String::from_utf8([stdout, stderr].concat()).unwrap())

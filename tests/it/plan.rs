@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::http::{Server, post};
 use crate::stand_ins::{journal, scripted};
-use crate::support::{CommandExt as _, Sandbox};
+use crate::support::Sandbox;
 
 /// A weather station, a mailbox and a store.
 fn house() -> Sandbox {
@@ -55,7 +55,7 @@ fn a_plan_and_a_run_search_for_the_same_words() {
     let books = json!([{"name": "search_books", "description": "Searches the books of a library",
         "inputSchema": schema, "annotations": {"readOnlyHint": true}, "does": {"answer": "found {query}"}}]);
     let sandbox = scripted(&[("library", books)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let common = ["search books about dune", "--servers", &servers, "--model", "static"];
     let run = sandbox.json(&[&["run"][..], &common].concat());
     let plan = sandbox.json(&[&["run", "--plan"][..], &common].concat());
@@ -83,15 +83,18 @@ fn bakery() -> Sandbox {
     )])
 }
 
+/// What `run --plan` answers to a prompt, and its exit code.
+fn planned(sandbox: &Sandbox, prompt: &str, more: &[&str]) -> (Value, Option<i32>) {
+    let mut command = sandbox.toolroute();
+    command.args(["run", "--plan", prompt, "--model", "static", "--json", "--servers"]);
+    let output = command.arg(sandbox.path("servers.json")).args(more).output().unwrap();
+    (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
+}
+
 #[test]
 fn no_wish_is_lost_and_what_is_doubtful_is_told() {
     let sandbox = bakery();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let plan = |prompt: &str| {
-        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
-        let output = sandbox.toolroute().args(typed).output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
+    let plan = |prompt: &str| planned(&sandbox, prompt, &[]).0;
     let report = plan("how hot is oven 1 and how much rye is left");
     assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
     assert_eq!(report["complete"], true);
@@ -119,7 +122,7 @@ fn no_wish_is_lost_and_what_is_doubtful_is_told() {
 #[test]
 fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
     let sandbox = house();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let typed = ["run", "--plan", PROMPT, "--servers", &servers, "--model", "static"];
     let report = sandbox.json(&typed);
     assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
@@ -136,7 +139,7 @@ fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
     assert_eq!(from["from"], "last_result", "{mail:#}");
     assert_eq!(journal(&sandbox, "mail").len(), 1);
     assert!(journal(&sandbox, "mail")[0].contains("rain in Paris"));
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let report = post(server.port, "/v1/run", &json!({"prompt": PROMPT})).ok();
     assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
     let draft = post(server.port, "/v1/run", &json!({"prompt": PROMPT, "dry_run": true})).ok();
@@ -147,12 +150,11 @@ fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
 #[test]
 fn a_plan_stops_at_what_is_missing_at_what_is_not_agreed_to_and_at_the_loop_guard() {
     let sandbox = house();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let plan = |prompt: &str, more: &[&str], code: i32| {
-        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
-        let output = sandbox.toolroute().args(typed).args(more).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{output:?}");
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        let (report, found) = planned(&sandbox, prompt, more);
+        assert_eq!(found, Some(code), "{report:#}");
+        report
     };
     let missing = "Get the weather forecast and then delete the file /tmp/report.txt from the disk";
     let report = plan(missing, &[], 2);
@@ -200,7 +202,7 @@ fn an_order_with_a_condition_a_later_time_or_a_ban_anywhere_is_asked_about_first
          "does": {"answer": "started"}, "inputSchema": minutes, "annotations": {"destructiveHint": false}},
     ]);
     let sandbox = scripted(&[("bakery", mixer)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let common = ["--servers", &servers, "--model", "static"];
     let server = Server::start(&sandbox, &[&["serve"][..], &common].concat());
     for (prompt, word) in [
@@ -273,7 +275,7 @@ fn a_time_is_a_value_where_the_tool_is_about_a_later_time() {
             tool("start_mixer", "Starts the dough mixer", takes(&[])),
         ]),
     )]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let common = ["--servers", &servers, "--model", "static", "--dry-run"];
     for (prompt, minutes) in [
         ("remind me in 5 minutes to call Anna", 5),
@@ -310,7 +312,7 @@ fn car() -> Sandbox {
 #[test]
 fn tools_that_are_named_after_things_answer_questions_and_switch_what_is_said() {
     let sandbox = car();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let common = ["--servers", &servers, "--dry-run"];
     for (prompt, tool, arguments) in [
         ("where is the car?", "car__location", json!({})),
@@ -333,10 +335,9 @@ fn tools_that_are_named_after_things_answer_questions_and_switch_what_is_said() 
 #[test]
 fn a_draft_of_a_plan_needs_no_servers() {
     let sandbox = car();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let listed = sandbox.json(&["tools", "list", "--servers", &servers]);
-    let tools = sandbox.write("car.json", listed.to_string());
-    let tools = tools.to_str().unwrap();
+    let tools = &sandbox.put("car.json", listed.to_string());
     let prompt = "turn on sentry mode and open the trunk";
     let report = sandbox.json(&["run", "--plan", "--dry-run", "--tools", tools, prompt]);
     assert_eq!(states(&report), ["ready", "ready"], "{report:#}");
@@ -382,12 +383,8 @@ fn garden() -> Sandbox {
 #[test]
 fn a_plan_looks_at_all_steps_before_it_changes_anything() {
     let sandbox = garden();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let plan = |prompt: &str, more: &[&str]| {
-        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
-        let output = sandbox.toolroute().args(typed).args(more).output().unwrap();
-        (serde_json::from_slice::<Value>(&output.stdout).unwrap(), output.status.code())
-    };
+    let servers = sandbox.arg("servers.json");
+    let plan = |prompt: &str, more: &[&str]| planned(&sandbox, prompt, more);
     let impossible = "close plot P-7 and order a key of plot P-8";
     for more in [&[][..], &["--dry-run"]] {
         let (report, code) = plan(impossible, more);
@@ -399,7 +396,7 @@ fn a_plan_looks_at_all_steps_before_it_changes_anything() {
     let (report, _) = plan("list the plots of gardener G-4 and order a key of plot P-8", &[]);
     assert_eq!(states(&report), ["answered", "clarify"], "what reads is called: {report:#}");
     assert_eq!(journal(&sandbox, "garden"), [r#"list_plots {"gardener_id": "G-4"}"#]);
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let report = post(server.port, "/v1/run", &json!({"prompt": impossible})).ok();
     assert_eq!(states(&report), ["not_run", "clarify"], "{report:#}");
     let (report, code) = plan("close plot P-7, pay out to DE89370400440532013000", &[]);
@@ -411,12 +408,7 @@ fn a_plan_looks_at_all_steps_before_it_changes_anything() {
 #[test]
 fn a_step_takes_the_values_of_the_one_before_to_which_it_refers() {
     let sandbox = garden();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let plan = |prompt: &str| {
-        let typed = ["run", "--plan", prompt, "--servers", &servers, "--model", "static", "--json"];
-        let output = sandbox.toolroute().args(typed).output().unwrap();
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
-    };
+    let plan = |prompt: &str| planned(&sandbox, prompt, &[]).0;
     let report = plan("find the gardener \"Ines\" and list her plots");
     assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
     let source = &report["steps"][1]["arguments"]["sources"][0];
@@ -430,20 +422,10 @@ fn a_step_takes_the_values_of_the_one_before_to_which_it_refers() {
 #[test]
 fn a_plan_that_is_only_shown_is_not_remembered() {
     let sandbox = house();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
     let run = |more: &[&str]| {
-        let typed = [
-            "run",
-            "--plan",
-            "get the weather forecast for Oslo",
-            "--servers",
-            &servers,
-            "--model",
-            "static",
-            "--session",
-            "trip",
-        ];
-        sandbox.toolroute().args(typed).args(more).assert().success();
+        let more = [&["--session", "trip"], more].concat();
+        let (report, code) = planned(&sandbox, "get the weather forecast for Oslo", &more);
+        assert_eq!(code, Some(0), "{report:#}");
     };
     let remembers = || {
         let kept = walk(&sandbox.path("state"));
@@ -468,13 +450,12 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn a_plan_that_its_session_cannot_finish_calls_nothing() {
     let sandbox = house();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let common = ["--servers", &servers, "--model", "static"];
     let limited = ["run", "--plan", PROMPT, "--session-calls", "1"];
     let said = sandbox.fails(2, &[&limited[..], &common].concat());
     assert!(said.contains("at most 1 requests") && said.contains("found 2"), "{said}");
-    let serve = ["serve", "--servers", &servers, "--model", "static", "--session-calls", "1"];
-    let server = Server::start(&sandbox, &serve);
+    let server = Server::by_static(&sandbox, &["--servers", &servers, "--session-calls", "1"]);
     assert_eq!(post(server.port, "/v1/run", &json!({"prompt": PROMPT})).error().0, 400);
     assert!(journal(&sandbox, "weather").is_empty() && journal(&sandbox, "mail").is_empty());
     // The words of a prompt need no quotes, and one without words is an error with and without a plan.

@@ -214,9 +214,9 @@ fn what_the_upstream_refuses_is_passed_on_and_what_breaks_is_told() {
 #[test]
 fn the_proxys_own_token_stays_here() {
     let (sandbox, upstream) = (Sandbox::new(), Upstream::start());
-    let file = sandbox.write("token", "0123456789abcdef0123");
+    let file = sandbox.put("token", "0123456789abcdef0123");
     let address = format!("http://127.0.0.1:{}", upstream.port);
-    let server = proxy(&sandbox, &address, &["--token-file", file.to_str().unwrap()]);
+    let server = proxy(&sandbox, &address, &["--token-file", &file]);
     let ask =
         |headers: &[(&str, &str)]| Sent::new(server.port, "GET /v1/models", headers, &[]).reply();
     assert_eq!(ask(&[KEY]).error().0, 401);

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::drill::python;
 use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
 use crate::stand_ins::{gateway, journal, scripted};
-use crate::support::{Sandbox, repo};
+use crate::support::{Sandbox, entry};
 
 /// A tool that adds numbers, in one of two units.
 fn adds() -> Value {
@@ -43,8 +42,8 @@ fn example(said: &str) -> Value {
 #[test]
 fn the_example_of_an_argument_error_can_be_sent() {
     let sandbox = scripted(&[("sums", json!([adds()]))]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let servers = sandbox.arg("servers.json");
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let mut client = gateway(&sandbox, &[], 1);
     for (given, wanted) in cases() {
         let args = ["call", "sums__add", "--json", "--servers", &servers, "--args"];
@@ -77,7 +76,7 @@ fn an_example_that_cannot_be_made_is_left_out() {
         "inputSchema": {"type": "object", "required": ["seat"], "properties": {
             "seat": {"type": "string", "pattern": "^[0-9]{2}[A-F]$"}}}});
     let sandbox = scripted(&[("air", json!([tool]))]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let args =
         ["call", "air__book", "--json", "--servers", &servers, "--args", "{\"seat\": \"x\"}"];
     let output = sandbox.toolroute().args(args).output().unwrap();
@@ -90,15 +89,10 @@ fn an_example_that_cannot_be_made_is_left_out() {
 #[test]
 fn a_resource_of_nobody_is_blamed_on_nobody() {
     let sandbox = Sandbox::new();
-    let (python, mark) = (python(), sandbox.dir.path().to_owned());
-    let notes = |name: &str| json!({"command": python, "args": [repo("tests/servers/notes.py"), mark, "--name", name]});
-    let (script, tools) = (
-        repo("tests/servers/scripted.py"),
-        sandbox.write("sums.json", json!([adds()]).to_string()),
-    );
-    let sums = json!({"command": python, "args": [script, mark, tools]});
-    let file = json!({"mcpServers": {"a_notes": notes("a"), "b_notes": notes("b"), "sums": sums}});
-    sandbox.write("servers.json", file.to_string());
+    let notes = |name: &str| entry("notes", &[sandbox.mark(), "--name", name]);
+    let tools = sandbox.put("sums.json", json!([adds()]).to_string());
+    let sums = entry("scripted", &[sandbox.mark(), &tools]);
+    sandbox.servers(&json!({"a_notes": notes("a"), "b_notes": notes("b"), "sums": sums}));
     let mut client: Client = gateway(&sandbox, &[], 0);
     let refused = |client: &mut Client, method: &str| {
         let number = client.send(method, json!({"uri": "shop://receipt/7"}));

@@ -96,8 +96,7 @@ fn candidates_are_ranked_alone() {
 fn without_a_model_auto_ranks_by_words_and_says_which_command_gets_it() {
     let sandbox = Sandbox::new();
     let tools = samples();
-    let store = sandbox.path("empty");
-    let store = store.to_str().unwrap();
+    let store = &sandbox.arg("empty");
     let model = ["--models", store, "--model", "all-MiniLM-L6-v2"];
     let args = [&["route", "--tools", &tools], &model[..], &["current weather"]].concat();
     sandbox
@@ -143,8 +142,8 @@ fn bad_arguments_and_files_have_codes_of_their_own() {
     assert!(
         sandbox.fails(5, &["route", "--tools", "/no/such/file", "x"]).contains("/no/such/file")
     );
-    let garbage = sandbox.write("garbage.json", "{\"hello\": ");
-    let said = sandbox.fails(3, &["route", "--tools", garbage.to_str().unwrap(), "x"]);
+    let garbage = sandbox.put("garbage.json", "{\"hello\": ");
+    let said = sandbox.fails(3, &["route", "--tools", &garbage, "x"]);
     assert!(said.contains("garbage.json") && said.contains("expected"), "{said}");
 }
 
@@ -168,7 +167,7 @@ fn captured_servers_are_routed_with_an_overlay() {
 #[test]
 fn hebrew_and_chinese_prompts_match_words_in_their_scripts() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write(
+    let tools = sandbox.put(
         "tools.jsonl",
         "{\"name\": \"a\", \"description\": \"שליחת הודעת דואר אלקטרוני\"}\n\
          {\"name\": \"b\", \"description\": \"查询城市的天气预报\"}\n\
@@ -176,7 +175,7 @@ fn hebrew_and_chinese_prompts_match_words_in_their_scripts() {
     );
     for (prompt, wanted) in [("לשלוח דואר אלקטרוני", "a"), ("明天天气怎么样", "b")]
     {
-        let args = ["route", "--tools", tools.to_str().unwrap(), "-s", "keyword", prompt];
+        let args = ["route", "--tools", &tools, "-s", "keyword", prompt];
         assert_eq!(ids(&sandbox.json(&args)), [wanted], "{prompt}");
     }
 }
@@ -184,8 +183,8 @@ fn hebrew_and_chinese_prompts_match_words_in_their_scripts() {
 #[test]
 fn a_catalog_without_tools_is_not_taken_for_none_of_these() {
     let sandbox = Sandbox::new();
-    let file = sandbox.write("none.json", "[]");
-    let said = sandbox.fails(3, &["route", "weather", "--tools", file.to_str().unwrap()]);
+    let file = sandbox.put("none.json", "[]");
+    let said = sandbox.fails(3, &["route", "weather", "--tools", &file]);
     assert!(said.contains("no usable tool") && said.contains("none.json"), "{said}");
 }
 
@@ -194,16 +193,16 @@ fn what_a_prompt_says_not_to_do_is_left_out_of_it() {
     let sandbox = Sandbox::new();
     let tools = r#"[{"name": "cancel_order", "description": "Cancels an order."},
         {"name": "hold_order", "description": "Pauses an order until it is resumed."}]"#;
-    let file = sandbox.write("orders.json", tools);
+    let file = sandbox.put("orders.json", tools);
     let prompt = "don't cancel order 5512, just pause it";
-    let answer = sandbox.json(&["route", "--tools", file.to_str().unwrap(), prompt]);
+    let answer = sandbox.json(&["route", "--tools", &file, prompt]);
     assert_eq!(ids(&answer)[0], "hold_order", "{answer}");
     assert_eq!(answer["read_as"], "order 5512, just pause it");
     for prompt in ["order 5512 must not be cancelled", "nobody should cancel order 5512"] {
-        let answer = sandbox.json(&["route", "--tools", file.to_str().unwrap(), prompt]);
+        let answer = sandbox.json(&["route", "--tools", &file, prompt]);
         assert_ne!(answer["fit"], "fits", "{answer}");
     }
-    let named = sandbox.json(&["route", "--tools", file.to_str().unwrap(), "call holdOrder now"]);
+    let named = sandbox.json(&["route", "--tools", &file, "call holdOrder now"]);
     assert_eq!(ids(&named)[0], "hold_order");
     assert_eq!(named["confidence"], 1.0, "{named}");
 }
@@ -213,8 +212,7 @@ fn what_is_pasted_around_an_order_is_left_out_of_it_and_said() {
     let sandbox = Sandbox::new();
     let tools = r#"[{"name": "send_email", "description": "Sends an email to a person."},
         {"name": "set_light", "description": "Turns the lights of a room on or off."}]"#;
-    let file = sandbox.write("home.json", tools);
-    let file = file.to_str().unwrap();
+    let file = &sandbox.put("home.json", tools);
     let prompt = "From: Tom\nSubject: email\n\nHello Dana,\n\ncould you send me an email to my new \
         address? The email that you sent did not arrive.\n\nRegards,\nTom\n\nkitchen lights off";
     let answer = sandbox.json(&["route", "--tools", file, prompt]);
@@ -242,9 +240,9 @@ fn slips_of_the_fingers_are_mended_and_content_is_not() {
     let sandbox = Sandbox::new();
     let tools = r#"[{"name": "delete_branch", "description": "Deletes a branch of a repository."},
         {"name": "list_tags", "description": "Lists the tags of a repository."}]"#;
-    let file = sandbox.write("git.json", tools);
+    let file = sandbox.put("git.json", tools);
     let ask = |strategy: &str, prompt: &str| {
-        sandbox.json(&["route", "-s", strategy, "--tools", file.to_str().unwrap(), prompt])
+        sandbox.json(&["route", "-s", strategy, "--tools", &file, prompt])
     };
     for strategy in ["hybrid", "semantic"] {
         let answer = ask(strategy, "Delte the brnach of Kowalsky");

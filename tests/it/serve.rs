@@ -1,19 +1,16 @@
 //! `toolroute serve`, asked over real connections.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
-use crate::drill::python;
 use crate::http::{Reply, Sent, Server, get, post, post_text, until};
-use crate::support::{Sandbox, ids, repo, samples};
+use crate::support::{Sandbox, entry, ids, samples};
 
 /// A server over the sample catalog with the quick model.
 fn serve(sandbox: &Sandbox, more: &[&str]) -> Server {
-    let tools = samples();
-    Server::start(sandbox, &[&["serve", "--tools", &tools, "--model", "static"], more].concat())
+    Server::by_static(sandbox, &[&["--tools", &samples()], more].concat())
 }
 
 fn send(port: u16, head: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
@@ -84,8 +81,7 @@ fn what_is_wrong_is_told_as_json() {
 #[test]
 fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
     let sandbox = Sandbox::new();
-    let kept = sandbox.path("changes.json");
-    let kept = kept.to_str().unwrap();
+    let kept = &sandbox.arg("changes.json");
     let ask = |port| {
         let body = json!({"prompt": "water the orchids in the greenhouse", "limit": 1});
         ids(&post(port, "/v1/select", &body).ok()).first().map(ToString::to_string)
@@ -129,9 +125,8 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
     assert!(second.contains("another `toolroute serve` uses it"), "{second}");
     assert_eq!(ask(server.port).as_deref(), Some("water_orchids"));
     assert_eq!(get(server.port, "/v1/tools/git__commit").status, 404);
-    let nowhere = sandbox.path("none/changes.json");
-    let refused =
-        sandbox.fails(5, &["serve", "--tools", &samples(), "--persist", nowhere.to_str().unwrap()]);
+    let nowhere = sandbox.arg("none/changes.json");
+    let refused = sandbox.fails(5, &["serve", "--tools", &samples(), "--persist", &nowhere]);
     assert!(refused.contains("expected --persist with a file in a folder"), "{refused}");
 }
 
@@ -140,8 +135,7 @@ fn a_reload_that_would_leave_no_tool_leaves_those_there_are() {
     let sandbox = Sandbox::new();
     let file = |text: &str| sandbox.write("tools.jsonl", text);
     let tools = file(r#"{"name": "water_orchids", "description": "Waters the orchids"}"#);
-    let args = ["serve", "--tools", tools.to_str().unwrap(), "--model", "static"];
-    let server = Server::start(&sandbox, &args);
+    let server = Server::by_static(&sandbox, &["--tools", tools.to_str().unwrap()]);
     for text in [r#"{"name": "", "description": "x"}"#, "[]"] {
         file(text);
         let refused = post(server.port, "/v1/reload", &json!({}));
@@ -153,19 +147,15 @@ fn a_reload_that_would_leave_no_tool_leaves_those_there_are() {
 }
 
 /// A servers file with the one server of `tests/servers` that has this name.
-fn servers_of(sandbox: &Sandbox, python: &Path, name: &str) -> PathBuf {
-    let script = repo(&format!("tests/servers/{name}.py"));
-    let entry = json!({"command": python, "args": [script, sandbox.dir.path()]});
-    sandbox.write("servers.json", json!({"mcpServers": {name: entry}}).to_string())
+fn servers_of(sandbox: &Sandbox, name: &str) -> String {
+    sandbox.servers(&json!({name: entry(name, &[sandbox.mark()])}))
 }
 
 #[test]
 fn changes_of_a_servers_tools_stay_when_it_lists_them() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let servers = servers_of(&sandbox, &python, "notes");
-    let args = ["serve", "--servers", servers.to_str().unwrap(), "--model", "static"];
-    let server = Server::start(&sandbox, &args);
+    let servers = servers_of(&sandbox, "notes");
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let port = server.port;
     assert_eq!(send(port, "DELETE /v1/tools/notes__count_notes", &[], &[]).status, 200);
     let extra = json!({"server": "notes", "name": "extra", "description": "Waters the orchids"});
@@ -273,8 +263,8 @@ fn the_tools_of_a_request_are_cut_and_no_other_byte() {
 #[test]
 fn hosts_pages_and_tokens_are_looked_at_first() {
     let sandbox = Sandbox::new();
-    let file = sandbox.write("token", "0123456789abcdef0123\n");
-    let more = ["--token-file", file.to_str().unwrap(), "--allowed-host", "tools.lan"];
+    let file = sandbox.put("token", "0123456789abcdef0123\n");
+    let more = ["--token-file", &file, "--allowed-host", "tools.lan"];
     let server = serve(&sandbox, &more);
     let port = server.port;
     let bearer = ("authorization", "Bearer 0123456789abcdef0123");
@@ -304,8 +294,8 @@ fn hosts_pages_and_tokens_are_looked_at_first() {
     let open = ["serve", "--tools", &tools, "--model", "static", "--addr", "0.0.0.0:0"];
     let said = sandbox.fails(2, &open);
     assert!(said.contains("expected a token"), "{said}");
-    let short = sandbox.write("short", "abc");
-    let open = [&open[..], &["--token-file", short.to_str().unwrap()]].concat();
+    let short = sandbox.put("short", "abc");
+    let open = [&open[..], &["--token-file", &short]].concat();
     assert!(sandbox.fails(2, &open).contains("at least 16"));
 }
 
@@ -395,8 +385,7 @@ fn the_catalog_is_read_again_while_requests_are_answered() {
     };
     let file = sandbox.write("tools.jsonl", row("read", "Reads a file"));
     let tools = file.to_str().unwrap();
-    let server =
-        Server::start(&sandbox, &["serve", "--tools", tools, "--model", "static", "--watch"]);
+    let server = Server::by_static(&sandbox, &["--tools", tools, "--watch"]);
     let port = server.port;
     post(port, "/v1/tools", &json!({"name": "mine", "description": "A tool of mine"})).ok();
     let total = |port| get(port, "/v1/tools").ok()["total"].as_u64().unwrap();
@@ -505,20 +494,11 @@ fn beyond_the_queue_requests_are_turned_away_and_those_taken_are_answered() {
 
 #[test]
 fn tools_are_called_and_feedback_is_taken() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let servers = servers_of(&sandbox, &python, "faulty");
+    let servers = servers_of(&sandbox, "faulty");
     let log = sandbox.path("feedback.db");
-    let args = [
-        "serve",
-        "--servers",
-        servers.to_str().unwrap(),
-        "--model",
-        "static",
-        "--feedback",
-        log.to_str().unwrap(),
-    ];
-    let mut server = Server::start(&sandbox, &args);
+    let flags = ["--servers", &servers, "--feedback", log.to_str().unwrap()];
+    let mut server = Server::by_static(&sandbox, &flags);
     let port = server.port;
     let called =
         post(port, "/v1/call", &json!({"tool": "faulty:fine", "arguments": {"query": "x"}})).ok();
@@ -585,10 +565,10 @@ fn what_never_ends_keeps_no_server_from_ending() {
         format!("[PeopleSQL]\nbuiltin = \"sql\"\nscript = \"people.sql\"\nquery = \"{endless}\"\n");
     std::fs::write(conductor("runners.toml"), runners).unwrap();
     let (tools, runners) = (conductor("tools.jsonl"), conductor("runners.toml"));
-    let ledger = sandbox.path("ledger.sqlite");
+    let ledger = sandbox.arg("ledger.sqlite");
     let args = [
         &["serve", "--tools", &tools, "--strategy", "keyword", "--drain", "1", "--conduct"][..],
-        &["--runners", &runners, "--ledger", ledger.to_str().unwrap()],
+        &["--runners", &runners, "--ledger", &ledger],
     ];
     let mut server = Server::start(&sandbox, &args.concat());
     let request = std::fs::read(conductor("people.json")).unwrap();

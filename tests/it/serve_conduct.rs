@@ -8,9 +8,9 @@ use crate::support::Sandbox;
 fn serve(sandbox: &Sandbox) -> (Server, String) {
     let folder = crate::conduct::examples(sandbox);
     let path = |name: &str| format!("{folder}/{name}");
-    let ledger = sandbox.path("ledger.sqlite");
+    let ledger = sandbox.arg("ledger.sqlite");
     let (tools, runners) = (path("tools.jsonl"), path("runners.toml"));
-    let rest = ["--conduct", "--runners", &runners, "--ledger", ledger.to_str().unwrap()];
+    let rest = ["--conduct", "--runners", &runners, "--ledger", &ledger];
     let args = [&["serve", "--tools", &tools][..], &rest].concat();
     (Server::start(sandbox, &args), folder)
 }

@@ -6,7 +6,7 @@ use crate::http::{Server, get, post, post_text, post_with};
 use crate::support::{Sandbox, ids, samples};
 
 fn serve(sandbox: &Sandbox) -> Server {
-    Server::start(sandbox, &["serve", "--tools", &samples(), "--model", "static"])
+    Server::by_static(sandbox, &["--tools", &samples()])
 }
 
 const PROMPTS: [&str; 3] =
@@ -89,8 +89,7 @@ fn tools_of_a_request_are_ranked_as_if_they_were_the_catalog() {
         ]),
     ];
     for tools in formats {
-        let file = sandbox.write("tools.json", tools.to_string());
-        let file = file.to_str().unwrap();
+        let file = &sandbox.put("tools.json", tools.to_string());
         let prompt = "water the orchids in the hall";
         let routed = sandbox.json(&["route", "--tools", file, "--model", "static", prompt]);
         for _ in 0..2 {
@@ -230,8 +229,7 @@ fn the_filter_ranks_for_a_prompt_beside_the_messages_and_says_the_scores() {
 #[test]
 fn executions_that_are_said_to_be_taken_are_in_the_log() {
     let sandbox = Sandbox::new();
-    let log = sandbox.path("log.db");
-    let log = log.to_str().unwrap();
+    let log = &sandbox.arg("log.db");
     let args = ["serve", "--tools", &samples(), "--strategy", "keyword", "--feedback", log];
     let mut server = Server::start(&sandbox, &args);
     // More than the queue holds.

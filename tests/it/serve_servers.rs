@@ -1,23 +1,19 @@
 //! `toolroute serve` and the servers behind it: nobody waits for one that is slow or gone.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::drill::python;
 use crate::http::{Server, get, post, server_row, until};
-use crate::support::{CommandExt as _, Sandbox, ids, repo};
+use crate::support::{CommandExt as _, Sandbox, entry, ids};
 
 /// A servers file with the notes, one that never answers, and one that ends at once.
-fn servers(sandbox: &Sandbox, python: &Path) -> String {
-    let mark = sandbox.dir.path();
-    let entries = json!({
-        "notes": {"command": python, "args": [repo("tests/servers/notes.py"), mark]},
+fn servers(sandbox: &Sandbox) -> String {
+    let (python, mark) = (python(), sandbox.mark());
+    sandbox.servers(&json!({
+        "notes": entry("notes", &[mark]),
         "silent": {"command": python, "args": ["-c", "import time; time.sleep(600)", mark]},
         "broken": {"command": python, "args": ["-c", "raise SystemExit(3)", mark]},
-    });
-    let file = sandbox.write("servers.json", json!({"mcpServers": entries}).to_string());
-    file.to_str().unwrap().to_owned()
+    }))
 }
 
 fn state(port: u16, name: &str) -> Value {
@@ -26,12 +22,10 @@ fn state(port: u16, name: &str) -> Value {
 
 #[test]
 fn it_listens_while_servers_are_asked_and_says_which_are_missing() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let servers = servers(&sandbox, &python);
-    let args =
-        ["serve", "--servers", &servers, "--model", "static", "--deny", "notes__delete_note"];
-    let server = Server::start(&sandbox, &args);
+    let servers = servers(&sandbox);
+    let server =
+        Server::by_static(&sandbox, &["--servers", &servers, "--deny", "notes__delete_note"]);
     let port = server.port;
     // It would not be here if it had waited: the silent one has minutes for its handshake.
     assert_eq!(state(port, "silent"), "starting");
@@ -57,9 +51,8 @@ fn it_listens_while_servers_are_asked_and_says_which_are_missing() {
 
 #[test]
 fn the_next_start_begins_with_the_lists_of_the_last() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let servers = servers(&sandbox, &python);
+    let servers = servers(&sandbox);
     let args = ["serve", "--servers", &servers, "--model", "static"];
     {
         let server = Server::start(&sandbox, &args);
@@ -73,18 +66,13 @@ fn the_next_start_begins_with_the_lists_of_the_last() {
 
 #[test]
 fn a_reload_waits_for_the_first_lists_of_servers_that_are_new() {
-    let python = python();
     let sandbox = Sandbox::new();
     let file = |names: &[&str]| {
-        let entry = |name: &&str| {
-            let script = repo(&format!("tests/servers/{name}.py"));
-            ((*name).to_owned(), json!({"command": python, "args": [script, sandbox.dir.path()]}))
-        };
-        let entries: serde_json::Map<String, Value> = names.iter().map(entry).collect();
-        sandbox.write("servers.json", json!({"mcpServers": entries}).to_string())
+        let of_name = |name: &&str| ((*name).to_owned(), entry(name, &[sandbox.mark()]));
+        sandbox.servers(&names.iter().map(of_name).collect())
     };
-    let servers = file(&["parts"]).to_str().unwrap().to_owned();
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let servers = file(&["parts"]);
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let port = server.port;
     until("the parts are listed", || state(port, "parts") == "ready");
     file(&["parts", "notes"]);
@@ -95,12 +83,8 @@ fn a_reload_waits_for_the_first_lists_of_servers_that_are_new() {
 
 #[test]
 fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let entry =
-        json!({"command": python, "args": [repo("tests/servers/notes.py"), sandbox.dir.path()]});
-    let servers = json!({"mcpServers": {"notes": entry}}).to_string();
-    let servers = sandbox.write("servers.json", servers).to_str().unwrap().to_owned();
+    let servers = sandbox.servers(&json!({"notes": entry("notes", &[sandbox.mark()])}));
     let listed = sandbox.json(&["tools", "list", "--servers", &servers]);
     let saved = |tool: &Value| {
         let mut saved = tool["mcp"].as_object().cloned().unwrap_or_default();
@@ -116,7 +100,7 @@ fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
     };
     let tools: Vec<Value> = listed.as_array().unwrap().iter().map(saved).collect();
     let text = serde_json::to_string_pretty(&json!({"tools": tools})).unwrap();
-    let file = sandbox.write("notes.json", &text).to_str().unwrap().to_owned();
+    let file = sandbox.put("notes.json", &text);
     let both = ["--tools", &file, "--servers", &servers];
     let validate = |code: i32| {
         let found = sandbox.toolroute().args(["tools", "validate"]).args(both).assert().code(code);
@@ -125,8 +109,7 @@ fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
     let said = validate(0);
     assert!(said.contains(&format!("{} tools, 0 errors", tools.len())), "{said}");
     {
-        let serve = [&["serve", "--model", "static"], &both[..]].concat();
-        let server = Server::start(&sandbox, &serve);
+        let server = Server::by_static(&sandbox, &both);
         until("the notes are there", || {
             matches!(state(server.port, "notes").as_str(), Some("ready" | "idle"))
         });
@@ -141,16 +124,14 @@ fn a_saved_list_of_a_server_and_the_server_are_the_same_tools() {
 
 #[test]
 fn the_tools_of_a_file_stay_beside_those_that_their_server_lists() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let servers = servers(&sandbox, &python);
+    let servers = servers(&sandbox);
     let tools = concat!(
         r#"{"server": "notes", "name": "print_note", "description": "Prints a note"}"#,
         "\n",
         r#"{"server": "others", "name": "knit", "description": "Knits a jumper"}"#
     );
-    let tools = sandbox.write("tools.jsonl", tools);
-    let tools = tools.to_str().unwrap();
+    let tools = &sandbox.put("tools.jsonl", tools);
     let args = ["serve", "--tools", tools, "--servers", &servers, "--model", "static"];
     let start = || {
         let server = Server::start(&sandbox, &args);

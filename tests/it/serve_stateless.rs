@@ -20,7 +20,7 @@ fn tools() -> Value {
 #[test]
 fn without_a_catalog_it_ranks_what_comes_with_a_request() {
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, &["serve", "--model", "static"]);
+    let server = Server::by_static(&sandbox, &[]);
     let port = server.port;
     let ready = get(port, "/readyz").ok();
     assert_eq!(ready["checks"]["catalog"]["healthy"], true, "{ready}");
@@ -42,7 +42,7 @@ fn without_a_catalog_it_ranks_what_comes_with_a_request() {
 #[test]
 fn what_needs_a_catalog_says_how_to_give_one() {
     let sandbox = Sandbox::new();
-    let server = Server::start(&sandbox, &["serve", "--model", "static"]);
+    let server = Server::by_static(&sandbox, &[]);
     let port = server.port;
     let prompt = json!({"prompt": "send an email"});
     let prompts = json!({"prompts": ["send an email"]});
@@ -71,10 +71,9 @@ fn what_needs_a_catalog_says_how_to_give_one() {
 #[test]
 fn what_belongs_to_a_catalog_asks_for_one_at_the_start() {
     let sandbox = Sandbox::new();
-    let vectors = sandbox.path("vectors.snapshot");
-    let overlay = sandbox.write("overlay.toml", "");
-    for option in [["--index", vectors.to_str().unwrap()], ["--overlay", overlay.to_str().unwrap()]]
-    {
+    let vectors = sandbox.arg("vectors.snapshot");
+    let overlay = sandbox.put("overlay.toml", "");
+    for option in [["--index", &vectors], ["--overlay", &overlay]] {
         let args = [&["serve", "--model", "static", "--addr", "127.0.0.1:0"][..], &option].concat();
         let said = sandbox.fails(2, &args);
         assert!(said.contains("no catalog is named"), "{said}");

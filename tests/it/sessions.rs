@@ -101,7 +101,7 @@ fn a_call_that_waits_for_agreement_counts_only_once_it_is_made() {
 #[test]
 fn the_gateway_learns_from_what_its_agents_choose() {
     let sandbox = office();
-    let log = sandbox.path("log.db").to_str().unwrap().to_owned();
+    let log = sandbox.arg("log.db");
     let prompts = [
         "what o'clock is it over there",
         "is it late already at my sister's place",
@@ -130,19 +130,10 @@ fn the_gateway_learns_from_what_its_agents_choose() {
     }
     let offered = rows.iter().filter(|row| row["choice"]["offered"].is_array()).count();
     assert!(offered > 0, "{rows:?}");
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let usage = sandbox.path("usage").to_str().unwrap().to_owned();
-    let learned = sandbox.json(&[
-        "learn",
-        "--log",
-        &log,
-        "--servers",
-        &servers,
-        "--model",
-        "static",
-        "--output",
-        &usage,
-    ]);
+    let servers = sandbox.arg("servers.json");
+    let usage = sandbox.arg("usage");
+    let learn = ["learn", "--log", &log, "--servers", &servers, "--model", "static"];
+    let learned = sandbox.json(&[&learn[..], &["--output", &usage]].concat());
     assert!(learned["tools_learned"].as_u64().unwrap() >= 1, "{learned}");
     assert!(learned["prompts_used"].as_u64().unwrap() >= 1, "{learned}");
 }
@@ -150,8 +141,8 @@ fn the_gateway_learns_from_what_its_agents_choose() {
 #[test]
 fn a_session_over_http_is_that_of_its_body_or_of_its_header() {
     let sandbox = office();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let servers = sandbox.arg("servers.json");
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let call = json!({"tool": "clock__get_time", "arguments": {"city": "Oslo"}, "session": "a"});
     let own = json!({"tool": "clock__get_time", "arguments": {"city": "Oslo"}});
     for _ in 0..3 {
@@ -183,7 +174,7 @@ fn a_session_over_http_is_that_of_its_body_or_of_its_header() {
 #[test]
 fn a_session_of_the_command_line_goes_on_from_one_command_to_the_next() {
     let sandbox = office();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let run = |typed: &[&str]| {
         let more = ["--servers", &servers, "--json"];
         let output = sandbox.toolroute().args(typed).args(more).output().unwrap();
@@ -230,7 +221,7 @@ fn it_is_the_object_of_the_last_write() {
         tool("confirm_order", "Confirms an order of a customer", "order_id", "confirmed"),
     ]);
     let sandbox = scripted(&[("store", tools)]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     for prompt in ["create a pick list from order ORD-88125", "confirm it"] {
         let run = ["run", prompt, "--servers", &servers, "--session", "mine", "--model", "static"];
         let output = sandbox.toolroute().args(run).output().unwrap();
@@ -246,7 +237,7 @@ fn it_is_the_object_of_the_last_write() {
 #[test]
 fn commands_of_a_session_that_run_at_once_are_counted_together() {
     let sandbox = office();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let call = |more: &[&str]| {
         let typed = ["call", "clock__get_time", "--args", "{\"city\": \"Rome\"}"];
         let mut command = sandbox.toolroute();
@@ -271,7 +262,7 @@ fn a_call_that_is_killed_is_counted() {
         json!([{"name": "write_job", "description": "Writes a job", "does": {"sleep": 30},
                 "annotations": {"readOnlyHint": false, "destructiveHint": false}}]),
     )]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let typed = ["call", "slow__write_job", "--session", "killed", "--servers", &servers];
     for sent in 1..=3 {
         let mut child = sandbox.toolroute().args(typed).spawn().unwrap();

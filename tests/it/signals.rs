@@ -62,9 +62,8 @@ fn context_and_signals_change_an_answer_and_say_so() {
     let looked = route(&stage);
     assert!(!ids(&looked).contains(&"files__write"), "{looked:#}");
     let bad = r#"{"stages": "analysis"}"#;
-    let bad = sandbox.write("bad.json", bad);
-    let said =
-        sandbox.fails(3, &["route", "x", "--tools", &tools, "--context", bad.to_str().unwrap()]);
+    let bad = sandbox.put("bad.json", bad);
+    let said = sandbox.fails(3, &["route", "x", "--tools", &tools, "--context", &bad]);
     assert!(said.contains("expected a context"), "{said}");
 }
 
@@ -80,8 +79,7 @@ fn claiming(pattern: &str) -> String {
 #[test]
 fn a_files_author_has_no_say_over_prompts_unless_the_user_allows_it() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", claiming("zebra"));
-    let tools = tools.to_str().unwrap();
+    let tools = &sandbox.put("tools.jsonl", claiming("zebra"));
     let prompt = "read a file about a zebra from disk";
     let route = |more: &[&str]| {
         sandbox.json(&[&["route", prompt, "--model", "static", "--tools", tools], more].concat())
@@ -108,9 +106,8 @@ fn a_pattern_matches_the_prompt_in_its_own_language() {
             "exclusive_intent": "official_data"}]}}),
         json!({"server": "mail", "name": "send", "description": "Sends an email"}),
     ];
-    let tools = sandbox.write("tools.jsonl", format!("{}\n{}\n", rows[0], rows[1]));
-    let route =
-        ["route", "--author-signals", "--model", "static", "--tools", tools.to_str().unwrap()];
+    let tools = sandbox.put("tools.jsonl", format!("{}\n{}\n", rows[0], rows[1]));
+    let route = ["route", "--author-signals", "--model", "static", "--tools", &tools];
     let answer = sandbox.json(&[&route[..], &["quelles données officielles y a-t-il"]].concat());
     assert_eq!(ids(&answer), ["datagov__query"], "{answer}");
     assert!(answer["read_as"].is_string(), "it is translated: {answer}");
@@ -119,8 +116,7 @@ fn a_pattern_matches_the_prompt_in_its_own_language() {
 #[test]
 fn a_pattern_over_everyday_prompts_is_an_error() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", claiming("."));
-    let tools = tools.to_str().unwrap();
+    let tools = &sandbox.put("tools.jsonl", claiming("."));
     for more in [&["--author-signals"][..], &[]] {
         let typed = [&["tools", "validate", "--tools", tools], more].concat();
         let output = sandbox.toolroute().args(typed).output().unwrap();
@@ -255,8 +251,8 @@ fn a_prompt_in_hebrew_is_answered_and_one_in_greek_by_categories() {
     // A word of one's own for a category of one's own.
     let ask = ["route", "--tools", tools.to_str().unwrap(), "χρειάζομαι άδεια την Πέμπτη"];
     assert_ne!(sandbox.json(&ask)["fit"], "fits");
-    let config = sandbox.write("words.toml", "[category_words]\nhr = [\"άδεια\"]\n");
-    let with_words = sandbox.json(&[&ask[..], &["--config", config.to_str().unwrap()]].concat());
+    let config = sandbox.put("words.toml", "[category_words]\nhr = [\"άδεια\"]\n");
+    let with_words = sandbox.json(&[&ask[..], &["--config", &config]].concat());
     assert!(ids(&with_words).contains(&"people__request_leave"), "{with_words}");
     let part = &with_words["tools"][0]["explanation"]["parts"];
     let part = part.as_array().unwrap().iter().find(|part| part["name"] == "category");

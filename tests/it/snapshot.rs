@@ -141,8 +141,7 @@ fn the_vectors_of_another_model_are_not_used() {
 #[test]
 fn index_fails_where_nothing_can_be_kept_and_a_cache_that_cannot_be_made_costs_a_warning() {
     let sandbox = Sandbox::new();
-    let tools = sandbox.write("tools.jsonl", TOOLS);
-    let tools = tools.to_str().unwrap();
+    let tools = &sandbox.put("tools.jsonl", TOOLS);
     // A file where the folder should be, as on a disk that cannot be written.
     sandbox.write("cache", "");
     let folder = sandbox.dir.path().to_str().unwrap();

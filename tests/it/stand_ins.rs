@@ -2,24 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::drill::python;
 use crate::gateway::client::{Client, text};
 use crate::http::{Server, post};
-use crate::support::{Sandbox, repo};
+use crate::support::{Sandbox, entry};
 
 /// A sandbox with a server for each name, whose tools do what is written.
 pub fn scripted(servers: &[(&str, Value)]) -> Sandbox {
     let sandbox = Sandbox::new();
-    let (python, script) = (python(), repo("tests/servers/scripted.py"));
-    let mark = sandbox.dir.path().to_owned();
-    let entry = |(name, tools): &(&str, Value)| {
+    let of_name = |(name, tools): &(&str, Value)| {
         let file = sandbox.write(&format!("{name}.json"), tools.to_string());
         let journal = sandbox.path(&format!("{name}.journal"));
-        let args = json!([script, mark, file, "--journal", journal]);
-        ((*name).to_owned(), json!({"command": python, "args": args}))
+        let [file, journal] = [&file, &journal].map(|path| path.to_str().unwrap());
+        let args = [sandbox.mark(), file, "--journal", journal];
+        ((*name).to_owned(), entry("scripted", &args))
     };
-    let servers: serde_json::Map<String, Value> = servers.iter().map(entry).collect();
-    sandbox.write("servers.json", json!({ "mcpServers": servers }).to_string());
+    sandbox.servers(&servers.iter().map(of_name).collect());
     sandbox
 }
 
@@ -71,7 +68,7 @@ const SQL: &str = r#"{"sql": "select 1"}"#;
 #[test]
 fn a_tool_that_nobody_asked_for_does_not_answer() {
     let sandbox = databases();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let mut client = gateway(&sandbox, &[], 2);
     let called =
         json!({"tool_name": "prod__query_production_db", "arguments": {"sql": "select 1"}});
@@ -84,7 +81,7 @@ fn a_tool_that_nobody_asked_for_does_not_answer() {
         assert!(said.contains("call one of them if that is what you want"), "{said}");
         assert!(result["_meta"].is_null(), "{result}");
     }
-    let server = Server::start(&sandbox, &["serve", "--servers", &servers, "--model", "static"]);
+    let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let body = json!({"tool": "prod__query_production_db", "arguments": {"sql": "select 1"}});
     let report = post(server.port, "/v1/call", &body).ok();
     assert_eq!(report["outcome"], "failed", "{report}");
@@ -98,7 +95,7 @@ fn a_tool_that_nobody_asked_for_does_not_answer() {
 #[test]
 fn a_tool_answers_by_its_meaning_only_where_that_is_asked_for_and_says_so_first() {
     let sandbox = databases();
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let mut client = gateway(&sandbox, &["--fallback-by-meaning"], 2);
     let called =
         json!({"tool_name": "prod__query_production_db", "arguments": {"sql": "select 1"}});
@@ -142,7 +139,7 @@ fn a_declared_chain_runs_to_its_end() {
     let down = json!({"error": "500 internal error"});
     for (first, second) in [(down.clone(), down.clone()), (json!({"crash": true}), down)] {
         let sandbox = chain(first, second);
-        let overlay = sandbox.path("overlay.toml").to_str().unwrap().to_owned();
+        let overlay = sandbox.arg("overlay.toml");
         let mut client = gateway(&sandbox, &["--overlay", &overlay], 3);
         let arguments = json!({"query": "population of Haifa"});
         let called = json!({"tool_name": "datagov__datagov_query", "arguments": arguments});
@@ -161,13 +158,12 @@ fn a_chain_goes_on_after_a_write_only_where_a_fallback_is_declared_safe() {
         ("second", tool("send_copy", json!({"answer": "sent twice"}))),
         ("third", tool("log_report", json!({"answer": "logged"}))),
     ]);
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let call = |fallbacks: &str| {
         let overlay = format!(
             "[[overlay]]\nmatch = \"first__*\"\n[overlay.routing]\nfallbacks = [{fallbacks}]\n"
         );
-        let overlay = sandbox.write("overlay.toml", overlay);
-        let overlay = overlay.to_str().unwrap();
+        let overlay = &sandbox.put("overlay.toml", overlay);
         let typed = ["--servers", &servers, "--overlay", overlay];
         let told = sandbox.run(&[&["tools", "validate"], &typed[..]].concat());
         let mut calling = sandbox.toolroute();
@@ -236,7 +232,7 @@ fn who_has_to_give_an_id_is_told_where_it_comes_from() {
         ]),
     )]);
     let told = "`member_id` is needed; library__find_member gives it";
-    let servers = sandbox.path("servers.json").to_str().unwrap().to_owned();
+    let servers = sandbox.arg("servers.json");
     let common = ["--servers", &servers, "--model", "static"];
     let given = ["call", "library:send_notice", "--args", r#"{"text": "hi"}"#];
     let run = ["run", "send a notice saying: hi"];

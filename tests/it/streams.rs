@@ -43,8 +43,8 @@ fn commands<'a>(tools: &'a str, input: &'a str) -> Vec<Vec<&'a str>> {
 #[test]
 fn a_reader_who_left_ends_a_command_quietly() {
     let sandbox = Sandbox::new();
-    let input = sandbox.write("q.jsonl", "{\"query\": \"weather\"}\n");
-    for args in commands(&samples(), input.to_str().unwrap()) {
+    let input = sandbox.put("q.jsonl", "{\"query\": \"weather\"}\n");
+    for args in commands(&samples(), &input) {
         let output = command(&sandbox, &args).stdout(broken()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {said}");
@@ -56,8 +56,8 @@ fn a_reader_who_left_ends_a_command_quietly() {
 #[test]
 fn a_full_stdout_is_told_and_a_full_or_broken_stderr_fails_nothing() {
     let sandbox = Sandbox::new();
-    let input = sandbox.write("q.jsonl", "{\"query\": \"weather\"}\nnot json\n");
-    for args in commands(&samples(), input.to_str().unwrap()) {
+    let input = sandbox.put("q.jsonl", "{\"query\": \"weather\"}\nnot json\n");
+    for args in commands(&samples(), &input) {
         let output = command(&sandbox, &args).stdout(full()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{args:?}: {said}");
@@ -89,8 +89,7 @@ fn escapes_of_a_catalog_do_not_reach_the_terminal_but_json_keeps_them() {
     let sandbox = Sandbox::new();
     let row = r#"{"id":"evil\u001b]0;x\u0007","name":"evil","description":"Sends\nmail\u001b[2J\u009b31m","reliability":"\u001b[31m"}"#;
     let good = row.replace(r#","reliability":"\u001b[31m""#, "");
-    let tools = sandbox.write("tools.jsonl", format!("{good}\n{row}\n"));
-    let tools = tools.to_str().unwrap();
+    let tools = &sandbox.put("tools.jsonl", format!("{good}\n{row}\n"));
     let id = "evil\u{1b}]0;x\u{7}";
     for args in [
         vec!["route", "-s", "keyword", "--explain", "--tools", tools, "send mail"],
@@ -125,11 +124,10 @@ fn quiet_is_quiet() {
     let (none, queries) = (none.to_str().unwrap(), queries.to_str().unwrap());
     let dies = "echo Traceback of the server >&2; exit 1";
     let servers = json!({"dead": {"command": "/bin/sh", "args": ["-c", dies]}, "bad": 3});
-    let servers = sandbox.write("servers.json", json!({"mcpServers": servers}).to_string());
-    let servers = servers.to_str().unwrap();
+    let servers = sandbox.servers(&servers);
     for args in [
         vec!["tools", "list", "--tools", &tools],
-        vec!["tools", "list", "--tools", &tools, "--servers", servers],
+        vec!["tools", "list", "--tools", &tools, "--servers", &servers],
         vec!["tools", "list", "--tools", none],
         vec!["model", "list"],
         vec!["eval", "-s", "keyword", "--tools", &tools, "--queries", queries],

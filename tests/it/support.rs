@@ -7,10 +7,11 @@ use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub use self::command::CommandExt;
+use crate::drill::python;
 
 /// The binary under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_toolroute");
@@ -59,6 +60,27 @@ impl Sandbox {
         let path = self.path(name);
         std::fs::write(&path, text).expect("a writable sandbox");
         path
+    }
+
+    /// The same path as an argument.
+    pub fn arg(&self, name: &str) -> String {
+        self.path(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    /// Writes a file and gives its path as an argument.
+    pub fn put(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        self.write(name, text);
+        self.arg(name)
+    }
+
+    /// What the command line of every process of the sandbox has.
+    pub fn mark(&self) -> &str {
+        self.dir.path().to_str().expect("UTF-8")
+    }
+
+    /// Writes a servers file and gives its path.
+    pub fn servers(&self, entries: &Value) -> String {
+        self.put("servers.json", json!({ "mcpServers": entries }).to_string())
     }
 
     /// `toolroute`, with no settings from outside and vectors kept in the sandbox.
@@ -118,6 +140,13 @@ pub fn kill_after(mut child: std::process::Child, journal: &Path, lines: usize) 
     }
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// The entry in a servers file of a server of `tests/servers`, with the arguments of its script.
+pub fn entry(script: &str, args: &[&str]) -> Value {
+    let script = repo(&format!("tests/servers/{script}.py"));
+    let args = [&[script.to_str().expect("UTF-8")], args].concat();
+    json!({"command": python(), "args": args})
 }
 
 /// The sample catalog.

@@ -17,15 +17,9 @@ fn a_schema_comes_back_byte_for_byte() {
         r#"{"type":"object",  "properties":{"b":{"type":"number","default":1.0e3},"a":{}}}"#;
     let row =
         format!("{{\"id\":\"An id: with | odd, signs\",\"name\":\"t\",\"input_schema\":{schema}}}");
-    let file = sandbox.write("tools.jsonl", row);
-    let shown = sandbox.run(&[
-        "tools",
-        "show",
-        "An id: with | odd, signs",
-        "--json",
-        "--tools",
-        file.to_str().unwrap(),
-    ]);
+    let file = sandbox.put("tools.jsonl", row);
+    let shown =
+        sandbox.run(&["tools", "show", "An id: with | odd, signs", "--json", "--tools", &file]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains(schema) && shown.contains("An id: with | odd, signs"), "{shown}");
 }
@@ -35,8 +29,7 @@ fn one_bad_tool_does_not_lose_the_others_unless_strict() {
     let sandbox = Sandbox::new();
     let rows =
         "{\"name\": \"good\"}\n{\"name\": \"bad\", \"cost\": \"huge\"}\n{\"name\": \"fine\"}\n";
-    let file = sandbox.write("tools.jsonl", rows);
-    let file = file.to_str().unwrap();
+    let file = &sandbox.put("tools.jsonl", rows);
     let output = sandbox.run(&["tools", "list", "--json", "--tools", file]);
     let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 2);
@@ -58,8 +51,8 @@ fn a_schema_that_is_no_schema_is_warned_of() {
     let rows = r#"{"name": "kind", "input_schema": {"type": "objekt"}}
 {"name": "lacks", "input_schema": {"type": "object", "properties": {"x": {}}, "required": ["x", "y"]}}
 {"name": "good", "input_schema": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}"#;
-    let file = sandbox.write("tools.jsonl", rows);
-    let verdict = sandbox.json(&["tools", "validate", "--tools", file.to_str().unwrap()]);
+    let file = sandbox.put("tools.jsonl", rows);
+    let verdict = sandbox.json(&["tools", "validate", "--tools", &file]);
     assert_eq!((&verdict["errors"], &verdict["warnings"]), (&0.into(), &2.into()), "{verdict}");
     let [kind, lacks] = [0, 1].map(|at| &verdict["problems"][at]);
     assert_eq!((&kind["tool"], &kind["found"]), (&"kind".into(), &"\"objekt\" at /type".into()));
@@ -71,8 +64,8 @@ fn a_schema_that_is_no_schema_is_warned_of() {
 fn a_file_without_a_tool_is_told_as_one() {
     let sandbox = Sandbox::new();
     for text in ["[]", "{\"tools\": []}"] {
-        let file = sandbox.write("tools.json", text);
-        let args = ["tools", "validate", "--json", "--tools", file.to_str().unwrap()];
+        let file = sandbox.put("tools.json", text);
+        let args = ["tools", "validate", "--json", "--tools", &file];
         let output = sandbox.toolroute().args(args).assert().code(3).get_output().stdout.clone();
         let verdict: serde_json::Value = serde_json::from_slice(&output).unwrap();
         assert_eq!((&verdict["tools"], &verdict["errors"]), (&0.into(), &1.into()), "{text}");
@@ -93,8 +86,8 @@ fn a_file_that_cannot_be_parsed_is_told_with_line_and_column() {
         ("a.toml", "a = 1\n[tools\n", "a.toml:2:7: expected TOML, found `[tools`: "),
         ("a.json", "{\"tools\": [\n oops]}", "a.json:2:2: expected JSON, found `oops]}`: "),
     ] {
-        let file = sandbox.write(name, text);
-        let validate = ["tools", "validate", "--tools", file.to_str().unwrap()];
+        let file = sandbox.put(name, text);
+        let validate = ["tools", "validate", "--tools", &file];
         let output =
             sandbox.toolroute().args(validate).assert().code(3).get_output().stdout.clone();
         let told = String::from_utf8(output).unwrap();
@@ -213,8 +206,8 @@ fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() 
     sandbox.fails(3, &[&args[..], &["--strict"]].concat());
     let none = sandbox.fails(2, &["bench", "-n", "0", "--tools", &tools, "--queries", queries]);
     assert!(none.contains("invalid value '0'"), "{none}");
-    let misses = sandbox.write("m.jsonl", "{\"query\":\"zzz\",\"gold\":[\"EvalMath\"]}\n");
-    let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", misses.to_str().unwrap()];
+    let misses = sandbox.put("m.jsonl", "{\"query\":\"zzz\",\"gold\":[\"EvalMath\"]}\n");
+    let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", &misses];
     let table = String::from_utf8(sandbox.run(&args).stdout).unwrap();
     assert!(table.contains("0.0000") && !table.contains("-0.0000"), "{table}");
     let args = [&args[..], &["--misses"]].concat();
@@ -224,8 +217,8 @@ fn eval_survives_rows_that_cannot_be_scored_and_knows_every_spelling_of_an_id() 
     let table = String::from_utf8(sandbox.run(&args).stdout).unwrap();
     assert!(table.contains("right tools") && table.contains("line 1"), "{table}");
     sandbox.fails(2, &["eval", "--suite", "x", "--misses"]);
-    let none = sandbox.write("none.jsonl", "{\"query\": \"x\", \"gold\": [\"nope\"]}\n");
-    let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", none.to_str().unwrap()];
+    let none = sandbox.put("none.jsonl", "{\"query\": \"x\", \"gold\": [\"nope\"]}\n");
+    let args = ["eval", "-s", "keyword", "--tools", &tools, "--queries", &none];
     assert!(sandbox.fails(3, &args).contains("has a gold answer"));
 }
 
@@ -236,8 +229,7 @@ fn what_a_tool_declares_for_the_conductor_is_checked() {
         "preconditions": ["is_known"], "postconditions": ["outputs.result > 1"]});
     let bad = serde_json::json!({"name": "bad", "satisfies": ["garbage(", "FOO(bar)"],
         "preconditions": ["a b c ("], "postconditions": ["outputs.result >"]});
-    let file = sandbox.write("tools.jsonl", format!("{good}\n{bad}\n"));
-    let file = file.to_str().unwrap();
+    let file = &sandbox.put("tools.jsonl", format!("{good}\n{bad}\n"));
     let verdict = sandbox.json(&["tools", "validate", "--tools", file]);
     let fields = |id: &str| {
         let problems = verdict["problems"].as_array().unwrap();
@@ -263,9 +255,9 @@ fn a_table_is_as_wide_as_the_screen() {
 fn what_an_overlay_says_of_a_tool_is_shown() {
     let sandbox = Sandbox::new();
     let overlay = sandbox
-        .write("overlay.toml", "[[overlay]]\nmatch = \"EvalMath\"\nrouting = { priority = 90 }\n");
+        .put("overlay.toml", "[[overlay]]\nmatch = \"EvalMath\"\nrouting = { priority = 90 }\n");
     let args = ["tools", "show", "EvalMath", "--tools", &samples()];
-    let shown = sandbox.run(&[&args[..], &["--overlay", overlay.to_str().unwrap()]].concat());
+    let shown = sandbox.run(&[&args[..], &["--overlay", &overlay]].concat());
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains(r#"routing   {"priority":90}"#), "{shown}");
 }

@@ -121,11 +121,10 @@ fn a_tool_that_asks_people_answers_questions() {
     let entry = json!({"type": "process", "command": "echo", "args": ["mail"], "tools": [
         {"name": "ask", "description": "Asks the person at the desk",
          "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]});
-    let servers = json!({"mcpServers": {"desk": entry}}).to_string();
-    let servers = desk.sandbox.write("servers.json", servers);
+    let servers = desk.sandbox.servers(&json!({ "desk": entry }));
     let overlay = "[[overlay]]\nmatch = [\"desk__ask\"]\nsatisfies = [\"CLARIFY(input)\"]\n";
-    let overlay = desk.sandbox.write("overlay.toml", overlay);
-    let files = ["--servers", servers.to_str().unwrap(), "--overlay", overlay.to_str().unwrap()];
+    let overlay = desk.sandbox.put("overlay.toml", overlay);
+    let files = ["--servers", &servers, "--overlay", &overlay];
     let mut request = one("REPORT(query.people)", json!({}));
     request["obligations"][0]["say"] = json!("{/rows/0/name}");
     let done = desk.ask(&request, &files);
@@ -186,8 +185,8 @@ fn a_search_is_made_again_where_a_tool_has_come() {
     assert_eq!(desk.ask(&request, &["--resume"]), lacking, "there is no tool yet");
     // The same tool, that says by now what it satisfies.
     let overlay = "[[overlay]]\nmatch = [\"Setter\"]\nsatisfies = [\"query.flight\"]\n";
-    let overlay = desk.sandbox.write("overlay.toml", overlay);
-    let served = desk.ask(&request, &["--resume", "--overlay", overlay.to_str().unwrap()]);
+    let overlay = desk.sandbox.put("overlay.toml", overlay);
+    let served = desk.ask(&request, &["--resume", "--overlay", &overlay]);
     assert_eq!(
         (&served["text"], &served["complete"]),
         (&json!("Booked: true."), &json!(true)),

@@ -106,9 +106,9 @@ fn one_word_is_a_file() {
 #[test]
 fn a_request_without_words_is_an_error() {
     let sandbox = Sandbox::new();
-    let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
-    let file = sandbox.write("request.json", r#"{"utterance": "?"}"#);
-    for request in ["? ?", file.to_str().unwrap()] {
+    let ledger = sandbox.arg("ledger.sqlite");
+    let file = sandbox.put("request.json", r#"{"utterance": "?"}"#);
+    for request in ["? ?", &file] {
         let said = sandbox.fails(3, &["conduct", request, "--ledger", &ledger]);
         assert!(said.contains("the prompt is empty"), "{said}");
     }
@@ -118,11 +118,11 @@ fn a_request_without_words_is_an_error() {
 fn what_has_no_exact_value_is_no_fact() {
     let sandbox = Sandbox::new();
     let ask = |expression: &str| {
-        let ledger = sandbox.path("ledger.sqlite").to_str().unwrap().to_owned();
+        let ledger = sandbox.arg("ledger.sqlite");
         let owed = json!({"type": "REPORT(query.math)", "payload": {"expression": expression}});
         let request = json!({"utterance": expression, "obligations": [owed]}).to_string();
-        let request = sandbox.write("request.json", request);
-        sandbox.json(&["conduct", request.to_str().unwrap(), "--ledger", &ledger])
+        let request = sandbox.put("request.json", request);
+        sandbox.json(&["conduct", &request, "--ledger", &ledger])
     };
     for (expression, said) in [("20% of 50", "10"), ("0.1 + 0.2", "0.3")] {
         assert_eq!(told(&ask(expression)), said, "{expression}");

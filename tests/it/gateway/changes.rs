@@ -1,6 +1,5 @@
 //! What changes while the gateway runs: approvals, lists, the servers file.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -9,14 +8,12 @@ use super::client::{Client, post, text};
 use super::{SEARCH, Served, Site, has_notes, ids};
 use crate::drill::{processes, python};
 use crate::http::{Server, get, post as post_json, until};
-use crate::support::repo;
+use crate::support::entry;
 
 #[test]
 fn an_approval_counts_from_the_next_request_on() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let mut client = site.client(&["--pin-mode", "strict"]);
-    client.begin();
     let found = client.find_until(json!({"query": SEARCH}), |found| !found["held_back"].is_null());
     assert_eq!(found["held_back"][0]["id"], "notes__search_notes", "{found}");
     let note = found["note"].as_str().unwrap();
@@ -35,12 +32,9 @@ fn an_approval_counts_from_the_next_request_on() {
 
 #[test]
 fn an_approval_counts_for_a_running_http_api_too() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let file = site.sandbox.path("servers.json");
-    let file = file.to_str().unwrap();
-    let args = ["serve", "--servers", file, "--model", "static", "--pin-mode", "strict"];
-    let server = Server::start(&site.sandbox, &args);
+    let site = Site::new(json!({}));
+    let file = &site.sandbox.arg("servers.json");
+    let server = Server::by_static(&site.sandbox, &["--servers", file, "--pin-mode", "strict"]);
     let select = || post_json(server.port, "/v1/select", &json!({"prompt": SEARCH})).ok();
     assert_eq!(select()["held_back"][0]["id"], "notes__search_notes");
     site.sandbox.run(&["pins", "approve", "--server", "notes"]);
@@ -52,11 +46,9 @@ fn an_approval_counts_for_a_running_http_api_too() {
 
 #[test]
 fn pins_that_cannot_be_written_are_one_reason_everywhere() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let pins = ["--pins", "/proc/none/pins.json"];
     let mut client = site.client(&pins);
-    client.begin();
     let found = client.find_until(json!({"query": SEARCH}), |found| !found["held_back"].is_null());
     let called = client.call("call_tool", json!({"tool_name": "notes__search_notes"}));
     for said in [
@@ -69,8 +61,8 @@ fn pins_that_cannot_be_written_are_one_reason_everywhere() {
         assert!(said.contains("--pins FILE") && said.contains("--pin-mode off"), "{said}");
         assert!(!said.contains("approve") && !said.contains("--allow"), "{said}");
     }
-    let servers = site.sandbox.path("servers.json");
-    let listed = ["tools", "list", "--servers", servers.to_str().unwrap()];
+    let servers = site.sandbox.arg("servers.json");
+    let listed = ["tools", "list", "--servers", &servers];
     let said = site.sandbox.fails(5, &[&listed[..], &pins].concat());
     assert!(said.contains("--pins FILE") && said.contains("--pin-mode off"), "{said}");
 }
@@ -107,11 +99,8 @@ for line in sys.stdin:
 
 #[test]
 fn a_tool_is_found_right_after_its_server_announced_it() {
-    let python = python();
-    let site = Site::new(&python, json!({"growing": {"command": python, "args": ["-c", GROWING]}}));
-    let mut client = site.client(&[]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
+    let site = Site::new(json!({"growing": {"command": python(), "args": ["-c", GROWING]}}));
+    let mut client = site.with_notes(&[]);
     let heights = json!({"query": "measure the height of sunflowers", "limit": 50});
     for _ in 0..3 {
         let new = client.call("call_tool", json!({"tool_name": "growing__grow"}));
@@ -133,29 +122,23 @@ fn a_tool_is_found_right_after_its_server_announced_it() {
 }
 
 /// Adds a server with one tool, and without prompts and resources, to the servers file.
-fn add_plain(site: &Site, python: &Path, name: &str) {
+fn add_plain(site: &Site, name: &str) {
     let tools = json!([{"name": name, "description": "Adds numbers"}]);
-    let script = site.sandbox.write("plain.json", tools.to_string());
-    let args = json!([repo("tests/servers/scripted.py"), site.mark(), script]);
+    let script = site.sandbox.put("plain.json", tools.to_string());
     let file = site.sandbox.path("servers.json");
     let mut servers: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    servers["mcpServers"]["plain"] = json!({"command": python, "args": args});
+    servers["mcpServers"]["plain"] = entry("scripted", &[site.mark(), &script]);
     std::fs::write(&file, servers.to_string()).unwrap();
 }
 
 #[test]
 fn a_list_of_prompts_starts_only_servers_that_have_some() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    add_plain(&site, &python, "add");
+    let site = Site::new(json!({}));
+    add_plain(&site, "add");
     let runs = |script: &str| processes(site.mark()).iter().any(|line| line.contains(script));
-    let mut client = site.client(&[]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
-    assert!(client.end());
+    assert!(site.with_notes(&[]).end());
     for method in ["prompts/list", "resources/list", "resources/templates/list"] {
         let mut client = site.client(&[]);
-        client.begin();
         let listed = client.ask(method, json!({}));
         assert!(listed.to_string().contains("not"), "{method}: {listed}");
         assert!(runs("notes.py") && !runs("scripted.py"), "{method}");
@@ -169,11 +152,8 @@ fn a_list_of_prompts_starts_only_servers_that_have_some() {
 
 #[test]
 fn changes_of_lists_are_not_told_one_by_one() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
-    client.begin();
-    client.find_until(json!({"query": SEARCH}), has_notes);
+    let site = Site::new(json!({}));
+    let mut client = site.with_notes(&[]);
     client.ask("prompts/list", json!({}));
     std::thread::sleep(Duration::from_secs(6));
     client.ask("ping", json!({}));
@@ -196,8 +176,7 @@ fn changes_of_lists_are_not_told_one_by_one() {
 
 #[test]
 fn the_gateway_over_http_reads_its_servers_file_again_on_sighup() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let served = Served::start(&site, &[]);
     let port = served.0.port;
     let alive = get(port, "/healthz").ok();
@@ -211,7 +190,7 @@ fn the_gateway_over_http_reads_its_servers_file_again_on_sighup() {
         (text(&found).contains("plain__add"), hint)
     };
     assert_eq!(adds(), (false, false));
-    add_plain(&site, &python, "add_numbers");
+    add_plain(&site, "add_numbers");
     served.0.signal("HUP");
     until("the new server is found, and the hint names it", || adds() == (true, true));
     // A broken file changes nothing.

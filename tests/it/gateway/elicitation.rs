@@ -8,19 +8,18 @@ use serde_json::{Value, json};
 
 use super::Site;
 use super::client::{Client, post, text};
-use crate::drill::python;
 use crate::http::Server;
-use crate::support::repo;
+use crate::support::entry;
 
 /// With the server that asks.
 fn site() -> Site {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let script = repo("tests/servers/asking.py");
-    let asking = json!({"command": python, "args": [script, site.sandbox.path("asked")]});
-    let file = json!({"mcpServers": {"asking": asking}});
-    site.sandbox.write("servers.json", file.to_string());
+    let site = Site::new(json!({}));
+    site.sandbox.servers(&json!({"asking": asking(&site)}));
     site
+}
+
+fn asking(site: &Site) -> Value {
+    entry("asking", &[site.sandbox.path("asked").to_str().unwrap()])
 }
 
 fn hello(elicitation: &Value) -> Value {
@@ -33,7 +32,7 @@ fn hello(elicitation: &Value) -> Value {
 }
 
 fn client(site: &Site, elicitation: &Value, args: &[&str]) -> Client {
-    let mut client = site.client(args);
+    let mut client = site.start(args);
     client.ask("initialize", hello(elicitation));
     client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     wait_for_lists(site);
@@ -145,12 +144,7 @@ fn an_address_is_passed_on_as_it_is() {
 #[test]
 fn a_resource_does_not_wait_for_the_question_of_a_server_that_lacks_it() {
     let site = site();
-    let python = python();
-    let script = |name: &str| repo(&format!("tests/servers/{name}.py"));
-    let asking = json!({"command": python, "args": [script("asking"), site.sandbox.path("asked")]});
-    let notes = json!({"command": python, "args": [script("notes"), "x"]});
-    let file = json!({"mcpServers": {"asking": asking, "notes": notes}});
-    site.sandbox.write("servers.json", file.to_string());
+    site.sandbox.servers(&json!({"asking": asking(&site), "notes": entry("notes", &["x"])}));
     let mut client = client(&site, &json!({}), &[]);
     let began = Instant::now();
     let number = client.send("resources/read", json!({"uri": "note://today"}));

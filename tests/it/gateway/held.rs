@@ -1,18 +1,14 @@
 //! What a client does not get, and what it is told of it.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::Site;
 use super::client::{Client, text};
-use crate::drill::python;
-use crate::support::repo;
+use crate::support::entry;
 
 /// A sandbox with the notes server under two names.
-fn two(python: &Path) -> Site {
-    let script = repo("tests/servers/notes.py");
-    Site::new(python, json!({"other": {"command": python, "args": [script, "x"]}}))
+fn two() -> Site {
+    Site::new(json!({"other": entry("notes", &["x"])}))
 }
 
 fn prompts(client: &mut Client) -> Vec<String> {
@@ -28,8 +24,7 @@ fn reads(client: &mut Client) -> bool {
 
 #[test]
 fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
-    let python = python();
-    let site = two(&python);
+    let site = two();
     site.sandbox.write("toolroute.toml", "[profiles]\nonly = [\"notes__search_notes\"]\n");
     for (args, wanted) in [
         (&["--profile", "only"][..], &["notes__summarise"][..]),
@@ -38,7 +33,6 @@ fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
         (&[], &["notes__summarise", "other__summarise"]),
     ] {
         let mut client = site.client(args);
-        client.begin();
         let listed = client.ask("tools/list", json!({}));
         let hint = listed["tools"][0]["description"].as_str().unwrap().to_owned();
         assert_eq!(hint.contains(" other"), wanted.contains(&"other__summarise"), "{hint}");
@@ -53,56 +47,46 @@ fn a_server_without_a_tool_for_the_client_is_not_there_at_all() {
 
 #[test]
 fn strict_pins_hold_back_a_server_until_one_of_its_tools_is_approved() {
-    let python = python();
-    let site = two(&python);
+    let site = two();
     let mut client = site.client(&["--pin-mode", "strict"]);
-    client.begin();
     assert_eq!(prompts(&mut client), [] as [&str; 0]);
     assert!(!reads(&mut client));
     client.end();
     let approved = site.sandbox.run(&["pins", "approve", "--server", "other"]);
     assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stderr));
     let mut client = site.client(&["--pin-mode", "strict"]);
-    client.begin();
     assert_eq!(prompts(&mut client), ["other__summarise"]);
     assert!(reads(&mut client));
 }
 
 #[test]
 fn the_first_list_and_the_first_call_wait_for_the_servers() {
-    let python = python();
     let names = |client: &mut Client| {
         let listed = client.ask("tools/list", json!({}));
         listed["tools"].as_array().expect("tools").len()
     };
     let slow = ["--slow", "1"];
-    let site = Site::with(&python, json!({}), &slow);
+    let site = Site::with(json!({}), &slow);
     let mut client = site.client(&["--expose", "selected"]);
-    client.begin();
     assert_eq!(names(&mut client), 8);
-    let site = Site::with(&python, json!({}), &slow);
+    let site = Site::with(json!({}), &slow);
     let mut client = site.client(&["--pinned", "notes__count_notes"]);
-    client.begin();
     assert_eq!(names(&mut client), 5);
-    let site = Site::with(&python, json!({}), &slow);
+    let site = Site::with(json!({}), &slow);
     let mut client = site.client(&[]);
-    client.begin();
     let found = client.call("notes__search_notes", json!({"query": "rye"}));
     assert_eq!(text(&found), "found: rye");
 }
 
 /// A sandbox with the server whose answers have parts, beside the notes.
-fn parts(python: &Path) -> Site {
-    let script = repo("tests/servers/parts.py");
-    Site::new(python, json!({"parts": {"command": python, "args": [script, "x"]}}))
+fn parts() -> Site {
+    Site::new(json!({"parts": entry("parts", &["x"])}))
 }
 
 #[test]
 fn an_error_keeps_its_parts_and_its_structure() {
-    let python = python();
-    let site = parts(&python);
+    let site = parts();
     let mut client = site.client(&["--no-fallback"]);
-    client.begin();
     for result in [
         client.call("call_tool", json!({"tool_name": "parts__scan_page"})),
         client.call("parts__scan_page", json!({})),
@@ -118,10 +102,8 @@ fn an_error_keeps_its_parts_and_its_structure() {
 
 #[test]
 fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
-    let python = python();
-    let site = parts(&python);
+    let site = parts();
     let mut client = site.client(&[]);
-    client.begin();
     let cut = client.call("call_tool", json!({"tool_name": "parts__list_cities"}));
     assert!(cut.get("structuredContent").is_none(), "{cut}");
     assert_eq!(cut["_meta"]["toolroute/structured_content"], "left out: it is too long");
@@ -137,11 +119,9 @@ fn a_structured_content_that_is_too_long_is_whole_or_not_there() {
 
 #[test]
 fn a_tool_that_is_not_there_is_told_with_the_reason() {
-    let python = python();
     let off = json!({"command": "/no/such/program", "disabled": true});
-    let site = Site::new(&python, json!({"dead": {"command": "/no/such/program"}, "off": off}));
+    let site = Site::new(json!({"dead": {"command": "/no/such/program"}, "off": off}));
     let mut client = site.client(&["--pin-mode", "strict"]);
-    client.begin();
     let mut said = |tool: &str| {
         let result = client.call("call_tool", json!({"tool_name": tool}));
         assert_eq!(result["isError"], true, "{result}");
@@ -172,12 +152,10 @@ fn a_tool_that_is_not_there_is_told_with_the_reason() {
 
 #[test]
 fn an_overlay_allows_a_tool_for_good() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let hints = "[[overlay]]\nmatch = \"notes__delete_note\"\nhints = { destructive = false }\n";
-    let overlay = site.sandbox.write("mine.toml", hints);
-    let mut client = site.client(&["--overlay", overlay.to_str().unwrap()]);
-    client.begin();
+    let overlay = site.sandbox.put("mine.toml", hints);
+    let mut client = site.client(&["--overlay", &overlay]);
     let called = json!({"tool_name": "notes__delete_note", "arguments": {"title": "x"}});
     assert_eq!(text(&client.call("call_tool", called)), "deleted: x");
 }

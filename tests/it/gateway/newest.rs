@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::Site;
 use super::client::{Client, text};
-use crate::drill::python;
 
 /// What every request says of its client.
 fn with_meta(mut params: Value) -> Value {
@@ -41,15 +40,13 @@ fn requests() -> [(&'static str, Value); 9] {
 
 #[test]
 fn every_result_says_that_it_is_complete_to_those_who_know_the_word() {
-    let python = python();
     // Servers of both protocols behind it.
     for options in [&[][..], &["--protocol", "newest"]] {
-        let site = Site::with(&python, json!({}), options);
-        let mut newest = site.client(&[]);
+        let site = Site::with(json!({}), options);
+        let mut newest = site.start(&[]);
         let about = newest.ask("server/discover", with_meta(json!({})));
         assert_eq!(about["resultType"], "complete", "{about}");
         let mut older = site.client(&[]);
-        older.begin();
         for (method, params) in requests() {
             let result = newest.ask(method, with_meta(params.clone()));
             assert_eq!(result["resultType"], "complete", "{method}: {result}");
@@ -67,9 +64,8 @@ fn refuses(client: &mut Client, uri: &str) -> bool {
 
 #[test]
 fn who_listens_hears_of_the_resource_that_was_named() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
+    let site = Site::new(json!({}));
+    let mut client = site.start(&[]);
     client.ask("server/discover", with_meta(json!({})));
     let found =
         client.ask("tools/call", with_meta(json!({"name": "notes__count_notes", "arguments": {}})));

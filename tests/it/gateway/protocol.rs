@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 
 use super::Site;
 use super::client::Client;
-use crate::drill::python;
 use crate::support::Sandbox;
 
 #[test]
 fn a_request_before_the_handshake_is_told_of_it() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
-    let mut client = site.client(&[]);
+    let site = Site::new(json!({}));
+    let mut client = site.start(&[]);
     let number = client.send("tools/list", json!({}));
     let refused = client.answer_to(number);
     let said = refused["error"]["message"].as_str().unwrap();

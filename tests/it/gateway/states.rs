@@ -1,26 +1,24 @@
 //! Every server of the servers file is told of with its true state, wherever one looks: in what
 //! `find_tools` answers, at `/v1/servers`, and by `doctor`. Each state is that of a real process.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::{SEARCH, Site, has_notes};
 use crate::drill::python;
 use crate::http::{Server, get, until};
-use crate::support::{Sandbox, repo};
+use crate::support::{Sandbox, entry};
 
 /// One server for each way in which it may not be had. The notes take longer than an answer waits.
-fn ill(python: &Path) -> Value {
+fn ill() -> Value {
     json!({
-        "unset": {"command": python, "args": ["x.py", "${MY_UNSET_KEY}"], "env": {"B": "${ALSO_UNSET}"}},
+        "unset": {"command": python(), "args": ["x.py", "${MY_UNSET_KEY}"], "env": {"B": "${ALSO_UNSET}"}},
         "missing": {"command": "no-such-program-here"},
         "process": {"type": "process", "command": "no-such-program-either", "tools": [{"name": "t"}]},
-        "homeless": {"command": python, "cwd": "/no/such/folder"},
-        "ended": {"command": python, "args": ["-c", "raise SystemExit('SECRET WORDS')"]},
+        "homeless": {"command": python(), "cwd": "/no/such/folder"},
+        "ended": {"command": python(), "args": ["-c", "raise SystemExit('SECRET WORDS')"]},
         "closed": {"url": "http://127.0.0.1:9/mcp"},
         "older": {"type": "sse", "url": "http://127.0.0.1:9/sse"},
-        "off": {"command": python, "disabled": true},
+        "off": {"command": python(), "disabled": true},
     })
 }
 
@@ -52,10 +50,8 @@ fn pairs(servers: &Value, name: &str, reason: &str) -> Vec<(String, String)> {
 
 #[test]
 fn an_answer_names_every_server_that_it_lacks_and_asks_to_come_again() {
-    let python = python();
-    let site = Site::with(&python, ill(&python), &["--slow", "20"]);
+    let site = Site::with(ill(), &["--slow", "20"]);
     let mut client = site.client(&[]);
-    client.begin();
     // An answer waits some seconds for the first lists, and no longer.
     let found = client.find(json!({"query": SEARCH}));
     assert!(!has_notes(&found), "{found}");
@@ -73,13 +69,10 @@ fn an_answer_names_every_server_that_it_lacks_and_asks_to_come_again() {
 
 #[test]
 fn changes_of_lists_are_told_together_while_servers_start() {
-    let python = python();
-    let script = crate::support::repo("tests/servers/notes.py");
-    let entry = |slow: &str| json!({"command": python, "args": [script, "x", "--slow", slow]});
-    let more = json!({"b": entry("0.3"), "c": entry("0.6"), "d": entry("0.9"), "e": entry("1.2")});
-    let site = Site::new(&python, more);
+    let slow = |slow: &str| entry("notes", &["x", "--slow", slow]);
+    let more = json!({"b": slow("0.3"), "c": slow("0.6"), "d": slow("0.9"), "e": slow("1.2")});
+    let site = Site::new(more);
     let mut client = site.client(&[]);
-    client.begin();
     let all = |found: &Value| found.get("note").is_none();
     let found = client.find_until(json!({"query": SEARCH}), all);
     assert!(all(&found), "{found}");
@@ -92,14 +85,10 @@ fn changes_of_lists_are_told_together_while_servers_start() {
 
 #[test]
 fn a_server_without_prompts_and_resources_changes_none_of_them() {
-    let python = python();
     let sandbox = Sandbox::new();
-    let mark = sandbox.dir.path().to_str().unwrap().to_owned();
-    let entry = json!({"command": python, "args": [repo("tests/servers/faulty.py"), mark]});
-    sandbox.write("servers.json", json!({"mcpServers": {"faulty": entry}}).to_string());
+    sandbox.servers(&json!({"faulty": entry("faulty", &[sandbox.mark()])}));
     let site = Site { sandbox };
     let mut client = site.client(&[]);
-    client.begin();
     let is_there = |found: &Value| found["tools"][0]["id"] == "faulty__crash";
     let crash = json!({"query": "faulty__crash"});
     assert!(is_there(&client.find_until(crash.clone(), is_there)));
@@ -117,7 +106,7 @@ fn a_server_without_prompts_and_resources_changes_none_of_them() {
 #[test]
 fn a_servers_file_without_servers_is_told_at_the_start() {
     let sandbox = Sandbox::new();
-    sandbox.write("servers.json", "{\"mcpServers\": {}}");
+    sandbox.servers(&json!({}));
     let site = Site { sandbox };
     let ended = site.command(&["--model", "static"]).output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
@@ -126,18 +115,14 @@ fn a_servers_file_without_servers_is_told_at_the_start() {
 
 #[test]
 fn a_server_whose_tools_are_held_back_says_how_many() {
-    let python = python();
-    let site = Site::new(&python, json!({}));
+    let site = Site::new(json!({}));
     let mut client = site.client(&["--pin-mode", "strict"]);
-    client.begin();
     let held =
         |found: &Value| found["unavailable_servers"][0]["because"] == "7 tools held back by pins";
     let found = client.find_until(json!({"query": SEARCH}), held);
     assert!(held(&found), "{found}");
-    let file = site.sandbox.path("servers.json");
-    let file = file.to_str().unwrap();
-    let args = ["serve", "--servers", file, "--model", "static", "--pin-mode", "strict"];
-    let server = Server::start(&site.sandbox, &args);
+    let file = &site.sandbox.arg("servers.json");
+    let server = Server::by_static(&site.sandbox, &["--servers", file, "--pin-mode", "strict"]);
     until("the notes are asked", || {
         let told = get(server.port, "/v1/servers").ok();
         told["servers"][0]["reason"] == "7 tools held back by pins"
@@ -149,11 +134,9 @@ fn a_server_whose_tools_are_held_back_says_how_many() {
 
 #[test]
 fn the_http_api_lists_every_server_of_the_file() {
-    let python = python();
-    let site = Site::with(&python, ill(&python), &["--slow", "2"]);
-    let file = site.sandbox.path("servers.json");
-    let args = ["serve", "--servers", file.to_str().unwrap(), "--model", "static"];
-    let server = Server::start(&site.sandbox, &args);
+    let site = Site::with(ill(), &["--slow", "2"]);
+    let file = site.sandbox.arg("servers.json");
+    let server = Server::by_static(&site.sandbox, &["--servers", &file]);
     let servers = || get(server.port, "/v1/servers").ok()["servers"].take();
     let state = |name: &str| {
         let states = pairs(&servers(), "name", "state");
@@ -173,8 +156,7 @@ fn the_http_api_lists_every_server_of_the_file() {
 
 #[test]
 fn doctor_waits_for_a_slow_start_says_so_and_lists_every_server() {
-    let python = python();
-    let site = Site::with(&python, ill(&python), &["--slow", "6"]);
+    let site = Site::with(ill(), &["--slow", "6"]);
     let file = site.sandbox.path("servers.json");
     let mut doctor = site.sandbox.toolroute();
     doctor.args(["doctor", "--model", "static", "--servers", file.to_str().unwrap()]);
@@ -221,10 +203,9 @@ for line in sys.stdin:
 
 #[test]
 fn tools_that_a_server_keeps_from_the_gateway_are_told() {
-    let python = python();
-    let site = Site::new(&python, json!({"picky": {"command": python, "args": ["-c", PICKY]}}));
-    let file = site.sandbox.path("servers.json");
-    let servers = ["--servers", file.to_str().unwrap(), "--model", "static"];
+    let site = Site::new(json!({"picky": {"command": python(), "args": ["-c", PICKY]}}));
+    let file = site.sandbox.arg("servers.json");
+    let servers = ["--servers", &file, "--model", "static"];
     let doctor = site.sandbox.toolroute().arg("doctor").args(servers).output().unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
     let more = "`picky` answers with 1 tool; 1 more it lists only to clients that offer sampling \

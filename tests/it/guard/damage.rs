@@ -54,18 +54,9 @@ fn a_damaged_log_never_answers_wrongly_without_a_word() {
             .to_string()
         })
         .collect();
-    let rows = sandbox.write("rows.jsonl", rows.join("\n"));
-    sandbox.run(&[
-        "feedback",
-        "add",
-        "--input",
-        rows.to_str().unwrap(),
-        "--feedback",
-        path,
-        "--no-vectors",
-        "--keep-days",
-        "36500",
-    ]);
+    let rows = sandbox.put("rows.jsonl", rows.join("\n"));
+    let add = ["feedback", "add", "--input", &rows, "--feedback", path];
+    sandbox.run(&[&add[..], &["--no-vectors", "--keep-days", "36500"]].concat());
     let told = no_silent_wrong(&sandbox, &log, &["feedback", "export", "--feedback", path]);
     assert!(told > 24, "{told} of 96 were found");
 }
@@ -75,16 +66,8 @@ fn conduct(sandbox: &Sandbox, ledger: &str) {
     let folder = crate::conduct::examples(sandbox);
     let (tools, runners) = (format!("{folder}/tools.jsonl"), format!("{folder}/runners.toml"));
     let request = format!("{folder}/math.json");
-    sandbox.run(&[
-        "conduct",
-        &request,
-        "--tools",
-        &tools,
-        "--runners",
-        &runners,
-        "--ledger",
-        ledger,
-    ]);
+    let files = ["--tools", &tools, "--runners", &runners, "--ledger", ledger];
+    sandbox.run(&[&["conduct", &request], &files[..]].concat());
 }
 
 #[test]
