@@ -1,5 +1,7 @@
 //! English words that tell whether a "that" joins a clause or refers to something.
 
+use crate::text::is_listed;
+
 /// Words that begin a clause. After "that" they make it a conjunction ("that I am late") or a
 /// relative ("loans that are overdue").
 const CLAUSE: &str = "i i'm you we he she they it the there my our is are was were has have a an";
@@ -9,10 +11,10 @@ const TIME: &str = "week month year morning evening afternoon day quarter weeken
 
 /// Whether a lower-case word begins a clause after "that", as in "the loans that are overdue".
 pub fn begins_clause(word: &str) -> bool {
-    CLAUSE.split(' ').any(|known| known == word)
+    is_listed(CLAUSE, word)
 }
 
 /// Whether a lower-case word names a time, as in "this week".
 pub fn is_time_word(word: &str) -> bool {
-    TIME.split(' ').any(|known| known == word)
+    is_listed(TIME, word)
 }

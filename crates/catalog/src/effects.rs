@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use crate::text::{first_sentence, split_identifier};
+use crate::text::{first_sentence, is_listed, split_identifier};
 use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
@@ -156,16 +156,7 @@ const LASTING: [&str; 7] = [
 ];
 
 /// What is only about something: a reminder of a payment.
-const MESSAGES: [&str; 8] = [
-    "confirmation",
-    "email",
-    "instruction",
-    "link",
-    "message",
-    "notification",
-    "receipt",
-    "reminder",
-];
+const MESSAGES: &str = "confirmation email instruction link message notification receipt reminder";
 
 /// Words with which the object of a verb begins.
 const DETERMINERS: [&str; 16] = [
@@ -336,12 +327,10 @@ fn begins_taking_away(name: &[&str]) -> bool {
 /// Whether a verb with the words behind it takes something away for good, or moves money.
 fn takes_away(verb: &str, rest: &[&str]) -> bool {
     let mut objects = TAKES_AWAY_OBJECT.into_iter().filter(|(with, _)| *with == verb);
-    let mut is_object = |next: &str| {
-        objects.any(|(_, objects)| objects.split_whitespace().any(|object| object == next))
-    };
+    let mut is_object = |next: &str| objects.any(|(_, objects)| is_listed(objects, next));
     // `send_payment_reminder` sends no payment.
     let is_message =
-        rest.iter().take(2).any(|word| MESSAGES.contains(&word.strip_suffix('s').unwrap_or(word)));
+        rest.iter().take(2).any(|word| is_listed(MESSAGES, word.strip_suffix('s').unwrap_or(word)));
     TAKES_AWAY.contains(verb) || rest.first().is_some_and(|next| is_object(next)) && !is_message
 }
 

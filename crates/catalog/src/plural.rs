@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::text::is_listed;
+
 /// Words that end in `ie` in the singular, unlike `company`.
 const END_IN_IE: [&str; 9] =
     ["movie", "cookie", "calorie", "pie", "tie", "selfie", "zombie", "genie", "rookie"];
@@ -51,7 +53,7 @@ const SAME: [&str; 15] = [
 
 /// Returns the nouns that people use for the thing that a noun in the singular names, with that noun.
 pub fn same_things(noun: &str) -> impl Iterator<Item = &'static str> {
-    let groups = SAME.iter().filter(move |group| group.split(' ').any(|word| word == noun));
+    let groups = SAME.iter().filter(move |group| is_listed(group, noun));
     groups.flat_map(|group| group.split(' '))
 }
 

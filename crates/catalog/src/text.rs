@@ -61,6 +61,11 @@ pub fn words_of(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
+/// Whether a word is in a list of words with spaces between them.
+pub(super) fn is_listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|listed| listed == word)
+}
+
 fn is_separator(character: char) -> bool {
     matches!(character, '_' | '-' | '/' | '.' | ':')
 }

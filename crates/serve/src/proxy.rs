@@ -47,17 +47,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(900);
 
 /// Headers of a single connection (RFC 9110, 7.6.1), in addition to those that `Connection` names.
-const HOP_BY_HOP: [&str; 9] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+const HOP_BY_HOP: &str = "connection keep-alive proxy-authenticate proxy-authorization \
+                          proxy-connection te trailer transfer-encoding upgrade";
 
 /// Options of the proxy.
 #[derive(Clone)]
@@ -382,13 +373,12 @@ fn upstream_headers(headers: &HeaderMap, is_read: bool) -> HeaderMap {
 
 fn without_hops(headers: &HeaderMap) -> HeaderMap {
     let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<String> = named
+    let hops: Vec<&str> = named
         .flat_map(|value| value.split(','))
-        .map(|name| name.trim().to_ascii_lowercase())
+        .chain(HOP_BY_HOP.split(' '))
+        .map(str::trim)
         .collect();
-    let stays = |name: &HeaderName| {
-        !HOP_BY_HOP.contains(&name.as_str()) && !named.iter().any(|hop| hop == name.as_str())
-    };
+    let stays = |name: &HeaderName| !hops.iter().any(|hop| name.as_str().eq_ignore_ascii_case(hop));
     headers.iter().filter(|(name, _)| stays(name)).map(|(n, v)| (n.clone(), v.clone())).collect()
 }
 

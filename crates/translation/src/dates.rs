@@ -14,19 +14,10 @@ const HOURS: [&str; 3] = ["oclock", "o'clock", "hour"];
 
 /// Whether a meaning is a month, a day of the week or another word of the calendar.
 pub(super) fn is_of_calendar(meaning: Option<&str>) -> bool {
-    const DAYS: [&str; 10] = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "today",
-        "tomorrow",
-        "yesterday",
-    ];
-    meaning.is_some_and(|meaning| month(meaning).is_some() || DAYS.contains(&meaning))
+    const DAYS: &str =
+        "monday tuesday wednesday thursday friday saturday sunday today tomorrow yesterday";
+    let is_day = |meaning: &str| DAYS.split(' ').any(|day| day == meaning);
+    meaning.is_some_and(|meaning| month(meaning).is_some() || is_day(meaning))
 }
 
 /// The number of a month, from 1.

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{jsonl, schema};
 use crate::row::{DESCRIPTIONS, Fields, fields, is_null, string};
+use crate::text::is_listed;
 
 /// The formats in which a tool is one JSON object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +165,7 @@ fn is_marked_as_ours(row: &Fields<'_>) -> bool {
 }
 
 fn is_only_anthropic(row: &Fields<'_>) -> bool {
-    row.keys().all(|key| ANTHROPIC_FIELDS.split(' ').any(|known| known == key))
+    row.keys().all(|key| is_listed(ANTHROPIC_FIELDS, key))
 }
 
 /// Whether more than half of the fields are known. A name and a description are not enough, because
