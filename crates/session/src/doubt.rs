@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toolroute_catalog::{
-    EffectKind, Schema, Tool, embedding_text, properties, singular, words_of, writes,
-};
+use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
-    VerbMismatch, is_reported, means_same, only_looks, order_beside_ban, ordered_change, told,
-    unknown_object, verb_mismatch,
+    VerbMismatch, means_same, only_looks, order_beside_ban, ordered_change, unknown_object,
+    verb_mismatch,
 };
-use toolroute_run::execution::{Arguments, PreparedArguments, Source, TakenValue};
+use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
+
+use super::lost::{lost_value, lost_words, sets_nothing};
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
 /// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
@@ -80,15 +80,12 @@ fn doubt_of_order(
     let does = |verb: &str| named.iter().any(|word| word == verb);
     let doer = Doer { does: &does, passes_on: passes_on(tool) };
     let form = || no_order(words, places, doer).map(str::to_owned);
-    let unfit = selection.fit_reason.as_ref().map(|reason| {
-        let id = &tool.id;
-        format!(
-            "{reason}, and {id} may change something: say in other words what is to be done, or call \
-             the tool by its name"
-        )
-    });
-    if let Some(FitReason::MissingAction { .. } | FitReason::OtherObject { .. }) =
-        &selection.fit_reason
+    let unfit = unfit(tool, selection);
+    if let Some(
+        FitReason::MissingAction { .. }
+        | FitReason::OtherObject { .. }
+        | FitReason::OtherServer { .. },
+    ) = &selection.fit_reason
     {
         return unfit;
     }
@@ -103,25 +100,38 @@ fn doubt_of_order(
     let is_translated = prepared.read_as.is_some();
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
-    // Unless all that was taken is the text behind a colon: "Schreib Lukas: bin in zehn Minuten da" is no timer.
-    let behind = words.find(": ").filter(|colon| {
-        !prepared.taken.is_empty() && prepared.taken.iter().all(|place| place.start > *colon)
-    });
-    let verb = || (!is_translated || behind.is_some()).then(verb).flatten();
+    let verb = || (!is_translated || took_only_content(words, prepared)).then(verb).flatten();
     let object = || strange_object(words, places, tool, (selection, prepared));
     let lost =
-        || lost_value(words, prepared, moments).or_else(|| lost_place(words, tool, prepared));
+        || lost_value(words, prepared, moments).or_else(|| lost_words(words, tool, prepared));
     let lost = || lost().map(|text| format!("no parameter takes \"{text}\" of the prompt"));
     let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
     let ask = |reason: String| question(&reason, tool);
     let unset = || sets_nothing(tool, prepared).then(|| "what to change is not said".to_owned());
     // It may be what is to be done, or to what: the nearest known word would decide.
-    let is_sure = selection.confidence.is_some_and(|confidence| confidence >= SURE);
-    let unread = prepared.unread.as_ref().filter(|_| !is_sure);
+    let unread = prepared.unread.as_ref().filter(|_| !is_sure(selection));
     let unread = || unread.map(|word| format!("\"{word}\" is not understood"));
     let rest = || verb().or_else(unread).or_else(object).or_else(lost).or_else(unset).map(ask);
     reason.map(ask).or(unfit).or_else(rest)
+}
+
+/// The question about a tool that may not fit.
+fn unfit(tool: &Tool, selection: &Selection) -> Option<String> {
+    selection.fit_reason.as_ref().map(|reason| {
+        let id = &tool.id;
+        format!(
+            "{reason}, and {id} may change something: say in other words what is to be done, or call \
+             the tool by its name"
+        )
+    })
+}
+
+/// Whether all values were taken from the text behind a colon: "Schreib Lukas: bin in zehn Minuten da" is no timer.
+fn took_only_content(words: &str, prepared: &PreparedArguments) -> bool {
+    let taken = &prepared.taken;
+    let colon = words.find(": ").filter(|_| !taken.is_empty());
+    colon.is_some_and(|colon| taken.iter().all(|place| place.start > colon))
 }
 
 /// Why a tool may be meant for another thing than the prompt's: no text of the tool has the thing, and no argument a text
@@ -132,12 +142,11 @@ fn strange_object(
     tool: &Tool,
     (selection, prepared): (&Selection, &PreparedArguments),
 ) -> Option<String> {
-    let is_sure = selection.confidence.is_some_and(|confidence| confidence >= SURE);
     let is_text = |taken: &TakenValue| {
         let is_said = matches!(taken.source, Source::Prompt { .. });
         is_said && taken.value.is_string() && taken.how.is_empty()
     };
-    if is_sure || prepared.sources.iter().any(is_text) {
+    if is_sure(selection) || prepared.sources.iter().any(is_text) {
         return None;
     }
     let object = unknown_object(words, places, tool)?;
@@ -153,61 +162,6 @@ fn caveat_in(original: &str, prepared: &PreparedArguments, places: Places<'_>) -
         Some(english) => caveat(original, Places::default()).or_else(|| caveat(english, places)),
         None => caveat(original, places),
     }
-}
-
-/// Returns what the words say of the call and no parameter takes, so that it would be lost: "20 EUR", "in Bremen".
-fn lost_value<'a>(
-    words: &'a str,
-    prepared: &PreparedArguments,
-    moments: &[Range<usize>],
-) -> Option<&'a str> {
-    // "The plumber was there on Tuesday."
-    let is_told =
-        |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
-    let value = prepared.lost.iter().find(|place| !is_told(*place));
-    let value = value.map(|place| &words[place.clone()]);
-    let is_translated = prepared.read_as.is_some();
-    let told = || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
-    value.or_else(told).filter(|_| prepared.missing.is_empty())
-}
-
-/// What stands before the place of things: "turn off the lights in the kitchen".
-const IN: [&str; 4] = [" in the ", " in my ", " in our ", " in this "];
-
-/// Words that end the name of a place.
-const BEHIND_A_PLACE: &str = "and at by for from if on so that to until when with";
-
-/// Returns the place of what is to be changed, if no argument has it and the tool says nothing of it, though it could
-/// be told: without it, all lights of a house would be turned off.
-fn lost_place<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> Option<&'a str> {
-    let (start, led) =
-        IN.iter().filter_map(|led| Some((words.find(led)? + 1, led.len() - 1))).min()?;
-    let behind = &words[start + led..];
-    let is_over = |word: &str| {
-        !word.starts_with(char::is_alphabetic) || BEHIND_A_PLACE.split(' ').any(|end| end == word)
-    };
-    let nouns: Vec<&str> = behind.split(' ').take(3).take_while(|word| !is_over(word)).collect();
-    let end = start + led + nouns.join(" ").trim_end_matches(['.', '!', ',', ';', '?']).len();
-    let place = words.get(start..end)?;
-    let schema = tool.input_schema.as_ref().and_then(Schema::to_value)?;
-    let mut parameters = schema["properties"].as_object()?.keys();
-    let is_free = parameters.any(|name| !prepared.arguments.contains_key(name));
-    let said = prepared.sources.iter().filter_map(|taken| match &taken.source {
-        Source::Prompt { start, end, .. } if prepared.read_as.is_none() => Some(*start..*end),
-        _ => None,
-    });
-    let mut taken = prepared.taken.iter().chain(&prepared.moments).cloned().chain(said);
-    let is_taken = taken.any(|taken| taken.start < end && start < taken.end);
-    let known = words_of(&format!(
-        "{} {}",
-        embedding_text(tool),
-        tool.server.as_deref().unwrap_or_default()
-    ));
-    let is_known = |noun: &String| known.iter().any(|word| singular(word) == singular(noun));
-    let is_told = words_of(&nouns.join(" ")).iter().any(is_known);
-    let is_lost =
-        is_free && prepared.missing.is_empty() && !nouns.is_empty() && !is_taken && !is_told;
-    is_lost.then_some(place)
 }
 
 /// The places of all values that arguments took. "In the morning" postpones nothing that a tool does "in the morning".
@@ -228,27 +182,8 @@ fn places_taken(prepared: &PreparedArguments) -> Vec<Range<usize>> {
 /// The confidence from which a tool is meant although the prompt has another word for what it is about.
 const SURE: f32 = 0.95;
 
-/// Verbs in names of tools that change what their other arguments say.
-const SETTING: &str = "adjust change configure edit modify patch set update";
-
-/// Last words of names of parameters for the thing itself.
-const IDENTIFYING: &str = "code id identifier key name number uuid";
-
-/// Whether a call would say of what to change something, and not what: `update_unit` with only a `unit_id`.
-fn sets_nothing(tool: &Tool, prepared: &PreparedArguments) -> bool {
-    let is_setting = words_of(&tool.name).iter().any(|word| SETTING.split(' ').any(|v| v == word));
-    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
-    let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
-    let [object] = required else { return false };
-    let parameters = schema["properties"].as_object().map_or(0, |members| members.len());
-    let is_object = |name: &String| object.as_str() == Some(name);
-    let named = words_of(object.as_str().unwrap_or_default());
-    let is_id = named.last().is_some_and(|last| IDENTIFYING.split(' ').any(|word| word == last));
-    is_setting
-        && is_id
-        && parameters > 1
-        && prepared.missing.is_empty()
-        && prepared.arguments.keys().all(is_object)
+fn is_sure(selection: &Selection) -> bool {
+    selection.confidence.is_some_and(|confidence| confidence >= SURE)
 }
 
 /// Whether a call for these words changes nothing.
@@ -320,13 +255,6 @@ fn is_list_of_things(name: &[String], tool: &Tool) -> bool {
     };
     let ends = [name.first(), name.last()];
     ends.into_iter().flatten().any(is_plural) && !properties(&schema).any(is_set)
-}
-
-/// Whether an argument has the beginning of a text.
-fn takes(arguments: &Arguments, text: &str) -> bool {
-    let beginning: Vec<&str> = text.split_whitespace().take(3).collect();
-    let beginning = beginning.join(" ");
-    arguments.values().any(|value| value.as_str().is_some_and(|text| text.contains(&beginning)))
 }
 
 /// Returns why no verb of the words, or of the same words without typing errors, orders what the tool

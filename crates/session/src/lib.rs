@@ -28,6 +28,8 @@ mod calls;
 #[cfg(feature = "execution")]
 mod doubt;
 #[cfg(feature = "execution")]
+mod lost;
+#[cfg(feature = "execution")]
 mod object;
 #[cfg(feature = "execution")]
 mod outlook;

@@ -1,7 +1,7 @@
 //! Judges whether the tools of an answer fit its prompt: certainly, possibly, or not at all.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use toolroute_vectors::index::name_words;
 
 use super::confidence::{SURE, blended};
 use super::fusion::Fusion;
+use super::named_server::other_server;
 use super::retriever::Retrieval;
 use super::wording::{only_asked_of, singulars};
 use crate::query::{
@@ -52,6 +53,8 @@ pub enum FitReason {
     /// The near tools that perform the action do so with another thing than the prompt names, and other tools of their
     /// server are named after that.
     OtherObject { verb: String, noun: String },
+    /// The prompt names a server, and the nearest tool is another's.
+    OtherServer { named: String, nearest: String },
     /// A tool that the filters exclude scores far above the others. It is not named here: the user
     /// may not be allowed to see it.
     BetterExcluded,
@@ -80,6 +83,9 @@ impl fmt::Display for FitReason {
             }
             Self::OtherObject { verb, noun } => {
                 write!(f, "what the nearest tool {} is no {noun}", third_person(verb))
+            }
+            Self::OtherServer { named, nearest } => {
+                write!(f, "the prompt names {named}, and the nearest tool is of `{nearest}`")
             }
             Self::BetterExcluded => f.write_str("a tool that is left out fits far better"),
             Self::Forbids => f.write_str("the prompt says what not to do"),
@@ -133,6 +139,8 @@ pub struct ToolActions {
     pairs: HashSet<(String, String)>,
     /// The verbs with which descriptions begin.
     verbs: HashSet<String>,
+    /// The words of each server's name.
+    servers: BTreeSet<Vec<String>>,
 }
 
 impl ToolActions {
@@ -146,7 +154,10 @@ impl ToolActions {
             }
         }
         let verbs = tools.iter().filter_map(|tool| first_verb(tool)).collect();
-        Self { actions: tools.iter().map(|tool| actions_of(tool)).collect(), things, pairs, verbs }
+        let servers = tools.iter().filter_map(|tool| Some(words_of(tool.server.as_deref()?)));
+        let servers = servers.collect();
+        let actions = tools.iter().map(|tool| actions_of(tool)).collect();
+        Self { actions, things, pairs, verbs, servers }
     }
 
     /// Whether a tool says by this verb what it does.
@@ -292,6 +303,9 @@ pub fn missing_action<'a>(
     if able < best - NEAR && !does(first) {
         let is_elsewhere = actions.actions.iter().any(|known| known.overlaps(order.actions));
         return Some(FitReason::MissingAction { is_elsewhere, verb: order.verb });
+    }
+    if let Some(reason) = other_server(prompt, tool, &actions.servers) {
+        return Some(reason);
     }
     if reading.original.is_some() {
         // Word by word, nouns are not where English has them.

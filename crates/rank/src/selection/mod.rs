@@ -25,6 +25,7 @@ mod fit;
 mod fusion;
 mod hybrid;
 mod keyword;
+mod named_server;
 mod obligation;
 mod order;
 mod peaks;

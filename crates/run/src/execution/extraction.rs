@@ -288,30 +288,34 @@ impl Prompt<'_> {
         let lost = places(&|mention, taken| {
             !taken && plan.is_distinct_value(mention) && !self.is_given(&plan, mention)
         });
-        let unused = mentions()
-            .filter(|(mention, taken)| {
-                !**taken && !matches!(mention.content, mention::Content::Unclear)
-            })
-            .map(|(mention, _)| UnusedMention {
-                text: match self.translated {
-                    Some(translated) => translated.original(&mention.span).to_owned(),
-                    None => self.sources.prompt[mention.span.clone()].to_owned(),
-                },
-                kind: mention.content.kind(),
-            })
-            .collect();
         let (read_as, unread) = (None, None);
         PreparedArguments {
             arguments,
             sources,
             missing,
-            unused,
+            unused: self.unused(&plan),
             read_as,
             unread,
             taken,
             lost,
             moments,
         }
+    }
+
+    /// The values that no parameter took, in the words of the prompt.
+    fn unused(&self, plan: &Plan<'_>) -> Vec<UnusedMention> {
+        let mentions = plan.context.mentions.iter().zip(&plan.taken);
+        let free = mentions.filter(|(mention, taken)| {
+            !**taken && !matches!(mention.content, mention::Content::Unclear)
+        });
+        free.map(|(mention, _)| UnusedMention {
+            text: match self.translated {
+                Some(translated) => translated.original(&mention.span).to_owned(),
+                None => self.sources.prompt[mention.span.clone()].to_owned(),
+            },
+            kind: mention.content.kind(),
+        })
+        .collect()
     }
 
     /// Whether a value of the prompt may be meant for an argument that the caller gave.

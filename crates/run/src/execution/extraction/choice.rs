@@ -197,7 +197,10 @@ impl PromptContext<'_> {
         }
         let counted = after.first().map_or("".into(), |word| singular(&word.lower));
         let said = self.text[span.clone()].to_lowercase();
-        if self.tool_nouns.iter().any(|noun| *noun == counted) && !is_listed(&said, ORDINALS) {
+        // "Open a new tab" for an action.
+        let is_action = slot.has_word("action operation");
+        let is_counted = self.tool_nouns.iter().any(|noun| *noun == counted);
+        if is_counted && (is_action || !is_listed(&said, ORDINALS)) {
             return INTRODUCED;
         }
         let around =

@@ -72,6 +72,14 @@ const PREPOSITIONS: [(Role, bool, &str); 4] = [
     (Role::End, true, "less than|fewer than|below|under"),
 ];
 
+/// Whether a mention is a word or a name such as "GitHub", and no value that words stand beside.
+fn is_word(mention: &Mention) -> bool {
+    mention
+        .content
+        .token()
+        .is_some_and(|token| !token.contains(|c: char| c.is_ascii_digit() || c == '_' || c == '#'))
+}
+
 impl PromptContext<'_> {
     /// Returns up to `REACH` words before a byte offset, the nearest first, back to the start of
     /// Whether the noun before an id says that it is one of something else than the slot: "appointment A-5512" for
@@ -95,14 +103,12 @@ impl PromptContext<'_> {
             && !same_things(&noun).any(is_known)
     }
 
-    /// the sentence or the previous value.
+    /// Returns some words before a byte offset, the nearest first, back to a comma, the beginning of the sentence or the
+    /// previous value.
     pub fn before(&self, at: usize) -> Vec<&Word> {
-        let is_barrier = |mention: &&Mention| {
-            mention.span.end <= at
-                && !matches!(&mention.content, Content::Token(token) if !token.contains(|c: char| c.is_ascii_digit() || c == '_' || c == '#'))
-        };
-        let barrier =
-            self.mentions.iter().filter(is_barrier).map(|m| m.span.end).max().unwrap_or(0);
+        let mentions = self.mentions.iter().filter(|mention| !is_word(mention));
+        let ends = mentions.map(|mention| mention.span.end).filter(|end| *end <= at);
+        let barrier = ends.max().unwrap_or(0);
         let mut words: Vec<&Word> = Vec::new();
         let mut edge = at;
         let until = self.words.partition_point(|word| word.span.end <= at);
@@ -119,7 +125,8 @@ impl PromptContext<'_> {
     /// Returns up to three words after a byte offset, up to a comma, the end of the sentence or the
     /// next value.
     pub fn after(&self, at: usize) -> Vec<&Word> {
-        let next = self.mentions.iter().map(|m| m.span.start).filter(|start| *start >= at).min();
+        let mentions = self.mentions.iter().filter(|mention| !is_word(mention));
+        let next = mentions.map(|mention| mention.span.start).filter(|start| *start >= at).min();
         let mut words: Vec<&Word> = Vec::new();
         let mut edge = at;
         let from = self.words.partition_point(|word| word.span.start < at);

@@ -36,7 +36,7 @@ impl PromptContext<'_> {
         others: &[Slot],
         tool_words: &[String],
     ) -> Option<(Range<usize>, bool)> {
-        let name = adjective(slot)?;
+        let Some(name) = adjective(slot) else { return self.compound_flag(slot, tool_words) };
         let mut found: Option<(Range<usize>, bool)> = None;
         for at in 0..self.words.len() {
             if !self.is_flag(at, name, others, tool_words) {
@@ -49,6 +49,21 @@ impl PromptContext<'_> {
             found.get_or_insert((self.words[at].span.clone(), truth));
         }
         found
+    }
+
+    /// Returns the boolean of several words that stands before one of the tool's words: "a full page screenshot" for
+    /// `fullPage`.
+    fn compound_flag(&self, slot: &Slot, tool_words: &[String]) -> Option<(Range<usize>, bool)> {
+        let is_boolean = slot.kind == super::Kind::Boolean && slot.words.len() > 1;
+        let at = (0..self.words.len().checked_sub(slot.words.len())?).filter(|_| is_boolean);
+        let mut found = at.filter_map(|at| {
+            let span = self.spoken_stems(at, &slot.words)?;
+            let next = &self.words[at + slot.words.len()];
+            let is_before = self.text[span.end..next.span.start].trim().is_empty();
+            (is_before && tool_words.contains(&stem(&next.lower))).then_some((at, span))
+        });
+        let (at, span) = found.next().filter(|_| found.next().is_none())?;
+        Some((span, self.truth_of(at)?))
     }
 
     /// Returns the verb of an order beside the one for the tool, if it is what a boolean says: "cancel it and notify

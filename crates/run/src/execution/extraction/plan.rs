@@ -15,6 +15,8 @@ mod names;
 mod names_left;
 mod pairs;
 mod phrase_left;
+mod rooms;
+mod states;
 mod unnamed;
 
 use std::ops::Range;
@@ -124,6 +126,8 @@ impl<'a> Plan<'a> {
         }
         self.give_statement();
         self.choose();
+        self.give_state();
+        self.give_room();
         self.split_repository();
         self.give_channel();
         self.give_periods(true);
@@ -135,6 +139,7 @@ impl<'a> Plan<'a> {
         }
         self.give_pairs();
         self.give_after_names();
+        self.give_called();
         self.give_reason();
         self.give_counts();
         while self.give_unnamed() {}

@@ -1,10 +1,42 @@
 //! How well a name that is left of the prompt fits a parameter.
 
+use std::ops::Range;
+
 use super::super::REGION_WORDS;
 use super::super::country::is_region;
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::{Word, is_function_word, is_listed, stem, words};
-use super::names_left::Candidate;
+use super::names::begins_a_name;
+
+/// A part of the prompt that may be the value of an open parameter.
+pub(super) struct Candidate {
+    pub span: Range<usize>,
+    pub value: String,
+    /// The word before it, without articles; empty if there is none.
+    pub lead: String,
+    pub is_quoted: bool,
+    /// Whether it begins with a digit, so that only a word beside it says what it is: "the 2019-2020 season".
+    pub is_number: bool,
+    /// The stems of the words beside it, which may say what it is: "the company Google", "Chicago team".
+    pub beside: Vec<String>,
+}
+
+impl Candidate {
+    /// Whether it may be a person's first and last name.
+    pub fn is_full_name(&self) -> bool {
+        let mut words = self.value.split_whitespace();
+        // Chinese names have no spaces.
+        let is_chinese = self.value.starts_with(|c| ('\u{4E00}'..='\u{9FFF}').contains(&c));
+        (is_chinese || words.clone().count() > 1)
+            && words.all(|word| word.starts_with(begins_a_name))
+    }
+
+    /// Whether it is one plain word, which after "in" is a place or nothing: "in Mississippi".
+    pub fn needs_place(&self) -> bool {
+        let is_plain = self.value.chars().skip(1).all(char::is_lowercase);
+        is_plain && !self.is_quoted
+    }
+}
 
 /// Words in names and descriptions of parameters for places.
 const PLACE_WORDS: &str = "address area city continent country county destination island location near neighborhood origin place \

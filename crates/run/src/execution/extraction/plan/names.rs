@@ -55,6 +55,35 @@ impl Plan<'_> {
         }
     }
 
+    /// Gives the only required name what stands behind "called": "create a repository called tools-lab".
+    pub(super) fn give_called(&mut self) {
+        let is_name = |slot: &Slot| {
+            let is_text = matches!(slot.kind, Kind::Text | Kind::Id) && !slot.is_list;
+            is_text && slot.required && slot.has_word("name title")
+        };
+        let (Some(slot), words) = (self.only(is_name), self.context.words) else { return };
+        // "A friend of a man named Daniel" is no friend of that name.
+        let is_thing = |at: usize| {
+            let word = words[at].lower.as_str();
+            word == "one" || self.tool_words.contains(&stem(word))
+        };
+        let is_called = |at: &usize| {
+            is_listed(&words[*at].lower, "called named titled")
+                && is_thing(*at - 1)
+                && words[..*at].iter().all(|word| word.lower != "of")
+        };
+        let mut called = (1..words.len()).filter(is_called);
+        let (Some(at), None) = (called.next(), called.next()) else { return };
+        let Some((span, is_whole)) = self.value_at(at + 1, true) else { return };
+        if !self.context.denies(span.start) {
+            let said = &self.context.text[span.clone()];
+            // "Called Oak Table at 89 euros", but "called Pick up Lena" goes on.
+            let is_name = said.split(' ').all(|word| !word.starts_with(char::is_lowercase));
+            let is_sure = is_whole || is_name && said.contains(' ');
+            self.offer(slot, &span, is_sure && !self.effects.destroys());
+        }
+    }
+
     /// Gives a part of the prompt to a text slot. A part that is not sure, or that is no value of the
     /// slot, becomes a question.
     pub(super) fn offer(&mut self, slot: usize, span: &Range<usize>, is_sure: bool) {

@@ -11,22 +11,9 @@ use super::super::slot::Kind;
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
 use super::left_over::{MOST, best};
-use super::name_fit::{role_of_lead, score};
+use super::name_fit::{Candidate, role_of_lead, score};
 use super::names::begins_a_name;
 use super::phrase_left::ASKING;
-
-/// A part of the prompt that may be the value of an open parameter.
-pub(super) struct Candidate {
-    pub span: Range<usize>,
-    pub value: String,
-    /// The word before it, without articles; empty if there is none.
-    pub lead: String,
-    pub is_quoted: bool,
-    /// Whether it begins with a digit, so that only a word beside it says what it is: "the 2019-2020 season".
-    pub is_number: bool,
-    /// The stems of the words beside it, which may say what it is: "the company Google", "Chicago team".
-    pub beside: Vec<String>,
-}
 
 /// Words before a name that somebody is to become or get: "make Lena Hofmann the driver", "to the Marketing department".
 const GIVING: &str = "called for give make named put to with";
@@ -40,23 +27,6 @@ pub(super) const TITLES: &str = "dr mr mrs ms prof";
 
 /// Words that join the words of one name.
 pub(super) const JOINTS: &str = "de del der di du la of the van von";
-
-impl Candidate {
-    /// Whether it may be a person's first and last name.
-    pub fn is_full_name(&self) -> bool {
-        let mut words = self.value.split_whitespace();
-        // Chinese names have no spaces.
-        let is_chinese = self.value.starts_with(|c| ('\u{4E00}'..='\u{9FFF}').contains(&c));
-        (is_chinese || words.clone().count() > 1)
-            && words.all(|word| word.starts_with(begins_a_name))
-    }
-
-    /// Whether it is one plain word, which after "in" is a place or nothing: "in Mississippi".
-    pub fn needs_place(&self) -> bool {
-        let is_plain = self.value.chars().skip(1).all(char::is_lowercase);
-        is_plain && !self.is_quoted
-    }
-}
 
 impl Plan<'_> {
     pub(super) fn give_proper_names(&mut self) {
@@ -105,16 +75,6 @@ impl Plan<'_> {
         // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
         let is_sole = candidates.len() == 1 && this.required;
         let is_full = candidates[at].is_full_name() && (this.is_person() || this.says("name"));
-        // "Share it with Nora", "назначь ISS-3 на Ольгу", but not "write to Marek and assign T-503".
-        let start = candidates[at].span.start;
-        let named = &self.tool_words[..self.named];
-        let mut before = self.context.words.iter().take_while(|word| word.span.end <= start);
-        let is_ordered = before.any(|word| named.contains(&stem(&word.lower)));
-        let is_of_order = this.is_person() && is_ordered && is_listed(lead, "on to with");
-        // "Write Lukas: …".
-        let is_told =
-            this.says("contact recipient") && is_listed(lead, "ask message tell text to write");
-        let is_person = value.starts_with(begins_a_name) && (is_of_order || is_told);
         // "The Marketing department".
         let is_beside = |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
         let is_name = value.starts_with(begins_a_name);
@@ -129,6 +89,16 @@ impl Plan<'_> {
         let next = self.context.after(end);
         let is_whole = next.first().is_none_or(|word| is_function_word(&word.lower))
             && !self.context.text[end..].starts_with('-');
+        // "Share it with Nora", "назначь ISS-3 на Ольгу", but not "write to Marek and assign T-503".
+        let start = candidates[at].span.start;
+        let named = &self.tool_words[..self.named];
+        let mut before = self.context.words.iter().take_while(|word| word.span.end <= start);
+        let is_ordered = before.any(|word| named.contains(&stem(&word.lower)));
+        let is_of_order = this.is_person() && is_ordered && is_listed(lead, "on to with");
+        // "Write Lukas: …".
+        let is_told =
+            this.says("contact recipient") && is_listed(lead, "ask message tell text to write");
+        let is_person = is_name && is_whole && (is_of_order || is_told);
         let is_way = is_name && is_whole && this.required && role.is_some() && this.role == role;
         let is_under_name = this.required
             && (this.is_person() || this.has_word("name"))

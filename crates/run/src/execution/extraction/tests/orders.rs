@@ -191,3 +191,49 @@ fn the_state_of_the_thing_is_not_the_state_to_set() {
     let prompt = "set the priority of the urgent ticket T-1 to normal";
     assert_ne!(given(&set, prompt)["priority"], "urgent");
 }
+
+#[test]
+fn a_verb_gives_the_state_that_it_leads_to() {
+    let schema = object(
+        json!({"issue_number": {"type": "integer"}, "state": {"enum": ["open", "closed"]},
+               "state_reason": {"enum": ["completed", "not_planned"]}}),
+        &["issue_number"],
+    );
+    let update = tool("update_issue", "Update an issue", &schema);
+    for (prompt, state) in [("close issue 91", "closed"), ("please reopen issue 91", "open")] {
+        let expected = json!({"issue_number": 91, "state": state});
+        assert_eq!(given(&update, prompt), expected, "{prompt}");
+    }
+    assert_eq!(given(&update, "update issue 91"), json!({"issue_number": 91}));
+}
+
+#[test]
+fn a_room_is_given_to_a_tool_that_is_about_the_thing_in_it() {
+    let schema = json!({"area": {"type": "string"}, "brightness": {"type": "integer"}});
+    let light = tool("light_set", "Sets the brightness of a light", &object(schema.clone(), &[]));
+    for prompt in ["set the bedroom lights to 30%", "set the lights in the bedroom to 30%"] {
+        let expected = json!({"area": "bedroom", "brightness": 30});
+        assert_eq!(given(&light, prompt), expected, "{prompt}");
+    }
+    let off = tool("turn_off", "Turns off a device", &object(schema, &[]));
+    assert_eq!(given(&off, "turn off the bedroom lights"), json!({}));
+}
+
+#[test]
+fn a_name_stands_behind_called_and_flags_before_the_thing() {
+    let schema = object(
+        json!({"name": {"type": "string"}, "private": {"type": "boolean"}, "fullPage": {"type": "boolean"}}),
+        &["name"],
+    );
+    let create = tool("create_repository", "Create a new repository", &schema);
+    for (prompt, expected) in [
+        (
+            "create a private GitHub repository called tools-lab",
+            json!({"name": "tools-lab", "private": true}),
+        ),
+        ("create a repository named Tools Lab for Ana", json!({"name": "Tools Lab"})),
+        ("create a full page repository named lab", json!({"name": "lab", "fullPage": true})),
+    ] {
+        assert_eq!(given(&create, prompt), expected, "{prompt}");
+    }
+}

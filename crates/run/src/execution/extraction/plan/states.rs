@@ -1,0 +1,56 @@
+//! Gives the state that an order's verb leads to: "reopen issue 91" for `update_issue {state: open | closed}`.
+
+use super::super::flag::BEFORE_ORDERS;
+use super::super::slot::{Kind, Slot};
+use super::super::text::{is_listed, name_words, stem};
+use super::Plan;
+
+/// Words in names of parameters for the state of a thing.
+const STATES: &str = "phase stage state status";
+
+/// States that the verb's stem does not show.
+const LEADING: [(&str, &str); 8] = [
+    ("activate", "active"),
+    ("deactivate", "inactive"),
+    ("disable", "disabled"),
+    ("enable", "enabled"),
+    ("finish", "done"),
+    ("open", "open"),
+    ("reopen", "open"),
+    ("start", "in_progress"),
+];
+
+impl Plan<'_> {
+    /// Gives the state to the only parameter for one of a tool that sets what it is told: `update_issue`, but not
+    /// `close_issue`.
+    pub(super) fn give_state(&mut self) {
+        let is_setting = self.tool_words[..self.named].iter().any(|word| {
+            ["chang", "edit", "modify", "set", "update"].iter().any(|verb| stem(verb) == *word)
+        });
+        let is_state = |slot: &Slot| {
+            let is_named = slot.words.last().is_some_and(|last| is_listed(last, STATES));
+            slot.kind == Kind::Choice && !slot.is_list && is_named
+        };
+        let (true, Some(slot)) = (is_setting, self.only(is_state)) else { return };
+        let mut words = self.context.words.iter();
+        let is_before =
+            |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, "i i'd like want need");
+        let Some(verb) = words.find(|word| !is_before(&word.lower)) else { return };
+        let led =
+            LEADING.iter().find(|(leading, _)| *leading == verb.lower).map(|(_, state)| *state);
+        let is_led = |state: &&Vec<String>| match led {
+            Some(led) => **state == name_words(led),
+            None => {
+                matches!(&state[..], [word] if stem(word) == stem(&verb.lower) && *word != verb.lower)
+            }
+        };
+        let choices = &self.slots[slot].choices;
+        let mut found = choices.iter().filter(|(state, _)| is_led(&state));
+        if let (Some((_, value)), None) = (found.next(), found.next())
+            && !self.context.denies(verb.span.start)
+        {
+            let (value, span) = (value.clone(), verb.span.clone());
+            self.take(slot, value, &span, "what the verb leads to");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What a prompt says of a call and no argument takes, so that it would be lost: an amount, a place, which of several
+//! things is meant.
+
+use std::ops::Range;
+
+use serde_json::Value;
+use toolroute_catalog::{Schema, Tool, embedding_text, properties, required, singular, words_of};
+use toolroute_rank::query::{is_reported, told};
+use toolroute_run::execution::{Arguments, PreparedArguments, Source};
+
+/// Returns what the words say of the call and no parameter takes, so that it would be lost: "20 EUR", "in Bremen".
+pub(super) fn lost_value<'a>(
+    words: &'a str,
+    prepared: &PreparedArguments,
+    moments: &[Range<usize>],
+) -> Option<&'a str> {
+    // "The plumber was there on Tuesday."
+    let is_told =
+        |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
+    let value = prepared.lost.iter().find(|place| !is_told(*place));
+    let value = value.map(|place| &words[place.clone()]);
+    let is_translated = prepared.read_as.is_some();
+    let told = || told(words).filter(|text| !is_translated && !takes(&prepared.arguments, text));
+    value.or_else(told).filter(|_| prepared.missing.is_empty())
+}
+
+/// Whether an argument has the beginning of a text.
+fn takes(arguments: &Arguments, text: &str) -> bool {
+    let beginning: Vec<&str> = text.split_whitespace().take(3).collect();
+    let beginning = beginning.join(" ");
+    arguments.values().any(|value| value.as_str().is_some_and(|text| text.contains(&beginning)))
+}
+
+/// Words that lead to a thing.
+const ARTICLES: &str = "a an her his my our that the their this your";
+
+/// Words that end what is said of a thing.
+const PROSE: &str = "about after again all and any are as at be because before both but by can do down for from \
+    five four get has have her him i if in into is it its me of off on once one or out over please so some than that then them there three to two up \
+    us was we were when where which while who will with you";
+
+/// Adjectives that tell one thing from no other.
+const GENERAL: &str = "another current entire existing extra few first following last latest new next old other own \
+    previous quick same second short single small whole";
+
+/// Places in a house that no article leads to.
+const LEVELS: &str = "downstairs everywhere inside outside upstairs";
+
+/// Returns words that say which thing is meant, or where it is, if neither an argument nor the tool has them, though the
+/// tool could be told: without them, "turn off the bedroom lights" would turn off all. An argument with an id or a name
+/// says which is meant.
+pub(super) fn lost_words<'a>(
+    words: &'a str,
+    tool: &Tool,
+    prepared: &PreparedArguments,
+) -> Option<&'a str> {
+    let is_told = prepared.sources.iter().any(|taken| {
+        let is_said = matches!(taken.source, Source::Prompt { .. });
+        is_said && taken.value.is_string() && taken.how.is_empty()
+    });
+    if is_told || !prepared.missing.is_empty() || !has_free_text(tool, prepared) {
+        return None;
+    }
+    let clause =
+        words.find([',', ';', ':', '.', '!', '?', '\n']).map_or(words, |end| &words[..end]);
+    let known = words_of(&format!(
+        "{} {}",
+        embedding_text(tool),
+        tool.server.as_deref().unwrap_or_default()
+    ));
+    let is_known = |word: &str| known.iter().any(|known| singular(known) == singular(word));
+    let said: Vec<Said> = spoken(clause, prepared).collect();
+    let lower = |at: usize| said[at].lower.as_str();
+    let is_listed = |list: &str, at: usize| list.split(' ').any(|listed| listed == lower(at));
+    let is_plain = |at: usize| {
+        !said[at].is_taken
+            && !is_known(lower(at))
+            && ![PROSE, ARTICLES, GENERAL].into_iter().any(|list| is_listed(list, at))
+    };
+    // "In the living room", "the bedroom lights", "upstairs", "the album Rumours".
+    let is_place = |at: usize| at > 1 && is_listed(ARTICLES, at - 1) && lower(at - 2) == "in";
+    let is_modifier = |at: usize| {
+        let thing = (at + 1..said.len()).find(|next| !is_plain(*next));
+        let before = (1..at).rev().find(|before| !is_plain(*before)).unwrap_or(0);
+        let is_led =
+            before == 0 || is_listed(ARTICLES, before) || is_listed("off on up down", before);
+        is_led && thing.is_some_and(|thing| is_known(lower(thing)) && !said[thing].is_taken)
+    };
+    let is_name = |at: usize| said[at].is_capital && prepared.read_as.is_none();
+    let first = (1..said.len()).find(|at| {
+        is_plain(*at)
+            && (is_listed(LEVELS, *at) || is_place(*at) || is_modifier(*at) || is_name(*at))
+    })?;
+    let last = (first..said.len()).take_while(|at| is_plain(*at)).last()?;
+    Some(&clause[said[first].span.start..said[last].span.end])
+}
+
+/// A word of a prompt.
+struct Said {
+    lower: String,
+    span: Range<usize>,
+    is_capital: bool,
+    /// Whether an argument, or a moment that the prompt gives, has it.
+    is_taken: bool,
+}
+
+/// Returns the words of a clause with the marks around them removed.
+fn spoken<'a>(clause: &'a str, prepared: &'a PreparedArguments) -> impl Iterator<Item = Said> + 'a {
+    // The sources name places of the prompt itself, which the clause is a translation of.
+    let said = prepared.sources.iter().filter(|_| prepared.read_as.is_none());
+    let said = said.filter_map(|taken| match &taken.source {
+        Source::Prompt { start, end, .. } => Some(*start..*end),
+        _ => None,
+    });
+    let taken: Vec<Range<usize>> =
+        prepared.taken.iter().chain(&prepared.moments).cloned().chain(said).collect();
+    clause
+        .split([' ', '-', '/'])
+        .scan(0, |from, part| {
+            let start = *from;
+            *from += part.len() + 1;
+            Some((start, part))
+        })
+        .filter_map(move |(start, part)| {
+            let is_outer = |c: char| !c.is_alphanumeric();
+            let word = part.trim_matches(is_outer);
+            let start = start + part.len() - part.trim_start_matches(is_outer).len();
+            let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
+            let span = start..start + word.len();
+            let is_taken =
+                taken.iter().any(|taken| taken.start < span.end && span.start < taken.end);
+            let is_word = word.starts_with(char::is_alphabetic);
+            let is_capital = word.starts_with(char::is_uppercase);
+            is_word.then(|| Said { lower: word.to_lowercase(), span, is_capital, is_taken })
+        })
+}
+
+/// Whether a parameter is free that could say which thing is meant: a text that is not one of listed values.
+fn has_free_text(tool: &Tool, prepared: &PreparedArguments) -> bool {
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let is_text = |parameter: &Value| {
+        let item = if parameter["type"] == "array" { &parameter["items"] } else { parameter };
+        item["type"] == "string" && item.get("enum").is_none()
+    };
+    let is_free = |(name, parameter): (&String, &Value)| {
+        !prepared.arguments.contains_key(name) && is_text(parameter)
+    };
+    properties(&schema).into_iter().any(is_free)
+}
+
+/// Verbs in names of tools that change what their other arguments say.
+const SETTING: &str = "adjust change configure edit modify patch set update";
+
+/// Last words of names of parameters for the thing itself, or for what it is a part of.
+const IDENTIFYING: &str = "account code id identifier key name number org organization owner path project repo \
+    repository uuid workspace";
+
+/// Whether a call would say of what to change something, and not what: `update_unit` with only a `unit_id`.
+pub(super) fn sets_nothing(tool: &Tool, prepared: &PreparedArguments) -> bool {
+    let is_in = |list: &str, word: &str| list.split_whitespace().any(|listed| listed == word);
+    let is_setting = words_of(&tool.name).iter().any(|word| is_in(SETTING, word));
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let objects: Vec<&str> = required(&schema).collect();
+    let is_object =
+        |name: &&str| words_of(name).last().is_some_and(|last| is_in(IDENTIFYING, last));
+    let parameters = schema["properties"].as_object().map_or(0, |members| members.len());
+    is_setting
+        && !objects.is_empty()
+        && objects.iter().all(is_object)
+        && parameters > objects.len()
+        && prepared.missing.is_empty()
+        && prepared.arguments.keys().all(|name| objects.contains(&name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, value::to_raw_value};
+    use toolroute_run::execution::{ArgumentSources, LocalTime, prepare_arguments};
+
+    use super::*;
+
+    fn lost(tool: &Tool, prompt: &str) -> Option<String> {
+        let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+        let prepared = prepare_arguments(tool, &ArgumentSources::new(prompt, &now));
+        lost_words(prompt, tool, &prepared).map(str::to_owned)
+    }
+
+    fn tool(name: &str, about: &str, properties: Value) -> Tool {
+        let mut tool = Tool::new(Some("home"), name, about);
+        let schema = json!({"type": "object", "properties": properties});
+        tool.input_schema = Some(Schema::new(to_raw_value(&schema).unwrap()));
+        tool
+    }
+
+    #[test]
+    fn words_that_say_which_thing_is_meant_are_lost_unless_an_argument_has_them() {
+        let text = || json!({"type": "string"});
+        let off = tool("turn_off", "Turns off a light", json!({"name": text(), "where": text()}));
+        for (prompt, expected) in [
+            ("turn off the light", None),
+            ("turn off the lights in the barn", Some("barn")),
+            ("turn off the barn lights", Some("barn")),
+            ("turn the barn lights off", Some("barn")),
+            ("turn off the lights upstairs", Some("upstairs")),
+            ("turn off the lights, the big barn is empty", None),
+            ("turn off all lights now please", None),
+            ("turn off the new light", None),
+        ] {
+            assert_eq!(lost(&off, prompt).as_deref(), expected, "{prompt}");
+        }
+        let all = tool("turn_off", "Turns off all lights", json!({"slowly": {"type": "boolean"}}));
+        assert_eq!(lost(&all, "turn off the barn lights"), None, "no parameter could take it");
+        let play = tool("play", "Plays an album", json!({"uri": text()}));
+        assert_eq!(lost(&play, "play the album Rumours").as_deref(), Some("Rumours"));
+    }
+}
