@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Args;
@@ -9,6 +10,8 @@ use clap::Args;
 use super::args::{CatalogArgs, EngineArgs, Global, HistoryArgs, SelectArgs};
 use super::limit::Limit;
 use super::progress::Progress;
+#[cfg(feature = "mcp")]
+use super::servers;
 use super::setup::{self, EngineRequirements};
 use super::{exit, feedback, render};
 use toolroute_batch::{
@@ -153,7 +156,11 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let start = Instant::now();
     let progress = Progress::new("routing", "prompts", global.quiet);
+    let reached = Reached::default();
+    #[cfg(feature = "mcp")]
+    end_on_interrupt(reached.clone(), going_on(rows, output.as_ref()), global.clone());
     let on_progress = |done: usize, total: Option<usize>| {
+        *reached.lock().unwrap_or_else(PoisonError::into_inner) = (done, total);
         progress.report(done, total.map(|total| total.max(done)));
     };
     let summary = match &output {
@@ -163,6 +170,38 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let place = if input.format.format.is_text() { "line" } else { "row" };
     report((&summary, place), start, global)?;
     Ok(exit::bad_data_if(args.catalog.strict && !summary.bad.is_empty()))
+}
+
+/// How many rows are done, and of how many, if that is known.
+type Reached = Arc<Mutex<(usize, Option<usize>)>>;
+
+/// How an interrupted batch goes on.
+#[cfg(feature = "mcp")]
+fn going_on(rows: &RowArgs, output: Option<&Output>) -> String {
+    match output {
+        Some(Output::File(path)) if rows.input.is_file() => {
+            let path = render::plain(&path.display().to_string());
+            format!("are kept in {path}.partial; the same command goes on from there")
+        }
+        Some(Output::File(_)) => {
+            "are done; a batch that reads a pipe cannot go on: the same command with --overwrite begins anew".to_owned()
+        }
+        _ => "are written; a batch that writes to a pipe cannot go on: begin anew".to_owned(),
+    }
+}
+
+/// Says on ctrl-c how far the batch has come and ends the program. What is written then is as after a
+/// kill, which the journal bears.
+#[cfg(feature = "mcp")]
+fn end_on_interrupt(reached: Reached, going_on: String, global: Global) {
+    std::thread::spawn(move || {
+        if servers::is_interrupted() {
+            let (done, total) = *reached.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
+            render::warn(&global, &format!("interrupted: {done}{of} rows {going_on}"));
+            std::process::exit(exit::INTERRUPTED.into());
+        }
+    });
 }
 
 /// Returns everything except the input that influences the output, to identify the job.

@@ -27,6 +27,9 @@ pub const BAD_DATA: u8 = 3;
 const NO_MODEL: u8 = 4;
 /// A file cannot be read or written.
 pub const IO: u8 = 5;
+/// Ended by ctrl-c, as shells number it.
+#[cfg(feature = "mcp")]
+pub const INTERRUPTED: u8 = 130;
 
 /// An error of the command line itself.
 #[derive(Debug, thiserror::Error)]

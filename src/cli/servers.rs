@@ -44,6 +44,11 @@ pub fn runtime() -> anyhow::Result<Runtime> {
     builder.worker_threads(THREADS).enable_all().build().context("cannot start threads")
 }
 
+/// Waits for ctrl-c. Without threads for that it returns `false`, and ctrl-c ends the program silently.
+pub fn is_interrupted() -> bool {
+    runtime().is_ok_and(|runtime| runtime.block_on(tokio::signal::ctrl_c()).is_ok())
+}
+
 /// The error if a command needs servers and no servers file is named.
 pub fn none_named() -> Failure {
     let default = paths::servers().map(|path| format!(", and there is no {}", path.display()));
@@ -174,7 +179,8 @@ pub fn list(
                     Some(answered) => listed.extend(answered.unwrap_or_default()),
                     None => break,
                 },
-                _ = tell.tick() => {
+                // The last one may have answered just now.
+                _ = tell.tick(), if !waiting.is_empty() => {
                     let names: Vec<&str> = waiting.iter().map(String::as_str).collect();
                     let seconds = began.elapsed().as_secs();
                     tracing::warn!("after {seconds} s still starting: {}", names.join(", "));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{CommandExt as _, Sandbox, kill_after, samples};
+use crate::support::{CommandExt as _, Sandbox, kill_after, samples, signal_after};
 
 fn prompts(count: usize) -> String {
     let row =
@@ -49,6 +49,25 @@ fn an_interrupted_batch_goes_on_where_it_stopped_and_ends_the_same() {
     assert_eq!(summary["rows"], 1_200);
     assert_eq!(fs::read(&cut).unwrap(), fs::read(&whole).unwrap());
     assert!(!partial.exists());
+}
+
+#[test]
+fn ctrl_c_says_how_far_a_batch_came_and_how_it_goes_on() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.write("q.jsonl", prompts(1_200));
+    let (output, partial) = (sandbox.path("r.jsonl"), sandbox.path("r.jsonl.partial"));
+    let mut child = sandbox.toolroute();
+    child.args(args(&input, &output)).stdout(Stdio::null()).stderr(Stdio::piped());
+    let done = signal_after("INT", child.spawn().unwrap(), &partial, 300);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        done.status.code() == Some(130) && said.contains(" of 1200 rows are kept in"),
+        "{said}"
+    );
+    let rest = sandbox.toolroute().args(args(&input, &output)).assert().success();
+    let summary: Value = serde_json::from_slice(&rest.get_output().stdout).unwrap();
+    let resumed = format!("interrupted: {} of 1200 rows", summary["resumed"]);
+    assert!(said.contains(&resumed), "{said} {summary}");
 }
 
 #[test]

@@ -131,15 +131,25 @@ impl Sandbox {
 }
 
 /// Kills a batch once its journal has so many lines, or has ended.
-pub fn kill_after(mut child: std::process::Child, journal: &Path, lines: usize) {
+pub fn kill_after(child: std::process::Child, journal: &Path, lines: usize) {
+    signal_after("KILL", child, journal, lines);
+}
+
+/// Sends a signal to a batch once its journal has so many lines, and returns what it said.
+pub fn signal_after(
+    signal: &str,
+    mut child: std::process::Child,
+    journal: &Path,
+    lines: usize,
+) -> Output {
     let written = || std::fs::read_to_string(journal).map_or(0, |text| text.lines().count());
     let start = std::time::Instant::now();
     while written() < lines && child.try_wait().unwrap().is_none() {
         assert!(start.elapsed() < std::time::Duration::from_secs(300), "the batch does not move");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap();
+    child.wait_with_output().unwrap()
 }
 
 /// The entry in a servers file of a server of `tests/servers`, with the arguments of its script.
