@@ -16,7 +16,8 @@ use toolroute_vectors::embedding::Precision;
 
 #[derive(Args)]
 pub struct AnalyzeArgs {
-    /// The prompt; without one, or with `-`, it is read from the context or from stdin
+    /// The prompt; without one it is read from the context, and with `-`, or if there is none and stdin is no
+    /// terminal, from stdin
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub source: ContextSourceArgs,

@@ -1,6 +1,6 @@
 //! `toolroute route`: ranks tools for one prompt.
 
-use std::io::Read;
+use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -19,7 +19,7 @@ use toolroute_rank::engine::{Context, DEFAULT_LIMIT, SelectRequest, Selection};
 
 #[derive(Args)]
 pub struct RouteArgs {
-    /// The prompt; without one, or with `-`, it is read from stdin
+    /// The prompt; with `-`, or without one if stdin is no terminal, it is read from stdin
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub catalog: CatalogArgs,
@@ -112,8 +112,15 @@ pub fn prompt(words: &[String]) -> anyhow::Result<String> {
         return Ok(words.join(" "));
     }
     let mut prompt = Vec::new();
-    let read = std::io::stdin().read_to_end(&mut prompt);
-    read.context("cannot read the prompt from stdin; give it as an argument, in quotes")?;
+    // Without `-`, somebody at a terminal has forgotten the prompt, and would wait for an answer.
+    if !words.is_empty() || !std::io::stdin().is_terminal() {
+        let read = std::io::stdin().read_to_end(&mut prompt);
+        read.context("cannot read the prompt from stdin; give it as an argument, in quotes")?;
+    }
+    if words.is_empty() && prompt.is_empty() {
+        let said = "no prompt is given; expected one as an argument, in quotes, or on stdin";
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+    }
     let prompt = String::from_utf8(prompt).map_err(|error| {
         let at = error.utf8_error().valid_up_to() + 1;
         let said = format!("the prompt on stdin is not UTF-8 at byte {at}; expected text in UTF-8");

@@ -62,6 +62,10 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(first) = selection.tools.first() else {
         let why = selection.fit_reason.map(|why| format!(": {why}")).unwrap_or_default();
         let said = format!("no tool fits this prompt{why}; `toolroute route` shows the nearest");
+        if global.json {
+            arguments::print(&Report::failed(said), None)?;
+            return Ok(ExitCode::from(exit::FAILED));
+        }
         return Err(Failure { code: exit::FAILED, said }.into());
     };
     let why = render::plain(&first.explanation.why);

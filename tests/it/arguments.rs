@@ -303,6 +303,11 @@ fn call_reads_a_prompt_too_and_a_dry_run_calls_nothing() {
     assert_eq!(journal(&sandbox, "home"), [] as [&str; 0]);
     assert_eq!(json_of(&sandbox, &with)["text"], "kept in ~/notes/weather.txt");
     assert_eq!(journal(&sandbox, "home").len(), 1);
+    let none = ["run", "how do volcanoes form underwater", "--dry-run", "--json"];
+    let none = output_of(&sandbox, &none);
+    let said: Value = serde_json::from_slice(&none.stdout).unwrap();
+    assert!(none.status.code() == Some(1) && said["outcome"] == "failed", "{said}");
+    assert!(said["message"].as_str().unwrap().contains("toolroute route"), "{said}");
     let alone = output_of(&sandbox, &["call", "home:keep_note", "--dry-run"]);
     let said = String::from_utf8(alone.stderr).unwrap();
     assert!(alone.status.code() == Some(2) && said.contains("expected --prompt"), "{said}");

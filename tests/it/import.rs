@@ -423,6 +423,10 @@ fn the_gateway_goes_into_each_program_and_out_again() {
         assert_eq!(std::fs::read_to_string(sandbox.path(file)).ok(), before, "{program}");
         assert_eq!(done(&["--undo"]), "nothing_to_undo", "{program}");
     }
+    let mut undo = sandbox.toolroute();
+    undo.env("HOME", sandbox.path("home")).args(["import", "--into", "cursor", "--undo"]);
+    let said = undo.assert().success().get_output().stderr.clone();
+    assert_eq!(String::from_utf8_lossy(&said), "", "an undo adds no server");
 }
 
 #[cfg(unix)]

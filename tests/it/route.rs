@@ -121,9 +121,11 @@ fn a_prompt_may_come_from_stdin_and_must_not_be_empty() {
     let args = ["route", "--tools", &tools, "--json", "-s", "keyword"];
     let from_stdin = |text: &str| sandbox.toolroute().args(args).write_stdin(text).assert();
     from_stdin("send an email\n").success().stdout_contains("send an email");
-    for empty in [" \n", "?", "...", "!!"] {
-        from_stdin(empty).code(3).stderr_contains("the prompt is empty");
+    for empty in [" \n", "?", "...", "!!", "👍"] {
+        from_stdin(empty).code(3).stderr_contains("has no letter and no digit");
     }
+    // Nobody gave a prompt.
+    from_stdin("").code(2).stderr_contains("no prompt is given");
 }
 
 #[test]

@@ -113,7 +113,7 @@ def test_wrong_options_are_errors_with_a_cure(router, options, error, said):
 
 
 def test_the_errors_have_one_base(router):
-    with pytest.raises(toolroute.ToolrouteError, match="the prompt is empty; expected"):
+    with pytest.raises(toolroute.ToolrouteError, match="the prompt is empty, or has no letter and no digit; expected"):
         router.select(" ")
     with pytest.raises(toolroute.ModelError, match="toolroute model pull"):
         Router(MIXED, model="all-MiniLM-L6-v2")

@@ -205,6 +205,9 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
             render::line(&render::plain(&said))?;
         }
     }
+    if args.undo {
+        return Ok(());
+    }
     let is_new = |one: &&Imported| matches!(one.state, State::Added | State::Renamed);
     let added = render::counted(report.imported.iter().filter(is_new).count(), "server");
     let would = if report.dry_run { "would be " } else { "" };

@@ -10,8 +10,10 @@ use crate::{catalog, embedding, feedback, index, query, selection};
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    /// The prompt is empty.
-    #[error("the prompt is empty; expected some words that say what is wanted")]
+    /// The prompt has no letter and no digit.
+    #[error(
+        "the prompt is empty, or has no letter and no digit; expected some words that say what is wanted"
+    )]
     EmptyPrompt,
 
     /// None of the candidates is in the catalog.

@@ -38,6 +38,13 @@ impl Report {
         Self { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() }
     }
 
+    /// A report that no tool was called, and why.
+    #[doc(hidden)] // For our own crates.
+    pub fn failed(message: String) -> Self {
+        let outcome = Outcome::Failed { message };
+        Self { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() }
+    }
+
     /// The message if there is no answer, and below it what the tools and their servers said
     /// themselves, for an agent that corrects its call. Only attempts for which `is_shown` holds are
     /// quoted.
