@@ -131,6 +131,10 @@ impl Cli {
         let command = Self::command();
         let mut built = command.clone();
         let matches = built.try_get_matches_from_mut(&typed).map_err(on_by_default)?;
+        // A shell runs this at its start, in whatever folder, and no setting changes it.
+        if matches.subcommand_name() == Some("completions") {
+            return Ok(Self::from_arg_matches(&matches)?);
+        }
         let arguments = Typed::new(&built, &matches);
         let settings = Settings::resolve(&arguments, variables)?;
         let command = settings.as_defaults(command, &arguments.subcommands);

@@ -37,6 +37,13 @@ pub fn warn(text: &str) {
     tracing::warn!(target: NOTES, "{}", text.strip_prefix(WARNING).unwrap_or(text));
 }
 
+/// Whether text on this stream may be bold or coloured: on a terminal, unless `NO_COLOR` is set or
+/// `TERM` is `dumb`.
+pub fn is_styled(stream: &impl IsTerminal) -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    stream.is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM") != Some("dumb".into())
+}
+
 /// Initialises logging. `TOOLROUTE_LOG`, with the syntax of `RUST_LOG`, overrides the flags.
 pub fn init(global: &Global) {
     let level = match (global.quiet, global.verbose) {
@@ -55,7 +62,7 @@ pub fn init(global: &Global) {
     let logs = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(is_styled(&std::io::stderr()))
         .with_target(false)
         // Internal errors are printed with a macro that panics if stderr is closed.
         .log_internal_errors(false);

@@ -200,7 +200,7 @@ pub fn print_sparing(mut table: Table, spare: &[usize]) -> anyhow::Result<()> {
 /// Prints the text of a table, whose header is bold on a terminal.
 fn print_text(table: &Table) -> anyhow::Result<()> {
     let text = table.trim_fmt();
-    match io::stdout().is_terminal() {
+    match logging::is_styled(&io::stdout()) {
         true => line(&with_bold_header(&text)),
         false => line(&text),
     }

@@ -88,7 +88,7 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
     let tools: Vec<&Tool> = rows.iter().map(|&row| &*catalog.tools()[row as usize]).collect();
     if global.json {
         render::json(&tools)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(exit::bad_data_if(catalog.is_empty()));
     }
     let mut table = render::table(&["tool", "tiers", "description"], &[]);
     for tool in &tools {
@@ -99,7 +99,7 @@ fn list(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> anyhow::Resul
     }
     render::print(table)?;
     render::warn(global, &render::counted(tools.len(), "tool"));
-    Ok(ExitCode::SUCCESS)
+    Ok(exit::bad_data_if(catalog.is_empty()))
 }
 
 /// Returns the rows that match every given facet.

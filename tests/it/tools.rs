@@ -167,6 +167,10 @@ fn completions_and_help_are_there() {
         let output = sandbox.toolroute().args(["completions", shell]).assert().success();
         output.stdout_contains("toolroute");
     }
+    // A shell runs this at its start, in whatever folder.
+    let broken = sandbox.write("toolroute.toml", "a = [");
+    let folder = broken.parent().unwrap();
+    sandbox.toolroute().args(["completions", "bash"]).current_dir(folder).assert().success();
     let script = sandbox.json(&["completions", "bash"]);
     assert!(script["shell"] == "bash" && script["script"].as_str().unwrap().contains("toolroute"));
     let help = sandbox.toolroute().arg("--help").assert().success();
@@ -240,6 +244,15 @@ fn what_a_tool_declares_for_the_conductor_is_checked() {
     assert_eq!(fields("good"), [""; 0], "{verdict}");
     let said = sandbox.fails(2, &["candidates", "REPORT(bar", "--tools", file]);
     assert!(said.contains("is no obligation"), "{said}");
+}
+
+#[test]
+fn a_list_without_any_tool_is_no_success() {
+    let sandbox = Sandbox::new();
+    let none = sandbox.write("servers.json", r#"{"mcpServers": {}}"#);
+    let args = ["tools", "list", "--servers", none.to_str().unwrap()];
+    assert!(sandbox.fails(3, &args).contains("no usable tool"));
+    sandbox.fails(3, &[&args[..], &["--json"]].concat());
 }
 
 #[test]
