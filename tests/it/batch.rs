@@ -101,6 +101,14 @@ fn ids_come_back_as_they_came_and_rows_that_are_none_cost_themselves() {
         ["{\"id\":123456789012345678901234567890", "{\"id\":1.50", "{\"id\":null", "{\"id\":5"];
     assert_eq!(begins, wanted);
     assert!(text.contains("found a list") && text.contains("not UTF-8"), "{text}");
+    assert!(text.contains("with `iconv`") && text.matches("expected {").count() == 1, "{text}");
+    let mut command = sandbox.batch("-", "-");
+    let rows = [QUERIES.as_bytes(), b"no json\n"].concat();
+    command
+        .write_stdin(rows)
+        .assert()
+        .success()
+        .stderr_contains("line 3: expected ident at column 2;");
 }
 
 #[test]
@@ -114,6 +122,7 @@ fn an_input_of_which_nothing_can_be_read_is_an_error_with_its_cure() {
         ("packed.jsonl", b"\x1f\x8b\x08\x00\x00\x00\n\x00\xff\n", "gunzip"),
         ("pretty.json", b"{\n  \"query\": \"weather\"\n}\n", "jq -c ."),
         ("text.jsonl", b"{\"text\": \"weather\"}\n", "name the prompt \"query\""),
+        ("latin.jsonl", b"{\"query\": \"caf\xe9\"}\n", "UTF-8"),
     ] {
         let input = sandbox.write(name, input);
         let done = sandbox.batch(&input, &output).assert().code(3);

@@ -475,7 +475,7 @@ fn an_argument_without_a_place_in_the_request_is_asked_about() {
     let api = site.sandbox.put("api.json", api.to_string());
     let call = |args: &str| site.json(&["call", "addBook", "--args", args, "--tools", &api]);
     let report = call(r#"{"title": "Emma", "colour": "red"}"#);
-    let asked = "`colour` is no parameter of addBook; expected author";
+    let asked = "`colour` is no parameter of addBook; expected one of title, author";
     assert_eq!(report["clarification"]["unfit"], json!([asked]), "{report}");
     let report = call(r#"{"title": "Emma", "auther": "Austen"}"#);
     let asked = report["clarification"]["unfit"][0].as_str().unwrap();

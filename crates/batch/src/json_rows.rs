@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use toolroute_catalog::{row_fault, value_fault};
 use toolroute_eval::{BadRow, RowId};
 use toolroute_rank::engine::Context;
 
@@ -63,11 +64,14 @@ impl<R: Read> JsonRows<R> {
             return Err(bad("found a list"));
         }
         let text = std::str::from_utf8(line).map_err(|error| {
-            let found = format!("not UTF-8 at byte {}; {expected}", error.valid_up_to() + 1);
+            let found = format!(
+                "not UTF-8 at byte {}; expected UTF-8: convert the file with `iconv`",
+                error.valid_up_to() + 1
+            );
             (self.readable_id(&String::from_utf8_lossy(line)), found)
         })?;
         let members: Members<'_> =
-            serde_json::from_str(text).map_err(|error| bad(&error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| bad(&row_fault(&error)))?;
         self.missing.retain(|(_, name)| !members.has(name));
         self.first.get_or_insert_with(|| members.names());
         let id = self.id(&members).map_err(|error| bad(&error))?;
@@ -171,7 +175,9 @@ impl<'a> Members<'a> {
     fn text(&self, name: &str) -> Result<Option<String>, String> {
         let text = self.get(name)?.map(|raw| serde_json::from_str(raw.get()));
         text.transpose().map_err(|error| match self.get(name) {
-            Ok(Some(raw)) if raw.get().starts_with('"') => format!("`{name}`: {error}"),
+            Ok(Some(raw)) if raw.get().starts_with('"') => {
+                format!("`{name}`: {}", value_fault(&error))
+            }
             _ => format!("`{name}` is not a text"),
         })
     }
@@ -217,5 +223,5 @@ fn context(members: &Members<'_>) -> Result<Option<Context>, String> {
     if !raw.get().starts_with('{') {
         return Err("`context` is not an object; expected one such as {\"files\": []}".to_owned());
     }
-    serde_json::from_str(raw.get()).map_err(|error| format!("`context`: {error}"))
+    serde_json::from_str(raw.get()).map_err(|error| format!("`context`: {}", value_fault(&error)))
 }

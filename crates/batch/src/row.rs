@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
+use toolroute_catalog::value_fault;
 use toolroute_eval::{BadRow, Query, RowId};
 use toolroute_rank::engine::Context;
 use toolroute_rank::query::says_nothing;
@@ -101,7 +102,10 @@ pub(crate) fn candidates(text: &str) -> Result<Option<Vec<String>>, String> {
         return Ok(None);
     }
     serde_json::from_str(text).map_err(|error| {
-        format!("the candidates are no JSON list of tool ids, such as [\"mail__send\"]: {error}")
+        format!(
+            "the candidates are no JSON list of tool ids, such as [\"mail__send\"]: {}",
+            value_fault(&error)
+        )
     })
 }
 
@@ -112,7 +116,7 @@ pub(crate) fn tools(text: &str) -> Result<Option<String>, String> {
         return Ok(None);
     }
     let json = serde_json::from_str::<&RawValue>(text);
-    let json = json.map_err(|error| format!("the tools are no JSON: {error}"))?;
+    let json = json.map_err(|error| format!("the tools are no JSON: {}", value_fault(&error)))?;
     if !json.get().starts_with('[') {
         return Err("the tools are no list; expected a JSON list of tool definitions".to_owned());
     }

@@ -73,7 +73,7 @@ pub use members::{Members, pointer_part, properties, required};
 pub use needs::{Need, RequiredId, Supplier, objects};
 pub use obligation::covers;
 pub use operation::{Operation, OperationArgument, OperationBody, Place};
-pub use parse_fault::{json_fault, member_fault, type_fault};
+pub use parse_fault::{json_fault, member_fault, row_fault, type_fault, value_fault};
 
 pub use plural::{same_things, singular};
 pub use problem::{Problem, Severity};

@@ -55,6 +55,17 @@ pub fn json_fault(text: &str, error: &serde_json::Error) -> String {
     member.map_or(said.clone(), |member| format!("`{member}`: {said}"))
 }
 
+/// Rewords an error of parsing one line of a file. Its caller says which line that is.
+pub fn row_fault(error: &serde_json::Error) -> String {
+    format!("{} at column {}", value_fault(error), error.column())
+}
+
+/// The same for a value within a line, whose place there serde does not know.
+pub fn value_fault(error: &serde_json::Error) -> String {
+    let said = type_fault(&error.to_string());
+    said.rsplit_once(" at line ").map_or(said.clone(), |(fault, _)| fault.to_owned())
+}
+
 /// Returns the first member of an object whose value does not fit the type of the object, with what
 /// is wrong. A value that was parsed before has no place in a text.
 pub fn member_fault<T: DeserializeOwned>(object: &Value) -> Option<String> {

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Error;
 use super::unread::{begins_list, cure};
+use toolroute_catalog::row_fault;
 use toolroute_rank::engine::Context;
 use toolroute_rank::query::says_nothing;
 
@@ -256,17 +257,19 @@ fn trim(row: &[u8]) -> &[u8] {
 pub fn parse_query(row: &[u8], line: usize) -> Result<Query, BadRow> {
     let row = trim(row);
     let bad = |id, error| BadRow { id, line, error };
-    let unread = |error: String| {
-        let id = serde_json::from_slice::<IdAlone>(row).unwrap_or_default().id;
-        bad(id, format!("{error}; expected {{\"id\": …, \"query\": \"…\"}}"))
-    };
+    let id = || serde_json::from_slice::<IdAlone>(row).unwrap_or_default().id;
+    let unread =
+        |error: String| bad(id(), format!("{error}; expected {{\"id\": …, \"query\": \"…\"}}"));
     // Serde would accept a list as the fields in their order.
     if row.starts_with(b"[") {
         return Err(bad(RowId::default(), LIST.to_owned()));
     }
-    let text = std::str::from_utf8(row)
-        .map_err(|error| unread(format!("not UTF-8 at byte {}", error.valid_up_to() + 1)))?;
-    let query: Query = serde_json::from_str(text).map_err(|error| unread(error.to_string()))?;
+    let text = std::str::from_utf8(row).map_err(|error| {
+        let at = error.valid_up_to() + 1;
+        let cure = "expected UTF-8: convert the file with `iconv`";
+        bad(id(), format!("not UTF-8 at byte {at}; {cure}"))
+    })?;
+    let query: Query = serde_json::from_str(text).map_err(|error| unread(row_fault(&error)))?;
     if says_nothing(&query.query) {
         let error = "\"query\" is empty; expected some words that say what is wanted";
         return Err(bad(query.id, error.to_owned()));

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::Error;
 use super::dataset::{BadRow, Query, Right, RowFile};
+use toolroute_catalog::row_fault;
 use toolroute_rank::engine::PastPrompt;
 
 /// The members in which a row may name its tools.
@@ -27,8 +28,8 @@ impl RowFile {
 fn past_of(row: &[u8], query: Query) -> Result<PastPrompt, BadRow> {
     let bad = |error: String| BadRow { id: query.id.clone(), line: query.line, error };
     let expected = "expected {\"query\": \"…\", \"tools\": [ids]}";
-    let served: Served =
-        serde_json::from_slice(row).map_err(|error| bad(format!("{error}; {expected}")))?;
+    let served: Served = serde_json::from_slice(row)
+        .map_err(|error| bad(format!("{}; {expected}", row_fault(&error))))?;
     let gold = || Some(served.gold?.into_iter().flat_map(Right::into_ids).collect());
     let tools = served.tools.or_else(gold).unwrap_or_default();
     if tools.is_empty() {

@@ -21,6 +21,10 @@ pub fn cure(bytes: &[u8]) -> &'static str {
         _ if first == b"{" => {
             "its objects go over several lines: write each on one, with `jq -c .`"
         }
+        // An end within a character is that of the bytes, not of the line.
+        _ if std::str::from_utf8(first).is_err_and(|error| error.error_len().is_some()) => {
+            "write it as UTF-8, with `iconv -f ENCODING -t UTF-8`"
+        }
         _ if first.starts_with(b"{") => "its rows have other members: name the prompt \"query\"",
         _ if first.contains(&b',') || first.contains(&b'\t') || first.contains(&b';') => {
             "it looks like a table (CSV): write a JSON object for each row"
@@ -59,6 +63,7 @@ mod tests {
             (b"id,query\n1,the weather\n", "CSV"),
             (b"\xff\xfei\x00d\x00", "UTF-16"),
             (b"the weather\n", "JSON object on a line"),
+            (b"{\"query\": \"caf\xe9\"}\n", "-t UTF-8"),
             (b"", "JSON object on a line"),
         ] {
             assert!(cure(bytes).contains(said), "{}: {said}", String::from_utf8_lossy(bytes));

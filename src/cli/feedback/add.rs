@@ -11,6 +11,7 @@ use crate::cli::exit::{self, Failure};
 use crate::cli::global::Global;
 use crate::cli::progress::Progress;
 use crate::cli::{models, render, setup};
+use toolroute_catalog::row_fault;
 use toolroute_eval::BadRow;
 use toolroute_rank::engine;
 use toolroute_rank::feedback::{
@@ -133,7 +134,7 @@ fn parse(row: &[u8]) -> Result<Execution, String> {
     if !row.starts_with(b"{") {
         return Err(format!("found no object; {expected}"));
     }
-    let read = serde_json::from_slice(row).map_err(|error| error.to_string());
+    let read = serde_json::from_slice(row).map_err(|error| row_fault(&error));
     let execution =
         read.and_then(Execution::from_json).map_err(|error| format!("{error}; {expected}"))?;
     execution.check().map_err(|error| error.to_string())?;

@@ -64,15 +64,27 @@ pub(super) struct Unknown {
     pub name: String,
     /// The free parameter whose name is the most similar, if one is.
     pub meant: Option<String>,
-    /// The free parameters, or all if none is free.
+    /// The tool's parameters.
     pub expected: String,
+}
+
+/// Maximum number of parameters to name; the others are counted.
+const NAMED: usize = 20;
+
+/// Names the parameters that a call may have.
+fn named(parameters: &[&str]) -> String {
+    match parameters {
+        [only] => (*only).to_owned(),
+        all if all.len() <= NAMED => format!("one of {}", all.join(", ")),
+        all => format!("one of {} and {} more", all[..NAMED].join(", "), all.len() - NAMED),
+    }
 }
 
 /// Returns the arguments that are none of these parameters.
 pub(super) fn unknown(arguments: &Arguments, parameters: &[&str]) -> Vec<Unknown> {
     let given = |name: &&str| arguments.contains_key(*name);
     let free: Vec<&str> = parameters.iter().copied().filter(|name| !given(name)).collect();
-    let expected = if free.is_empty() { parameters } else { &free }.join(", ");
+    let expected = named(parameters);
     let unknown = arguments.keys().filter(|name| !parameters.contains(&name.as_str()));
     let unknown = unknown.map(|name| Unknown {
         name: name.clone(),

@@ -119,7 +119,7 @@ fn an_argument_that_is_no_parameter_is_told_to_readers_and_refused_to_writers() 
     assert_eq!(said, [misspelt, ignored]);
     let refused = |schema: &Value| prepare("send_message", schema, &given).unwrap_err().unfit;
     let misspelt = "`chanel` is no parameter of send_message; did you mean `channel`?";
-    let unknown = "`urgent` is no parameter of send_message; expected channel";
+    let unknown = "`urgent` is no parameter of send_message; expected one of text, channel";
     assert_eq!(refused(&schema), [misspelt, unknown]);
     schema["additionalProperties"] = json!(false);
     assert_eq!(refused(&schema), [misspelt, unknown], "each is told once");
