@@ -124,6 +124,43 @@ fn a_context_says_the_same_at_every_door_and_a_slip_in_it_is_told() {
 }
 
 #[test]
+fn a_guess_that_a_tool_only_reads_is_told_as_one_and_read_only_says_what_it_hides() {
+    let tool = |name: &str, about: &str, hints: Value| {
+        json!({"name": name, "description": about,
+        "inputSchema": {"type": "object"}, "annotations": hints})
+    };
+    let servers = scripted(&[(
+        "billing",
+        json!([
+            tool("get_invoice", "Gets an invoice of a customer", json!({})),
+            tool("create_invoice", "Creates an invoice for a customer", json!({})),
+            tool("list_customers", "Lists the customers", json!({"readOnlyHint": true})),
+        ]),
+    )]);
+    let find = |client: &mut crate::gateway::client::Client, query: &str| -> Value {
+        let found = client.call("find_tools", json!({"query": query}));
+        serde_json::from_str(text(&found)).unwrap_or_else(|_| panic!("{found}"))
+    };
+    let mut open = gateway(&servers, &[], 3);
+    let found = find(&mut open, "get the invoice of a customer");
+    assert_eq!(found["tools"][0]["id"], "billing__get_invoice", "{found:#}");
+    assert_eq!(found["tools"][0]["about"]["effects"], "seems to read only", "{found:#}");
+    let mut command = servers.toolroute();
+    command.args(["mcp", "--read-only", "--servers"]).arg(servers.path("servers.json"));
+    let mut reading = crate::gateway::client::Client::start(command);
+    reading.begin();
+    let found = find(&mut reading, "create an invoice for the customer Dana");
+    assert_ne!(found["fit"], "fits", "{found:#}");
+    let note = found["note"].as_str().unwrap_or_else(|| panic!("{found:#}"));
+    assert!(note.contains("`--read-only` hides") && note.contains("(2 of the tools)"), "{note}");
+    let get = json!({"tool_name": "billing__get_invoice"});
+    let refused = reading.call("call_tool", get);
+    let said = text(&refused);
+    assert!(said.contains("does not declare that it only reads"), "{said}");
+    assert!(said.contains("hints = { read_only = true }"), "{said}");
+}
+
+#[test]
 fn find_tools_says_what_an_agent_needs_to_choose_and_keeps_to_its_budget() {
     let tool = |name: &str, about: &str, schema: Value, hints: Value| json!({"name": name, "description": about, "inputSchema": schema, "annotations": hints});
     let sandbox = scripted(&[(

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Serialize;
 
 use super::error::Error;
-use toolroute_catalog::Tool;
+use toolroute_catalog::{EffectKind, Tool};
 
 /// Glob patterns of tool ids, such as `files__*`.
 #[derive(Clone, Debug, Default)]
@@ -116,6 +116,8 @@ pub enum Verdict {
     NotAllowed,
     /// The tool may change something, and read-only mode is on.
     NotReadOnly,
+    /// Read-only mode is on, and the tool declares nothing: that it only reads is at most a guess.
+    Undeclared,
 }
 
 impl Verdict {
@@ -126,7 +128,17 @@ impl Verdict {
             Self::NeedsConfirmation => "needs your agreement",
             Self::NotAllowed => "is not allowed here",
             Self::NotReadOnly => "may write, and only reading is allowed",
+            Self::Undeclared => {
+                "does not declare that it only reads, as --read-only requires (its server's `readOnlyHint`, \
+                 or `hints = { read_only = true }` in an --overlay)"
+            }
         }
+    }
+
+    /// Whether read-only mode forbids the tool.
+    #[doc(hidden)] // For our own crates.
+    pub fn is_of_read_only_mode(self) -> bool {
+        matches!(self, Self::NotReadOnly | Self::Undeclared)
     }
 }
 
@@ -148,7 +160,8 @@ impl Permissions {
         }
         let effects = tool.effects();
         if self.read_only && !effects.declares_reads_only() {
-            return Verdict::NotReadOnly;
+            let is_undeclared = matches!(effects.kind, EffectKind::ReadsOnly | EffectKind::Unknown);
+            return if is_undeclared { Verdict::Undeclared } else { Verdict::NotReadOnly };
         }
         let asks = match self.confirm {
             Confirm::Never => false,
@@ -187,7 +200,9 @@ mod tests {
         let permissions = Permissions { read_only: true, ..Permissions::default() };
         for (tool, verdict) in [
             (tool("read", Some(true), None), Verdict::Allowed),
-            (tool("read", None, None), Verdict::NotReadOnly),
+            (tool("read", None, None), Verdict::Undeclared),
+            (tool("odd", None, None), Verdict::Undeclared),
+            (tool("write", None, None), Verdict::NotReadOnly),
             (tool("odd", Some(true), Some(true)), Verdict::NotReadOnly),
         ] {
             assert_eq!(permissions.judge(&tool, true), verdict);

@@ -165,7 +165,10 @@ impl GatewayState {
             fit_reason: found.selection.fit_reason.as_ref(),
             read_as: found.selection.read_as.as_deref(),
             left_out: &found.selection.left_out,
-            note: starting(found).or_else(|| changing(found)).or_else(|| self.note(found, server)),
+            note: joined(
+                starting(found).or_else(|| changing(found)).or_else(|| self.note(found, server)),
+                self.hidden_by_read_only(found, server),
+            ),
             unavailable_servers: Some(&found.unavailable),
             held_back: held(&found.selection.held_back),
             token_metrics: None,
@@ -246,6 +249,20 @@ impl GatewayState {
         })
     }
 
+    /// The note if no tool is sure to fit and read-only mode hides some: without it, "no tool here
+    /// creates" would be said of a server that has one.
+    fn hidden_by_read_only(&self, found: &FindResult, server: Option<&str>) -> Option<String> {
+        if found.selection.fit == Fit::Fits {
+            return None;
+        }
+        match self.service.hidden_by_read_only(self.profile.as_deref(), server) {
+            0 => None,
+            hidden => Some(format!(
+                "`--read-only` hides what does not declare that it only reads ({hidden} of the tools), and that may fit."
+            )),
+        }
+    }
+
     /// The number of characters in the definitions of all tools that the profile admits.
     fn baseline(&self) -> Result<usize, Error> {
         let version = self.service.engine().version();
@@ -275,6 +292,14 @@ fn tells_servers(found: &FindResult, server: Option<&str>, session: &Session) ->
     let said = if is_some { to_json(&found.unavailable) } else { String::new() };
     let is_news = session.is_news(&said);
     is_news || (is_some && found.selection.tools.is_empty())
+}
+
+/// Both notes, if there are two.
+fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first} {second}")),
+        (first, second) => first.or(second),
+    }
 }
 
 /// The note if tools may be missing because their servers are starting.

@@ -13,7 +13,7 @@ use super::{Error, Service};
 /// The effects, cost and requirements of a tool's calls. Unknown values are left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct About {
-    /// `reads only`, `writes` or `may destroy`.
+    /// `reads only`, `writes` or `may destroy`; `seems to read only` if nothing declares it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effects: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,8 +67,13 @@ impl Service {
     }
 }
 
+/// A guess that a tool only reads is told as one, because `--read-only` does not count it.
 fn named(effects: Effects) -> Option<&'static str> {
-    (effects.kind != EffectKind::Unknown).then(|| effects.kind.as_str())
+    match effects.kind {
+        EffectKind::Unknown => None,
+        EffectKind::ReadsOnly if !effects.declares_reads_only() => Some("seems to read only"),
+        kind => Some(kind.as_str()),
+    }
 }
 
 fn required(tool: &Tool) -> BTreeMap<String, String> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::HeldTool;
+use toolroute_run::execution::Verdict;
 use toolroute_run::pins::{Screened, pins_option};
 
 use super::{Error, ServerState, Service, ServiceOptions};
@@ -20,8 +21,8 @@ pub struct HiddenTools {
     pub held: BTreeMap<String, HeldTool>,
     /// Why pins hold back every tool, if they cannot be read or written.
     pub pins_fault: Option<String>,
-    /// Ids of the tools that permissions forbid, with the reason.
-    pub forbidden: BTreeMap<String, &'static str>,
+    /// Ids of the tools that permissions forbid, with what they say.
+    pub forbidden: BTreeMap<String, Verdict>,
 }
 
 impl HiddenTools {
@@ -66,9 +67,9 @@ impl Service {
         tools: Vec<Tool>,
     ) -> Admission {
         let may_run = |tool: &Tool| options.permissions.may_ever_run(tool);
-        let reason = |tool: &Tool| options.permissions.judge(tool, true).reason();
+        let verdict = |tool: &Tool| options.permissions.judge(tool, true);
         let forbidden = tools.iter().filter(|tool| !may_run(tool));
-        let forbidden = forbidden.map(|tool| (tool.id.to_string(), reason(tool))).collect();
+        let forbidden = forbidden.map(|tool| (tool.id.to_string(), verdict(tool))).collect();
         let mut hidden = HiddenTools { forbidden, ..HiddenTools::default() };
         let is_own = options.own_servers.contains(server);
         let mut tools = match options.screening.as_ref().filter(|_| !is_own) {
@@ -187,7 +188,7 @@ impl Service {
             return Error::HeldBack { id: held.tool.id.to_string(), because: held.because };
         }
         let reason = |hidden: &HiddenTools, id: &str| {
-            let because = *hidden.forbidden.get(id)?;
+            let because = hidden.forbidden.get(id)?.reason();
             Some(Error::Forbidden { id: id.to_owned(), because })
         };
         if let Some(forbidden) = self.hidden(&ids, view, reason) {
@@ -212,6 +213,21 @@ impl Service {
         // The catalog returns more than the error names, because the view may hide some.
         let near = catalog.near(id, 12).into_iter().filter(is_visible).take(3);
         Error::UnknownTool { id: id.to_owned(), near: near.map(ToString::to_string).collect() }
+    }
+
+    /// How many tools of a profile and a server read-only mode hides from every client.
+    pub(crate) fn hidden_by_read_only(&self, profile: Option<&str>, server: Option<&str>) -> usize {
+        let Ok(view) = self.view(profile) else { return 0 };
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
+        let is_meant = |name: &str| server.is_none_or(|server| server == name);
+        let meant = hidden.iter().filter(|(name, _)| is_meant(name));
+        let tools =
+            meant.flat_map(|(name, hidden)| hidden.forbidden.iter().map(move |of| (name, of)));
+        tools
+            .filter(|(name, (id, verdict))| {
+                verdict.is_of_read_only_mode() && view.admits_id(name, id)
+            })
+            .count()
     }
 
     /// What `find` says of the first of the ids that a server hides and the view admits.
