@@ -74,12 +74,27 @@ pub fn names_sources(args: &CatalogArgs) -> bool {
 
 pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     if !names_sources(args) {
-        let said = "no catalog is named; expected --tools PATH or --servers FILE, or the variable \
-                    TOOLROUTE_TOOLS or TOOLROUTE_SERVERS; `toolroute import` writes a servers \
-                    file from your other programs";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+        let said = format!(
+            "no catalog is named; expected --tools PATH or --servers FILE, or the variable \
+             TOOLROUTE_TOOLS or TOOLROUTE_SERVERS; {}",
+            imported()
+        );
+        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
     }
     Ok(())
+}
+
+/// How the servers of other programs are had.
+fn imported() -> String {
+    #[cfg(feature = "mcp")]
+    if let Ok(path) = super::paths::servers()
+        && path.is_file()
+    {
+        let path = path.to_string_lossy();
+        let path = toolroute_run::pins::shell_word(&path);
+        return format!("`--servers {path}` names the servers that were imported");
+    }
+    "`toolroute import` writes a servers file from your other programs".to_owned()
 }
 
 pub fn loaded(

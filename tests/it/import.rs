@@ -273,7 +273,8 @@ fn a_second_import_may_allow_a_private_address() {
     }
     // An import without it takes nothing back, and does not say so.
     let later = import(&sandbox, &["--from", "codex"]);
-    assert_eq!((&local(&sandbox)["allowPrivate"], &later["notes"]), (&json!(true), &json!([])));
+    let notes = json!(["server `local` will not start: needs T"]);
+    assert_eq!((&local(&sandbox)["allowPrivate"], &later["notes"]), (&json!(true), &notes));
 }
 
 #[test]
@@ -379,6 +380,32 @@ fn a_damaged_file_of_a_program_that_nobody_named_costs_its_own_servers_alone() {
     let mut none = sandbox.toolroute();
     none.env("HOME", sandbox.path("home")).args(["import", "--file", "no-such.json", "--to"]);
     none.arg(sandbox.path("other.json")).assert().code(5);
+}
+
+#[test]
+fn an_import_says_which_servers_will_not_start_and_what_reads_the_file() {
+    let sandbox = Sandbox::new();
+    let entries = json!({"gone": {"command": "no-such-program-here"}, "off": {"command": "no-such", "disabled": true},
+        "unset": {"command": "/bin/cat", "env": {"A": "${NO_SUCH_VARIABLE}"}}, "well": {"command": "/bin/cat"}});
+    let file = sandbox.write("mcp.json", json!({"mcpServers": entries}).to_string());
+    let run = |args: &[&str]| {
+        let mut command = sandbox.toolroute();
+        command.env("HOME", sandbox.path("home")).args(args);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    let said = run(&["import", "--file", file.to_str().unwrap()]);
+    assert!(
+        said.contains("`gone` will not start: program not found: no-such-program-here"),
+        "{said}"
+    );
+    assert!(said.contains("`unset` will not start: needs NO_SUCH_VARIABLE"), "{said}");
+    assert!(!said.contains("`well`") && !said.contains("`off`"), "{said}");
+    let servers = sandbox.path("config/toolroute/servers.json");
+    let option = format!("--servers {}", servers.display());
+    assert!(said.contains("mcp, call, run and doctor read it"), "{said}");
+    assert!(said.contains(&format!("`toolroute tools list {option}`")), "{said}");
+    let said = run(&["route", "read a file"]);
+    assert!(said.contains(&format!("`{option}` names the servers that were imported")), "{said}");
 }
 
 #[cfg(target_os = "linux")]

@@ -23,7 +23,12 @@ use toolroute_vectors::embedding::Precision;
 /// Executions that are embedded and written together.
 const CHUNK: usize = 256;
 
-pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCode> {
+/// Logs the executions. `is_default` says that nobody named the log.
+pub fn run(
+    args: &AddArgs,
+    (log, is_default): (&Path, bool),
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
     let (mut executions, bad) = match &args.input {
         Some(input) => read(input)?,
         None => {
@@ -66,17 +71,30 @@ pub fn run(args: &AddArgs, log: &Path, global: &Global) -> anyhow::Result<ExitCo
         (done, removed) = (done + written.added, removed + written.removed);
         progress.tell(done as usize, total);
     }
-    if global.json {
-        render::json(&json!({"path": log, "added": done, "removed": removed}))?;
-    } else {
-        let beyond = match removed {
-            0 => String::new(),
-            removed => format!("; {removed} beyond --keep-rows or --keep-days were removed"),
-        };
-        let done = render::counted(done as usize, "execution");
-        render::line(&format!("{done} logged in {}{beyond}", log.display()))?;
-    }
+    tell((log, is_default), (done, removed), global)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how many executions were logged and, if nobody named the log, how other commands use it.
+fn tell(
+    (log, is_default): (&Path, bool),
+    (done, removed): (u64, u64),
+    global: &Global,
+) -> anyhow::Result<()> {
+    if global.json {
+        return render::json(&json!({"path": log, "added": done, "removed": removed}));
+    }
+    let beyond = match removed {
+        0 => String::new(),
+        removed => format!("; {removed} beyond --keep-rows or --keep-days were removed"),
+    };
+    let (done, log) = (render::counted(done, "execution"), log.display());
+    render::line(&format!("{done} logged in {log}{beyond}"))?;
+    if is_default {
+        let said = format!("to rank with it: --feedback '{log}', or TOOLROUTE_FEEDBACK");
+        render::warn(global, &said);
+    }
+    Ok(())
 }
 
 /// The execution that the flags describe.

@@ -35,7 +35,7 @@ pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
     match &args.command {
         FeedbackCommand::Add(add) => {
             let path = paths::with_default_folder(path, args.feedback.as_deref())?;
-            return add::run(add, &path, global);
+            return add::run(add, (&path, args.feedback.is_none()), global);
         }
         FeedbackCommand::Stats { tool } => stats(&open(&path, FLAG)?, tool.as_deref(), global)?,
         FeedbackCommand::Recommend(args) => recommendations(&open(&path, FLAG)?, args, global)?,

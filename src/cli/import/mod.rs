@@ -21,6 +21,7 @@ use self::installation::RemainingServer;
 use self::report::{Imported, Origin, Report, State};
 use super::args::Global;
 use super::{paths, render};
+use toolroute_run::pins::shell_word;
 
 #[derive(Args)]
 pub struct ImportArgs {
@@ -64,6 +65,7 @@ pub fn run(args: &ImportArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if !args.undo {
         let (files, looked_in) = places(args)?;
         merge::run(&files, args.allow_private, &mut report)?;
+        note_unstartable(&mut report)?;
         if report.imported.is_empty() {
             report.looked_in = looked_in;
         }
@@ -173,6 +175,33 @@ fn split_by_runnable(
     Ok((replaced_servers, remaining))
 }
 
+/// Notes which of the servers will not start, unless another note says what is wrong with them.
+fn note_unstartable(report: &mut Report) -> anyhow::Result<()> {
+    let names: Vec<&str> = report.imported.iter().map(|one| one.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    for (name, because) in runnable::unstartable(&report.text, &names)? {
+        let begin = format!("server `{name}`");
+        if !report.notes.iter().any(|note| note.starts_with(&begin)) {
+            report.notes.push(format!("{begin} will not start: {because}"));
+        }
+    }
+    Ok(())
+}
+
+/// Says which commands read the servers file, and how the others do.
+fn reading(servers: &Path) -> String {
+    let command =
+        format!("`toolroute tools list --servers {}`", shell_word(&servers.to_string_lossy()));
+    match paths::servers().is_ok_and(|default| default == servers) {
+        true => format!(
+            "mcp, call, run and doctor read it, the other commands with --servers: {command}"
+        ),
+        false => format!("commands read it with --servers: {command}"),
+    }
+}
+
 fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<()> {
     if !report.imported.is_empty() {
         let mut table = render::table(&["server", "", "from"], &[]);
@@ -213,5 +242,8 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
     let would = if report.dry_run { "would be " } else { "" };
     let to = report.servers.display();
     render::warn(global, &format!("{added} {would}added to {to}"));
+    if !report.imported.is_empty() && !report.dry_run {
+        render::warn(global, &reading(&report.servers));
+    }
     Ok(())
 }
