@@ -11,7 +11,7 @@ use toolroute_translation::in_english;
 use crate::excerpt::first_chars;
 use crate::row::fields;
 use crate::sanitize::{clean, without_stuffing};
-use crate::validate::NAME_CHARS;
+use crate::validate::{DESCRIPTION_CHARS, NAME_CHARS};
 use crate::{Members, Schema, Tool};
 
 /// The maximum number of characters of an embedded text. Small embedding models cut off longer
@@ -92,7 +92,7 @@ pub(super) fn joined(tool: &Tool) -> String {
         text.push_str(&format!(" ({title})"));
     }
     text.push_str(". ");
-    text.push_str(&english(&tool.description));
+    text.push_str(&english(description(tool)));
     // Examples come before the parameters, which may fill all the remaining space.
     if !tool.examples.is_empty() {
         text.push_str(" Examples: ");
@@ -115,6 +115,12 @@ pub(super) fn english(description: &str) -> Cow<'_, str> {
         Some(found) => Cow::Owned(found.text),
         None => Cow::Borrowed(description),
     }
+}
+
+/// Returns the part of the description that is searched. To read a text of a megabyte as prose takes a
+/// second at each start.
+pub(super) fn description(tool: &Tool) -> &str {
+    first_chars(&tool.description, DESCRIPTION_CHARS)
 }
 
 /// Returns the name, truncated if it would leave too little space for the description.

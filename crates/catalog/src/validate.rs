@@ -10,9 +10,9 @@ use crate::{LatencyTier, Problem, Severity, Tool, routing};
 /// wrong place.
 pub(super) const NAME_CHARS: usize = 256;
 
-/// The maximum number of characters of a description. The longest one among the same tools has
+/// The maximum number of characters of a description that are searched. The longest one among the same tools has
 /// 10,467.
-const DESCRIPTION_CHARS: usize = 16_384;
+pub(super) const DESCRIPTION_CHARS: usize = 16_384;
 
 /// The maximum latency in milliseconds: a day, which is longer than an agent waits for any call. A
 /// larger number is most often seconds that were multiplied by 1,000 twice.
@@ -76,7 +76,7 @@ fn too_long(field: &str, text: &str, limit: usize) -> Option<Problem> {
     let chars = if text.len() > limit { text.chars().count() } else { 0 };
     (chars > limit).then(|| {
         let expected = format!("at most {limit} characters");
-        let cure = "shorten it; only the first 1,000 characters of a tool's text are searched";
+        let cure = "shorten it; the rest is not searched";
         Problem::new(Severity::Warning, expected, format!("{chars} characters"), cure).field(field)
     })
 }

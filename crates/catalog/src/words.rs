@@ -38,10 +38,10 @@ pub fn keyword_fields(tool: &Tool) -> KeywordFields {
     let mut fields = KeywordFields {
         name: text::name(tool).to_owned(),
         server: tool.server.clone().unwrap_or_default(),
-        description: tool.description.clone(),
+        description: text::description(tool).to_owned(),
         ..KeywordFields::default()
     };
-    if let Cow::Owned(english) = text::english(&tool.description) {
+    if let Cow::Owned(english) = text::english(text::description(tool)) {
         append(&mut fields.description, &english);
     }
     append(&mut fields.name, distinct_title(tool).unwrap_or_default());

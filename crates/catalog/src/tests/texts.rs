@@ -171,3 +171,13 @@ fn a_description_in_another_language_is_embedded_in_english() {
     let words = keyword_fields(&tool).description;
     assert!(words.contains("Busca") && words.contains("search"), "{words}");
 }
+
+#[test]
+fn what_is_beyond_the_limit_of_a_description_is_not_read() {
+    let mut tool = Tool::new(None, "big", "Sends a mail. ");
+    tool.description.push_str(&"rubarbo ".repeat(2_500));
+    tool.description.push_str("zeppelin");
+    let words = keyword_fields(&tool).description;
+    assert!(words.starts_with("Sends a mail.") && !words.contains("zeppelin"));
+    assert!(embedding_text(&tool).contains("Sends a mail."));
+}
