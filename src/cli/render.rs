@@ -3,7 +3,7 @@
 //! Text from catalogs and files is printed without control characters, because an escape sequence
 //! in a description must not reach the terminal. JSON escapes them.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use comfy_table::{
@@ -134,7 +134,7 @@ pub fn plain_lines(text: &str) -> String {
 /// control characters are removed.
 #[cfg(feature = "mcp")]
 pub fn answered(text: &str) -> String {
-    match io::stdout().is_terminal() {
+    match io::IsTerminal::is_terminal(&io::stdout()) {
         true => plain_lines(text),
         false => text.lines().map(uncontrolled).collect::<Vec<_>>().join("\n"),
     }
