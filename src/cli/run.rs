@@ -14,11 +14,11 @@ use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{plan, render, route};
-use toolroute_catalog::ToolId;
+use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::SelectRequest;
 use toolroute_run::execution::Report;
 use toolroute_run::pins::shell_word;
-use toolroute_session::doubt;
+use toolroute_session::{CONSIDERED, doubt, settle};
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -48,12 +48,14 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let given = call::arguments(&args.execution.args)?;
     let feedback = args.execution.log.feedback.clone();
-    let wanted = EngineRequirements::new(&args.select, Limit::of(1))?;
+    let wanted = EngineRequirements::new(&args.select, Limit::of(CONSIDERED))?;
     let wanted = EngineRequirements { feedback, ..wanted };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     let kept = KeptSession::open(&args.execution.session, global)?;
     let request = kept.session.request(SelectRequest::new(prompt));
-    let selection = engine.select(&request)?;
+    let mut selection = engine.select(&request)?;
+    let read = |tool: &Tool| arguments::read(tool, prompt, &args.sources, (&given, &kept.session));
+    settle(&mut selection, prompt, |tool| read(tool).unwrap_or_default());
     kept.session.note_selection(prompt, &selection);
     for held in &selection.held_back {
         let said = format!("warning: {} fits and is held back: {}", held.id, held.because);
@@ -72,7 +74,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     render::warn(global, &format!("{}: {why}", first.tool.id));
     // The next command continues here if this one ends with a question.
     kept.save()?;
-    let prepared = arguments::read(&first.tool, prompt, &args.sources, (&given, &kept.session))?;
+    let prepared = read(&first.tool)?;
     if let Some(said) = doubt(&first.tool, &selection, prompt, &prepared) {
         let said = format!("{said}: {}", call_by_name(&first.tool.id, prompt, &args.catalog.live));
         if global.json {

@@ -35,6 +35,8 @@ mod object;
 mod outlook;
 #[cfg(feature = "execution")]
 mod plan;
+#[cfg(feature = "execution")]
+mod settle;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,6 +61,8 @@ pub use calls::{join, name_others, neighbors};
 pub use doubt::doubt;
 #[cfg(feature = "execution")]
 pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState};
+#[cfg(feature = "execution")]
+pub use settle::{CONSIDERED, settle};
 
 /// The maximum number of prompts that a session remembers, each with the tools offered for it.
 const OFFERS: usize = 16;

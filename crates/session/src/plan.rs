@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Session;
 use super::back_reference::{StepBefore, refers_back};
 use super::doubt::{doubt, is_form_of_any, only_reads, question, says};
+use super::settle::{CONSIDERED, settle};
 use toolroute_catalog::{Tool, ToolId, words_of};
 use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, condition};
 use toolroute_rank::query::{doubtful_parts, postponement};
@@ -260,7 +261,7 @@ impl<'a> Plan<'a> {
                     continue;
                 }
             };
-            if let Some(planned) = self.prepare(&selection) {
+            if let Some(planned) = self.prepare(selection) {
                 match call(planned).await {
                     Ok(report) => self.note(report),
                     Err(error) => self.fail(format!("{error:#}")),
@@ -276,7 +277,7 @@ impl<'a> Plan<'a> {
     fn next_request(&mut self) -> Option<SelectRequest> {
         let Need { text: need, beside } = self.waiting.pop_front()?;
         self.beside = beside;
-        let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(1));
+        let mut request = self.session.request(SelectRequest::new(need.as_str()).limit(CONSIDERED));
         if let Some(context) = &mut request.context {
             context.depth = 0;
         }
@@ -285,14 +286,16 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the call of the current step; `None` if there is no call to make.
-    fn prepare(&mut self, selection: &Selection) -> Option<PlannedCall> {
+    fn prepare(&mut self, mut selection: Selection) -> Option<PlannedCall> {
         let count = self.steps.len();
-        let call = self.decide(selection);
+        let need = self.steps.last().map(|step| step.need.clone()).unwrap_or_default();
+        settle(&mut selection, &need, |tool| self.arguments(tool));
+        let call = self.decide(&selection);
         if self.is_draft {
             self.absorb();
             // A step that was joined with the one before leaves that one the last.
             if self.steps.len() == count {
-                self.note_ready(selection);
+                self.note_ready(&selection);
             }
         }
         call
