@@ -64,7 +64,7 @@ fn a_context_says_the_same_at_every_door_and_a_slip_in_it_is_told() {
         "files": [{"path": "src/lib.rs", "content": "pub fn sum(a: u32) -> u32 { a }"}],
         "conversation": [{"role": "user", "text": "look at src/lib.rs"}]});
     let prompt = "find out why the test of it fails";
-    let server = Server::by_static(&sandbox, &["--tools", &samples]);
+    let server = Server::by_static(&sandbox, &["--tools", &samples, "--request-timeout", "120"]);
     let without = json!({"prompt": prompt, "context": {"files": context["files"]}});
     for (door, body) in [("/v1/select", &without), ("/v1/analyze", &without)] {
         assert_eq!(post(server.port, door, body).status, 200, "{door}");

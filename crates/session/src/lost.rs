@@ -32,7 +32,8 @@ fn takes(arguments: &Arguments, text: &str) -> bool {
 }
 
 /// Words that lead to a thing.
-const ARTICLES: &str = "a an her his my our that the their this your";
+const ARTICLES: &str =
+    "a all an both each every her his my our that the their these this those your";
 
 /// Words that end what is said of a thing.
 const PROSE: &str = "about after again all and any are as at be because before both but by can do down for from \
@@ -41,7 +42,7 @@ const PROSE: &str = "about after again all and any are as at be because before b
 
 /// Adjectives that tell one thing from no other.
 const GENERAL: &str = "another current entire existing extra few first following last latest new next old other own \
-    previous quick same second short single small whole";
+    previous quick remaining same second short single small whole";
 
 /// Places in a house that no article leads to.
 const LEVELS: &str = "downstairs everywhere inside outside upstairs";
@@ -78,7 +79,13 @@ pub(super) fn lost_words<'a>(
             && ![PROSE, ARTICLES, GENERAL].into_iter().any(|list| is_listed(list, at))
     };
     // "In the living room", "the bedroom lights", "upstairs", "the album Rumours".
-    let is_place = |at: usize| at > 1 && is_listed(ARTICLES, at - 1) && lower(at - 2) == "in";
+    let is_led = |at: usize| ["at", "in", "of", "on"].contains(&lower(at));
+    let is_place = |at: usize| {
+        let has_article = is_listed(ARTICLES, at - 1);
+        // Articles are lost in a translation.
+        has_article && at > 1 && is_led(at - 2)
+            || prepared.read_as.is_some() && at > 0 && lower(at - 1) == "in"
+    };
     let is_modifier = |at: usize| {
         let thing = (at + 1..said.len()).find(|next| !is_plain(*next));
         let before = (1..at).rev().find(|before| !is_plain(*before)).unwrap_or(0);
@@ -130,7 +137,8 @@ fn spoken<'a>(clause: &'a str, prepared: &'a PreparedArguments) -> impl Iterator
             let is_taken =
                 taken.iter().any(|taken| taken.start < span.end && span.start < taken.end);
             let is_word = word.starts_with(char::is_alphabetic);
-            let is_capital = word.starts_with(char::is_uppercase);
+            let is_capital =
+                word.starts_with(char::is_uppercase) && word.contains(char::is_lowercase);
             is_word.then(|| Said { lower: word.to_lowercase(), span, is_capital, is_taken })
         })
 }

@@ -32,7 +32,7 @@ pub(super) fn in_english(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut written: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
-        let (piece, taken) = days_at(&pieces[at..])
+        let (piece, taken) = days_at(&pieces[at..], written.last())
             .or_else(|| date_at(&pieces[at..]))
             .or_else(|| hour_at(&pieces[at..], written.last()))
             .unwrap_or_else(|| (with_plain_digits(&pieces[at]), 1));
@@ -90,18 +90,20 @@ fn lead_by_at(written: &mut [Piece]) {
 }
 
 /// Words between the first and the last day of a period: "с 6 по 17 июля".
-const JOINING: [&str; 6] = ["to", "till", "until", "by", "on", "at"];
+const JOINING: [&str; 5] = ["to", "to until", "till", "until", "by"];
 
-/// Reads two days of one month: "6 au 17 juillet". Spanish and Portuguese lose the word between them.
-fn days_at(pieces: &[Piece]) -> Option<(Piece, usize)> {
-    let first = day(&pieces[0].english)?;
-    let joint = pieces.get(1).is_some_and(|piece| JOINING.contains(&piece.english.as_str()));
-    let (last, taken) =
-        date_at(pieces.get(1 + usize::from(joint)..).filter(|rest| !rest.is_empty())?)?;
+/// Words before the first day: "del 6 al 17 de julio", "vom 6. bis 17. Juli".
+const BEGINNING: [&str; 4] = ["from", "from with", "of", "between"];
+
+/// Reads two days of one month behind the word that begins a period: "du 6 au 17 juillet".
+fn days_at(pieces: &[Piece], before: Option<&Piece>) -> Option<(Piece, usize)> {
+    let begins = before.is_some_and(|piece| BEGINNING.contains(&piece.english.as_str()));
+    let first = day(&pieces[0].english).filter(|_| begins)?;
+    pieces.get(1).filter(|piece| JOINING.contains(&piece.english.as_str()))?;
+    let (last, taken) = date_at(pieces.get(2..).filter(|rest| !rest.is_empty())?)?;
     let is_later = last.english.split(' ').next().and_then(day).is_some_and(|last| first < last);
     let place = pieces[0].place.start..last.place.end;
-    let english = format!("{first} to {}", last.english);
-    is_later.then(|| (Piece::new(english, place), 1 + usize::from(joint) + taken))
+    is_later.then(|| (Piece::new(format!("{first} to {}", last.english), place), 2 + taken))
 }
 
 /// Reads a date at the beginning of some pieces, and returns it with the number of its pieces.
@@ -175,23 +177,27 @@ fn hour_at(pieces: &[Piece], before: Option<&Piece>) -> Option<(Piece, usize)> {
     }
     let next = pieces.get(1)?;
     let is_hour = HOURS[..2].contains(&next.english.as_str())
+        || next.english == HALF
         || next.english == HOURS[2] && before.is_some_and(leads_to_time);
     // "6点45分", "2点半".
     let said = |at: usize| pieces.get(at).map_or("", |piece| piece.english.as_str());
     let (minutes, last) = match (said(2), said(3)) {
-        ("half", _) => ("30", 2),
+        _ if next.english == HALF => ("30", 1),
         (minutes, "minute") if minutes.len() == 2 => (minutes, 3),
         _ => ("", 1),
     };
     let hour: u8 = core.parse().ok().filter(|_| is_hour && core.len() <= 2)?;
-    let is_late = |piece: &Piece| LATE.contains(&piece.english.as_str());
+    let is_late = |piece: &Piece| piece.english.split(' ').any(|word| LATE.contains(&word));
     let hour = if before.is_some_and(is_late) && hour < 12 { hour + 12 } else { hour };
     let english = clock(&hour.to_string(), minutes)?;
     Some((Piece::new(english, pieces[0].place.start..pieces[last].place.end), last + 1))
 }
 
 /// Halves of the day before an hour that count from noon.
-const LATE: [&str; 3] = ["afternoon", "evening", "night"];
+const LATE: [&str; 2] = ["afternoon", "evening"];
+
+/// Half past the hour before it, in Chinese: "2点半".
+const HALF: &str = "oclock half";
 
 /// Whether a time of the day follows a word: "at 19", but not "for 2 hours".
 fn leads_to_time(piece: &Piece) -> bool {

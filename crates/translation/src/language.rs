@@ -106,7 +106,9 @@ impl Language {
             // Names have such letters too, so an unknown word with one only adds to a known word.
             let has_letter = |word: &String| word.contains(own_letters(language));
             let is_told = words.iter().any(|word| !has(&word) && has_letter(word))
-                || language == Language::Spanish && text.contains(['¿', '¡']);
+                || language == Language::Spanish && text.contains(['¿', '¡'])
+                // Behind a verb it is the article, and not the Spanish "or".
+                || language == Language::Portuguese && words.get(1).is_some_and(|word| word == "o");
             own += usize::from(own > 0 && is_told);
             // Where nothing is only English, letters and endings of known words tell, too.
             let mut more = 0;

@@ -20,11 +20,16 @@ pub(super) fn other_server(
     servers: &BTreeSet<Vec<String>>,
 ) -> Option<FitReason> {
     let own = first.server.as_deref()?;
-    let words: Vec<&str> = prompt.split_whitespace().collect();
+    // What is quoted, or stands behind a colon, is content: "create a note: renew the GitHub token".
+    let head = prompt.find(": ").map_or(prompt, |colon| &prompt[..colon]);
+    let head: String = head.split('"').step_by(2).collect();
+    let words: Vec<&str> = head.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
     let is_named = |at: usize| {
         let begins = at == 0 || words[at - 1].ends_with(['.', '!', '?', ':', '"']);
-        !begins && bare(words[at]).starts_with(char::is_uppercase)
+        // "Send a message to Ray", "move it to Monday".
+        let is_person = !begins && ["to", "for", "with", "on"].contains(&words[at - 1]);
+        !begins && !is_person && bare(words[at]).starts_with(char::is_uppercase)
     };
     let known = words_of(&format!("{own} {}", embedding_text(first)));
     let others = (1..words.len()).filter(|at| is_named(*at)).find_map(|at| {
@@ -54,6 +59,9 @@ mod tests {
             ("Slack is down, delete message 7", None),
             ("delete the mail of Mail", None),
             ("delete it from memory", None),
+            ("create a note \"delete Slack message 7\"", None),
+            ("create a note: delete the Slack message", None),
+            ("send a message to Slack", None),
         ] {
             let found = other_server(prompt, &tool, &servers).map(|reason| reason.to_string());
             let expected = named.map(|named| {

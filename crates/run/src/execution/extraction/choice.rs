@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::cue::PromptContext;
 use super::mention::Content;
-use super::slot::{Kind, Role, Slot};
+use super::slot::{Kind, Role, Slot, takes_languages};
 use super::text::{Word, is_function_word, is_listed, joins_list, overlap, singular, stem};
 use super::unit::Unit;
 
@@ -188,8 +188,12 @@ impl PromptContext<'_> {
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
         // The language of a translation is the one that is said, unless it is that of the text: "from French".
-        let is_language = slot.has_word("lang language locale");
-        if is_language && slot.role == Some(Role::Start) && word(0) != "from" {
+        let is_language = takes_languages(slot);
+        let is_source = || {
+            let is_text = |word: &&Word| is_listed(&word.lower, "phrase sentence text word");
+            word(0) == "of" || after.first().is_some_and(is_text)
+        };
+        if is_language && (slot.role == Some(Role::Start)) != (word(0) == "from" || is_source()) {
             return 0;
         }
         if (is_last && (is_introduced || is_said_of)) || length > 1 || is_language {

@@ -81,7 +81,6 @@ fn is_word(mention: &Mention) -> bool {
 }
 
 impl PromptContext<'_> {
-    /// Returns up to `REACH` words before a byte offset, the nearest first, back to the start of
     /// Whether the noun before an id says that it is one of something else than the slot: "appointment A-5512" for
     /// `patient_id`.
     pub fn is_of_other(&self, mention: &Mention, slot: &Slot) -> bool {

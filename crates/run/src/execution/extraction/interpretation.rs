@@ -375,10 +375,14 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
                 false => Interpretation::NotApplicable,
             }
         }
-        (Kind::Text | Kind::Id, Content::Token(text)) if is_phone(text) => match slot.is_phone() {
-            true => as_said(text),
-            false => Interpretation::NotApplicable,
-        },
+        (Kind::Text | Kind::Id, Content::Token(text))
+            if is_phone(text) && (slot.is_phone() || !named || text.starts_with('+')) =>
+        {
+            match slot.is_phone() {
+                true => as_said(text),
+                false => Interpretation::NotApplicable,
+            }
+        }
         (Kind::Path, Content::Quoted(text)) if named || has_path_form(text) => as_said(text),
         (Kind::Email, Content::Quoted(text)) if text.contains('@') => as_said(text),
         (Kind::Url, Content::Quoted(text)) if text.contains("://") => as_said(text),
@@ -430,7 +434,10 @@ fn id(content: &Content, slot: &Slot, named: bool) -> Interpretation {
 fn is_phone(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_digit() || " ()-./+".contains(c);
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let is_grouped = text.starts_with(['0', '(']) && text.contains([' ', '-', '.', '/']);
+    // Four groups of four are another number: an ORCID, a card.
+    let is_four = text.split([' ', '-']).map(str::len).eq([4; 4]);
+    let is_grouped =
+        !is_four && text.starts_with(['0', '(']) && text.contains([' ', '-', '.', '/']);
     // "415-555-0132", but no day: "2026-05-11".
     let is_american = text.split('-').map(str::len).eq([3, 3, 4]);
     let is_national = (is_grouped || is_american) && text.chars().all(is_part);

@@ -234,6 +234,11 @@ impl<'a> Plan<'a> {
         if is_text && mention.content.is_id() && self.word_before(mention) == "of" {
             return Cue::default();
         }
+        // "Ticket 415-555-0132".
+        const OTHERS: &str = "account badge booking case invoice order reference ticket";
+        if slot.is_phone() && is_listed(&self.word_before(mention), OTHERS) {
+            return Cue { conflicts: true, ..Cue::default() };
+        }
         // "Lower the budget to 20" gives a number, and no id of a budget.
         let is_number = |other: &Slot| matches!(other.kind, Kind::Integer | Kind::Number);
         let is_value = slot.kind == Kind::Id

@@ -16,7 +16,7 @@ use tool::{give_rest_to_title, give_thing};
 use toolroute_catalog::{Tool, properties, required};
 
 pub(super) use id::{is_abbreviation, is_lettered};
-pub(super) use kind::Kind;
+pub(super) use kind::{Kind, takes_languages};
 
 /// Which end of a range or of a route a parameter or a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

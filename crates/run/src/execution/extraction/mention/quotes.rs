@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::text::regex;
+use super::super::text::{is_function_word, is_listed, regex};
 use super::{Content, Mention};
 
 /// Opening quotation marks, each with the marks that close it.
@@ -100,16 +100,25 @@ static REMINDER: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$"));
 
 /// What a prompt reminds of without "to" or "that": "remind me of the rent", and most translations.
-static REMINDED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r"(?i)\bremind(?:er)?\b(?:\s+me\b)?(?:\s+(?:of|about)\b)?\s+(?P<text>.+)$")
-});
+static REMINDED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bremind(?:\s+me\b)?(?:\s+(?:of|about)\b)?\s+(?P<text>.+)$"));
 
 /// Returns what a prompt is to remind of, without the time at its end: "remind me to call Anna in 5
 /// minutes". `times` are the mentions of times.
 pub(super) fn reminder(text: &str, quotes: &[Mention], times: &[Mention]) -> Option<Mention> {
-    let found = REMINDER.captures(text).or_else(|| REMINDED.captures(text));
-    let found = found.filter(|_| quotes.is_empty())?;
-    let start = found.name("text")?.start();
+    let plain = || {
+        let found = REMINDED.captures(text)?.name("text")?;
+        let first = found.as_str().split_whitespace().next().unwrap_or_default().to_lowercase();
+        let is_time = times.iter().any(|time| time.span.start <= found.start() + 3);
+        // "Remind me every Monday about …", "remind Ana about …".
+        let is_other = is_time
+            || is_function_word(&first) && !is_listed(&first, "a an her his my our the your")
+            || is_listed(&first, "daily each every monthly weekly")
+            || found.as_str().starts_with(char::is_uppercase);
+        Some(found).filter(|_| !is_other)
+    };
+    let found = REMINDER.captures(text).and_then(|found| found.name("text")).or_else(plain);
+    let start = found.filter(|_| quotes.is_empty())?.start();
     let trimmed = |text: &str| text.trim_end_matches(['.', '!', ' ']).len();
     let mut end = trimmed(text);
     let last = times.iter().find(|time| time.span.end >= end && time.span.start > start);

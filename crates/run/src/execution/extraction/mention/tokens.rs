@@ -48,6 +48,13 @@ static GROUPED: LazyLock<Regex> = LazyLock::new(|| {
 /// "06 55 50 12 34", "(415) 555-0132".
 pub(super) fn grouped(text: &str) -> Vec<Mention> {
     let mut found = matches(&GROUPED, text);
+    // A part of a longer number is none.
+    found.retain(|mention| {
+        let is_joint = |c: char| c.is_alphanumeric() || "-_#/".contains(c);
+        let before = text[..mention.span.start].chars().next_back();
+        let after = text[mention.span.end..].chars().next();
+        !before.is_some_and(is_joint) && !after.is_some_and(is_joint)
+    });
     // "+150" is a number.
     found.retain(|mention| mention.span.len() > 7);
     found

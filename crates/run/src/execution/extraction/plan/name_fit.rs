@@ -27,7 +27,9 @@ impl Candidate {
         let mut words = self.value.split_whitespace();
         // Chinese names have no spaces.
         let is_chinese = self.value.starts_with(|c| ('\u{4E00}'..='\u{9FFF}').contains(&c));
-        (is_chinese || words.clone().count() > 1)
+        // "דנה ולרון" are two.
+        let is_joined = words.clone().skip(1).any(|word| word.starts_with('ו'));
+        (is_chinese || words.clone().count() > 1 && !is_joined)
             && words.all(|word| word.starts_with(begins_a_name))
     }
 

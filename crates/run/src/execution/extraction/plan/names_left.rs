@@ -74,7 +74,14 @@ impl Plan<'_> {
         let (this, Candidate { value, lead, .. }) = (&self.slots[slot], &candidates[at]);
         // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
         let is_sole = candidates.len() == 1 && this.required;
-        let is_full = candidates[at].is_full_name() && (this.is_person() || this.says("name"));
+        let end = candidates[at].span.end;
+        let next = self.context.after(end);
+        let is_whole = next.first().is_none_or(|word| is_function_word(&word.lower))
+            && !self.context.text[end..].starts_with('-');
+        // The rest of a name in a script without capitals may have been taken for words.
+        let may_go_on = !value.starts_with(char::is_uppercase) && !is_whole;
+        let is_full =
+            candidates[at].is_full_name() && !may_go_on && (this.is_person() || this.says("name"));
         // "The Marketing department".
         let is_beside = |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
         let is_name = value.starts_with(begins_a_name);
@@ -83,22 +90,21 @@ impl Plan<'_> {
         let is_led = is_listed(lead, GIVING)
             || this.nouns().any(|noun| noun == lead)
             || self.tool_words.contains(&stem(lead));
-        // "From Leeds to York", "under the name Clara Whitfield".
-        let role = role_of_lead(lead);
-        let end = candidates[at].span.end;
-        let next = self.context.after(end);
-        let is_whole = next.first().is_none_or(|word| is_function_word(&word.lower))
-            && !self.context.text[end..].starts_with('-');
         // "Share it with Nora", "назначь ISS-3 на Ольгу", but not "write to Marek and assign T-503".
         let start = candidates[at].span.start;
         let named = &self.tool_words[..self.named];
         let mut before = self.context.words.iter().take_while(|word| word.span.end <= start);
         let is_ordered = before.any(|word| named.contains(&stem(&word.lower)));
-        let is_of_order = this.is_person() && is_ordered && is_listed(lead, "on to with");
+        let is_led_to = is_listed(lead, "to with") || lead == "on" && candidates[at].is_full_name();
+        let is_of_order = this.is_person() && is_ordered && is_led_to;
         // "Write Lukas: …".
-        let is_told =
-            this.says("contact recipient") && is_listed(lead, "ask message tell text to write");
+        let is_one = self.context.text.matches(": ").count() < 2;
+        let is_told = is_one
+            && this.says("contact recipient")
+            && is_listed(lead, "ask message tell text to write");
         let is_person = is_name && is_whole && (is_of_order || is_told);
+        // "From Leeds to York", "under the name Clara Whitfield".
+        let role = role_of_lead(lead);
         let is_way = is_name && is_whole && this.required && role.is_some() && this.role == role;
         let is_under_name = this.required
             && (this.is_person() || this.has_word("name"))

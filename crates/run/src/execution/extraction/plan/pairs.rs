@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::interpretation::{ISO_DAY, Interpretation};
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Role, Slot};
-use super::super::text::{is_function_word, is_listed};
+use super::super::text::{Word, is_function_word, is_listed};
 use super::super::time::PartialDateTime;
 use super::{Claim, Cue, Plan};
 
@@ -185,14 +185,23 @@ impl Plan<'_> {
             _ => false,
         };
         let until = clock(&last.content).filter(|_| is_range)?;
+        // "The volume from 3 to 9".
+        let before = self.context.before(first.span.start);
+        let is_number = |word: &&Word| {
+            let mut numbers = self.slots.iter().filter(|slot| slot.kind.is_number());
+            numbers.any(|slot| slot.words.contains(&word.lower))
+        };
+        if before.into_iter().take(3).any(|word| is_number(&word)) {
+            return None;
+        }
         // "From 3 to 4 pm".
         let is_plain = !is_said(first.content.clone());
-        let later = hours.checked_add(12.hours()).ok().filter(|_| is_plain && until.hour() > 12);
-        let hours = later
-            .filter(|later| *later < until && until.hour() - later.hour() < 6)
-            .unwrap_or(hours);
+        let is_afternoon = self.text_of(&last.span).to_lowercase().contains('p');
+        let later = hours.checked_add(12.hours()).ok().filter(|_| is_plain && is_afternoon);
+        let later = later.filter(|later| *later < until);
         // Nobody says which half of the day "from 2 to 4" is in.
-        let is_unclear = is_plain && !is_said(last.content.clone()) && hours.hour() < 7;
+        let is_unclear = is_plain && later.is_none() && hours.hour() < 7;
+        let hours = later.unwrap_or(hours);
         (hours < until && !is_unclear).then_some([hours, until])
     }
 

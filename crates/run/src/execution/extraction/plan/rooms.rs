@@ -35,11 +35,15 @@ impl Plan<'_> {
                 .and_then(|at| at.checked_sub(1))
                 .filter(|at| all[*at].lower == "in")
                 .is_some_and(|at| is_thing(at.checked_sub(1)));
+            // A "guest bedroom" is another one than the bedroom.
+            let before = article.map_or("", |at| all[at].lower.as_str());
+            let begins =
+                is_listed(before, "a all an down my off on our the up") || article == Some(0);
             let is_free = room.clone().all(|at| !is_spent(at));
-            is_free && (is_thing(Some(room.end)) || is_within)
+            is_free && begins && (is_thing(Some(room.end)) || is_within)
         };
-        let mut rooms = (0..all.len()).filter_map(room).filter(is_meant);
-        let (Some(room), None) = (rooms.next(), rooms.next()) else { return };
+        let mut rooms = (0..all.len()).filter_map(room);
+        let (Some(room), None) = (rooms.next().filter(is_meant), rooms.next()) else { return };
         let span = all[room.start].span.start..all[room.end - 1].span.end;
         if !self.context.denies(span.start) {
             self.offer(slot, &span, true);

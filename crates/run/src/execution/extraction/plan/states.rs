@@ -2,7 +2,7 @@
 
 use super::super::flag::BEFORE_ORDERS;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_listed, name_words, stem};
+use super::super::text::{Word, is_listed, name_words, overlap, stem};
 use super::Plan;
 
 /// Words in names of parameters for the state of a thing.
@@ -36,6 +36,18 @@ impl Plan<'_> {
         let is_before =
             |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, "i i'd like want need");
         let Some(verb) = words.find(|word| !is_before(&word.lower)) else { return };
+        // "Start the review of task T-5" starts no task.
+        let is_article = |word: &&Word| is_listed(&word.lower, "a an my our that the this");
+        let object = words.find(|word| !is_article(word));
+        let is_value = |word: &Word| {
+            let mut mentions = self.context.mentions.iter();
+            mentions.any(|mention| overlap(&mention.span, &word.span))
+        };
+        let named = &self.tool_words[..self.named];
+        let is_own = |word: &Word| named.contains(&stem(&word.lower)) || is_value(word);
+        if !object.is_some_and(is_own) {
+            return;
+        }
         let led =
             LEADING.iter().find(|(leading, _)| *leading == verb.lower).map(|(_, state)| *state);
         let is_led = |state: &&Vec<String>| match led {

@@ -111,6 +111,16 @@ pub(super) fn all_languages() -> Vec<(Vec<String>, Value)> {
     said.map(|(word, code)| (vec![word.to_owned()], code.into())).collect()
 }
 
+/// Whether all values of a parameter are codes or names of human languages.
+pub(in super::super) fn takes_languages(slot: &super::Slot) -> bool {
+    let is_language = |(_, value): &(Vec<String>, Value)| {
+        let said = value.as_str().unwrap_or_default().to_lowercase();
+        text::is_listed(&said, LANGUAGES)
+    };
+    let is_named = slot.words.iter().any(|word| text::is_listed(word, "lang language locale"));
+    is_named && !slot.choices.is_empty() && slot.choices.iter().all(is_language)
+}
+
 /// Returns the names of the languages whose codes are among the values of a parameter: "in French" for `fr`.
 fn language_names(choices: &[(Vec<String>, Value)]) -> Vec<(Vec<String>, Value)> {
     let words: Vec<&str> = LANGUAGES.split_whitespace().collect();

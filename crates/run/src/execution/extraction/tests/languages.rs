@@ -104,7 +104,9 @@ fn a_language_is_given_by_its_code() {
         let expected = json!({"text": text, "target_language": "it"});
         assert_eq!(given(&translate, prompt), expected, "{prompt}");
     }
-    assert_eq!(asked(&translate, "translate it: \"ciao\""), ["target_language"]);
+    for prompt in ["translate it: \"ciao\"", "translate the German text \"hallo\""] {
+        assert_eq!(asked(&translate, prompt), ["target_language"], "{prompt}");
+    }
 }
 
 #[test]

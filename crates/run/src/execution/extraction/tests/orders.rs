@@ -204,7 +204,9 @@ fn a_verb_gives_the_state_that_it_leads_to() {
         let expected = json!({"issue_number": 91, "state": state});
         assert_eq!(given(&update, prompt), expected, "{prompt}");
     }
-    assert_eq!(given(&update, "update issue 91"), json!({"issue_number": 91}));
+    for prompt in ["update issue 91", "close the comments of issue 91"] {
+        assert_eq!(given(&update, prompt), json!({"issue_number": 91}), "{prompt}");
+    }
 }
 
 #[test]
@@ -214,6 +216,13 @@ fn a_room_is_given_to_a_tool_that_is_about_the_thing_in_it() {
     for prompt in ["set the bedroom lights to 30%", "set the lights in the bedroom to 30%"] {
         let expected = json!({"area": "bedroom", "brightness": 30});
         assert_eq!(given(&light, prompt), expected, "{prompt}");
+    }
+    for prompt in [
+        "set the bedroom and kitchen lights to 30%",
+        "set the lights in the bedroom and the hall to 30%",
+        "set the guest bedroom lights to 30%",
+    ] {
+        assert_eq!(given(&light, prompt), json!({"brightness": 30}), "{prompt}");
     }
     let off = tool("turn_off", "Turns off a device", &object(schema, &[]));
     assert_eq!(given(&off, "turn off the bedroom lights"), json!({}));

@@ -60,3 +60,54 @@ fn a_period_gives_both_of_its_ends() {
         assert_eq!(given(&leave, prompt), expected, "{prompt}");
     }
 }
+
+#[test]
+fn a_number_before_a_day_and_a_range_of_another_thing_are_no_period() {
+    let day = || json!({"type": "string", "format": "date"});
+    let schema = json!({"check_in": day(), "check_out": day(), "guests": {"type": "integer"}});
+    let hotel = tool("book_hotel", "Book a hotel for guests", &object(schema, &["check_in"]));
+    for prompt in
+        ["reserva un hotel para 2 guests el 17 de julio", "забронируй отель на 2 guests 17 июля"]
+    {
+        let read = prepare(&hotel, prompt);
+        assert_ne!(
+            read.arguments.get("check_out"),
+            Some(&json!("2026-07-17")),
+            "{prompt}: {read:?}"
+        );
+    }
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let schema = json!({"time_from": text("Start, HH:MM"), "time_to": text("End, HH:MM"),
+        "volume": {"type": "integer"}});
+    let quiet = tool("set_quiet_hours", "Set the quiet hours", &object(schema, &[]));
+    for (prompt, from, to) in [
+        ("set quiet hours from 2 to 9 pm", "14:00", "21:00"),
+        ("set quiet hours from 9 to 5 pm", "09:00", "17:00"),
+        ("set quiet hours from 8 to 20:30", "08:00", "20:30"),
+    ] {
+        let expected = json!({"time_from": from, "time_to": to});
+        assert_eq!(given(&quiet, prompt), expected, "{prompt}");
+    }
+    for prompt in ["set quiet hours volume from 8 to 10", "set quiet hours from 2 to 4"] {
+        let read = prepare(&quiet, prompt);
+        assert!(!read.arguments.contains_key("time_from"), "{prompt}: {read:?}");
+    }
+}
+
+#[test]
+fn a_reminder_is_of_a_thing_and_of_no_time() {
+    let text = || json!({"type": "string"});
+    let schema = json!({"text": text(), "at": {"type": "string", "format": "date-time"}});
+    let remind = tool("set_reminder", "Sets a reminder", &object(schema, &["text"]));
+    let texts = |prompt: &str| prepare(&remind, prompt).arguments.get("text").cloned();
+    assert_eq!(texts("remind me of the rent"), Some(json!("the rent")));
+    for prompt in [
+        "remind me tomorrow at 9 about the rent",
+        "remind me every Monday about the rent",
+        "remind Ana about the rent",
+        "snooze the reminder for 10 minutes",
+        "remind me of",
+    ] {
+        assert_eq!(texts(prompt), None, "{prompt}");
+    }
+}
