@@ -11,7 +11,7 @@ use toolroute_rank::query::{
 };
 use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
 
-use super::lost::{lost_value, lost_words, sets_nothing};
+use super::lost::{lost, sets_nothing};
 
 /// Returns the question to ask before a tool that may change something runs for a prompt that
 /// forbids the change, makes it conditional, postpones it, only asks or tells about it, wants it from
@@ -102,8 +102,7 @@ fn doubt_of_order(
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated || took_only_content(words, prepared)).then(verb).flatten();
     let object = || strange_object(words, places, tool, (selection, prepared));
-    let lost =
-        || lost_value(words, prepared, moments).or_else(|| lost_words(words, tool, prepared));
+    let lost = || lost((original, words), tool, prepared, moments);
     let lost = || lost().map(|text| format!("no parameter takes \"{text}\" of the prompt"));
     let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
@@ -146,10 +145,19 @@ fn strange_object(
         let is_said = matches!(taken.source, Source::Prompt { .. });
         is_said && taken.value.is_string() && taken.how.is_empty()
     };
-    if is_sure(selection) || prepared.sources.iter().any(is_text) {
+    // The listed values that were taken are no strange objects.
+    let is_listed = |taken: &&TakenValue| taken.how == "one of its values";
+    let listed = prepared.sources.iter().filter(is_listed).filter_map(|taken| match taken.source {
+        Source::Prompt { start, end, .. } if prepared.read_as.is_none() => Some(start..end),
+        _ => None,
+    });
+    let listed: Vec<Range<usize>> = listed.collect();
+    // "The TV in the living room" is no lamp there, however near the lamps are.
+    let is_meant = is_sure(selection) && listed.is_empty();
+    if is_meant || prepared.sources.iter().any(is_text) {
         return None;
     }
-    let object = unknown_object(words, places, tool)?;
+    let object = unknown_object(words, places, &listed, tool)?;
     Some(format!("{}, of which the tool says nothing", says(&object)))
 }
 

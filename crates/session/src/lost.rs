@@ -6,10 +6,23 @@ use std::ops::Range;
 use serde_json::Value;
 use toolroute_catalog::{Schema, Tool, embedding_text, properties, required, singular, words_of};
 use toolroute_rank::query::{is_reported, told};
-use toolroute_run::execution::{Arguments, PreparedArguments, Source};
+use toolroute_run::execution::{Arguments, PreparedArguments, Source, TakenValue};
+
+/// Returns what a prompt says of a call and no argument takes. `words` is the prompt in English, `original` in its own words.
+pub(super) fn lost<'a>(
+    (original, words): (&'a str, &'a str),
+    tool: &Tool,
+    prepared: &PreparedArguments,
+    moments: &[Range<usize>],
+) -> Option<&'a str> {
+    lost_value(words, prepared, moments)
+        .or_else(|| lost_words(words, tool, prepared))
+        .or_else(|| lost_person(words, tool, prepared))
+        .or_else(|| lost_second(original, prepared))
+}
 
 /// Returns what the words say of the call and no parameter takes, so that it would be lost: "20 EUR", "in Bremen".
-pub(super) fn lost_value<'a>(
+fn lost_value<'a>(
     words: &'a str,
     prepared: &PreparedArguments,
     moments: &[Range<usize>],
@@ -50,16 +63,12 @@ const LEVELS: &str = "downstairs everywhere inside outside upstairs";
 /// Returns words that say which thing is meant, or where it is, if neither an argument nor the tool has them, though the
 /// tool could be told: without them, "turn off the bedroom lights" would turn off all. An argument with an id or a name
 /// says which is meant.
-pub(super) fn lost_words<'a>(
-    words: &'a str,
-    tool: &Tool,
-    prepared: &PreparedArguments,
-) -> Option<&'a str> {
+fn lost_words<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> Option<&'a str> {
     let is_told = prepared.sources.iter().any(|taken| {
         let is_said = matches!(taken.source, Source::Prompt { .. });
         is_said && taken.value.is_string() && taken.how.is_empty()
     });
-    if is_told || !prepared.missing.is_empty() || !has_free_text(tool, prepared) {
+    if is_told || !prepared.missing.is_empty() || !could_be_told(tool, prepared) {
         return None;
     }
     let clause =
@@ -100,6 +109,76 @@ pub(super) fn lost_words<'a>(
     })?;
     let last = (first..said.len()).take_while(|at| is_plain(*at)).last()?;
     Some(&clause[said[first].span.start..said[last].span.end])
+}
+
+/// Words of each language that join a second value to the first, and what they are joined with.
+const JOINING: &str = "and und sowie y e et и و 和 跟 及 与 或 or o ou oder или או או";
+
+/// Returns the word that the prompt joins to a listed value, if no argument has it: "Küche" of "im Bad und in der Küche" for
+/// one room. `prompt` is in its own language.
+fn lost_second<'a>(prompt: &'a str, prepared: &PreparedArguments) -> Option<&'a str> {
+    let said = |taken: &TakenValue| match &taken.source {
+        Source::Prompt { start, end, .. } => Some(*start..*end),
+        _ => None,
+    };
+    let all: Vec<Range<usize>> = prepared.sources.iter().filter_map(said).collect();
+    let listed = prepared.sources.iter().filter(|taken| taken.how == "one of its values");
+    listed.filter_map(said).find_map(|place| {
+        let behind = prompt.get(place.end..)?;
+        let rest = behind.trim_start();
+        let mut words = rest.split_whitespace();
+        let first = words.next()?;
+        let joint = match JOINING.split(' ').find(|joint| *joint == first) {
+            Some(joint) => joint,
+            // Written with the word behind them.
+            None => ["ו", "و", "和"].into_iter().find(|joint| {
+                first.strip_prefix(*joint).is_some_and(|second| second.chars().count() > 1)
+            })?,
+        };
+        let from = prompt.len() - rest.len() + joint.len();
+        let end = prompt[from..]
+            .find([',', '.', '!', '?', '，', '。'])
+            .map_or(prompt.len(), |end| from + end);
+        let second = prompt[from..end].trim();
+        // "Und im Flur": the first word that is neither a preposition nor an article.
+        let is_noun =
+            |word: &&str| word.chars().count() > 3 || !word.is_ascii() && word.chars().count() > 2;
+        let noun = second.split_whitespace().find(is_noun)?;
+        let start = from + prompt[from..end].find(noun)?;
+        let is_taken =
+            all.iter().any(|other| other.start < start + noun.len() && start < other.end);
+        (!is_taken).then_some(noun)
+    })
+}
+
+/// Titles of persons.
+const TITLES: [&str; 7] = ["doctor", "dr", "mr", "mrs", "ms", "prof", "professor"];
+
+/// Verbs in names of tools that give something to somebody.
+const GIVING: [&str; 8] = ["charge", "email", "forward", "mail", "pay", "refund", "send", "share"];
+
+/// Returns the person with whom something is to be, by a title, or to whom something is to go, if no argument has them: "with Dr.
+/// Brown" where only other dentists are listed, "to the insurance" for a tool that sends to the patient.
+fn lost_person<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> Option<&'a str> {
+    if prepared.read_as.is_some() || !prepared.missing.is_empty() {
+        return None;
+    }
+    let said: Vec<Said> = spoken(words, prepared).collect();
+    let lower = |at: usize| said[at].lower.as_str();
+    let is_giving = words_of(&tool.name).iter().any(|word| GIVING.contains(&word.as_str()));
+    let known = words_of(&embedding_text(tool));
+    let is_known = |at: usize| known.iter().any(|known| singular(known) == singular(lower(at)));
+    let is_article = |at: usize| ["the", "my", "our", "his", "her", "their"].contains(&lower(at));
+    let is_person = |at: usize| {
+        let has_title = at > 1
+            && said[at].is_capital
+            && TITLES.contains(&lower(at - 1))
+            && lower(at - 2) == "with";
+        let is_receiver = at > 1 && is_giving && lower(at - 2) == "to" && is_article(at - 1);
+        !said[at].is_taken && (has_title || is_receiver && !is_known(at))
+    };
+    let at = (1..said.len()).find(|at| is_person(*at))?;
+    Some(&words[said[at].span.clone()])
 }
 
 /// A word of a prompt.
@@ -143,15 +222,19 @@ fn spoken<'a>(clause: &'a str, prepared: &'a PreparedArguments) -> impl Iterator
         })
 }
 
-/// Whether a parameter is free that could say which thing is meant: a text that is not one of listed values.
-fn has_free_text(tool: &Tool, prepared: &PreparedArguments) -> bool {
+/// Words in names of parameters for where something is.
+const WHERE: [&str; 6] = ["area", "floor", "location", "place", "room", "zone"];
+
+/// Whether a parameter is free that could say which thing is meant: a text that is not one of listed values, or a place.
+fn could_be_told(tool: &Tool, prepared: &PreparedArguments) -> bool {
     let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
     let is_text = |parameter: &Value| {
         let item = if parameter["type"] == "array" { &parameter["items"] } else { parameter };
         item["type"] == "string" && item.get("enum").is_none()
     };
     let is_free = |(name, parameter): (&String, &Value)| {
-        !prepared.arguments.contains_key(name) && is_text(parameter)
+        let is_place = words_of(name).iter().any(|word| WHERE.contains(&word.as_str()));
+        !prepared.arguments.contains_key(name) && (is_text(parameter) || is_place)
     };
     properties(&schema).into_iter().any(is_free)
 }
@@ -220,5 +303,39 @@ mod tests {
         assert_eq!(lost(&all, "turn off the barn lights"), None, "no parameter could take it");
         let play = tool("play", "Plays an album", json!({"uri": text()}));
         assert_eq!(lost(&play, "play the album Rumours").as_deref(), Some("Rumours"));
+    }
+
+    #[test]
+    fn a_second_room_and_a_person_that_no_argument_has_are_lost() {
+        let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+        let rooms = json!({"room": {"enum": ["kitchen", "bedroom", "hallway"]}});
+        let light = tool("light_off", "Turns off the light of a room", rooms);
+        let second = |prompt: &str| {
+            let prepared = prepare_arguments(&light, &ArgumentSources::new(prompt, &now));
+            lost_second(prompt, &prepared).map(str::to_owned)
+        };
+        let german = "mach das Licht in der Küche und im Schuppen aus";
+        assert_eq!(second(german).as_deref(), Some("Schuppen"));
+        assert_eq!(
+            second("turn off the light in the kitchen and the shed").as_deref(),
+            Some("the shed")
+        );
+        assert_eq!(second("turn off the light in the kitchen, please"), None);
+        let text = json!({"type": "string"});
+        let send =
+            tool("send_invoice", "Sends an invoice to the patient", json!({"invoice_id": text}));
+        let book =
+            tool("book_visit", "Books a visit", json!({"patient_id": text, "dentist": text}));
+        let person = |tool: &Tool, prompt: &str| {
+            let prepared = prepare_arguments(tool, &ArgumentSources::new(prompt, &now));
+            lost_person(prompt, tool, &prepared).map(str::to_owned)
+        };
+        assert_eq!(person(&send, "send INV-7 to the insurance").as_deref(), Some("insurance"));
+        assert_eq!(person(&send, "send INV-7 to the patient"), None);
+        assert_eq!(person(&book, "book P-7, Dr. Brown is away"), None);
+        let rooms = json!({"patient_id": text, "dentist": {"enum": ["dr_weber"]}});
+        let book = tool("book_visit", "Books a visit", rooms);
+        assert_eq!(person(&book, "book a visit for P-7 with Dr. Brown").as_deref(), Some("Brown"));
+        assert_eq!(person(&book, "book a visit for P-7 with Dr. Weber"), None);
     }
 }

@@ -208,7 +208,19 @@ fn leads_to_time(piece: &Piece) -> bool {
 }
 
 fn with_plain_digits(piece: &Piece) -> Piece {
-    Piece { english: ascii_digits(&piece.english), ..piece.clone() }
+    let digits = ascii_digits(&piece.english);
+    Piece { english: with_decimal_point(&digits).unwrap_or(digits), ..piece.clone() }
+}
+
+/// Writes a number with a decimal comma as in English: 45.50 for "45,50", also before the sign of a currency.
+fn with_decimal_point(said: &str) -> Option<String> {
+    let (whole, rest) = said.split_once(',')?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    // A list such as "3,5,8" and a thousand are none.
+    let is_end = !rest[digits..].contains(|c: char| c.is_alphanumeric() || c == ',');
+    let whole = whole.replace('.', "");
+    (is_number(&whole) && (1..=2).contains(&digits) && is_end).then(|| format!("{whole}.{rest}"))
 }
 
 /// Returns a text with the digits of Arabic and Persian, and those of full width, as ASCII digits.

@@ -105,11 +105,12 @@ fn a_command_gets_only_what_it_has_flags_for() {
         &["model", "list"],
         &["pins", "list"],
         &["feedback", "stats"],
-        &["completions", "bash"],
     ] {
         let cli = configured(file, typed, &[("TOOLROUTE_STRATEGY", "keyword")]);
         assert_eq!(cli.global.threads, Some(1), "{typed:?}");
     }
+    let shell = configured(file, &["completions", "bash"], &[]);
+    assert_eq!(shell.global.threads, None, "a shell's start reads no settings");
 }
 
 #[test]

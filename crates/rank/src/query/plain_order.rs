@@ -2,6 +2,7 @@
 //! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use toolroute_catalog::{
     Schema, Tool, embedding_text, properties, same_things, singular, words_of, writes,
@@ -155,17 +156,29 @@ pub fn means_same(verb: &str, other: &str) -> bool {
 
 /// Returns the thing that an order is about if no text of the tool has it, nor a word for the same thing, and no argument
 /// has a value of the prompt: "open the sunroof" for a tool `trunk {open}`. English only.
-pub fn unknown_object(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<String> {
+///
+/// `listed` are the places of listed values that were taken: they are no object, and unlike others they do not say which
+/// thing is meant.
+pub fn unknown_object(
+    prompt: &str,
+    places: Places<'_>,
+    listed: &[Range<usize>],
+    tool: &Tool,
+) -> Option<String> {
     if Language::of(prompt).is_some() {
         return None;
     }
     let tool = ToolVerbs::new(tool);
-    let plain = own_words(&unquoted(prompt, places)).into_owned();
+    let all = [places.taken, listed].concat();
+    let taken = Places { taken: &all, ..places };
+    let plain = own_words(&unquoted(prompt, taken)).into_owned();
     let orders = orders(&plain);
     let [order] = orders[..] else { return None };
     let said = words(order);
     let is_edge = |word: &&&str| is_listed(AFTER_OBJECT, word) || **word == ",";
-    let object = said.iter().skip(1).skip_while(|word| begins_object(word) && !is_content(word));
+    let is_led =
+        |word: &&&str| begins_object(word) && !is_content(word) || listed_sign(listed, word);
+    let object = said.iter().skip(1).skip_while(is_led);
     let object: Vec<&str> = object.take_while(|word| !is_edge(word)).copied().collect();
     let is_known = |word: &str| {
         let noun = singular(word);
@@ -178,6 +191,11 @@ pub fn unknown_object(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<S
     let has_value = !places.taken.is_empty() || said.contains(&MOMENT);
     let is_strange = !has_value && !object.is_empty() && object.len() < 4;
     (is_strange && !object.iter().any(|word| is_known(word))).then(|| object.join(" "))
+}
+
+/// Whether a word stands for a listed value that was taken.
+fn listed_sign(listed: &[Range<usize>], word: &str) -> bool {
+    !listed.is_empty() && word == plain_text::TAKEN
 }
 
 /// Words before which the object of an order ends.

@@ -69,9 +69,16 @@ impl PromptContext<'_> {
         for at in 1..found.len() {
             let (before, after) = found.split_at_mut(at);
             let gap = &self.text[before[at - 1].span.end..after[0].span.start];
-            // In "in Spanish and French", the preposition introduces both values.
-            if joins_list(gap) {
-                after[0].strength = after[0].strength.max(before[at - 1].strength);
+            // In "in Spanish and French", the preposition introduces both values, and "on kitchen and in bedroom" are two.
+            let mut between = gap.split_whitespace();
+            let is_joined = between.next().is_some_and(|word| is_listed(word, "and or"))
+                && between.all(|word| is_listed(word, "at in of on the"));
+            if joins_list(gap) || is_joined {
+                let both = after[0].strength.max(before[at - 1].strength);
+                after[0].strength = both;
+                if is_joined {
+                    before[at - 1].strength = both;
+                }
             }
         }
         found
@@ -145,10 +152,15 @@ impl PromptContext<'_> {
     fn spoken(&self, at: usize, words: &[String]) -> Option<Range<usize>> {
         let said = self.words.get(at..at + words.len())?;
         let same = said.iter().zip(words).all(|(said, word)| {
-            said.lower == *word || singular(&said.lower) == *word || said.lower == singular(word)
+            let is_doctor = word == "dr" && said.lower == "doctor";
+            let is_word = said.lower == *word || singular(&said.lower) == *word;
+            is_word || said.lower == singular(word) || is_doctor
         });
         let span = said[0].span.start..said[said.len() - 1].span.end;
-        let is_one_phrase = !self.text[span.clone()].contains([',', ';', '.', ':']);
+        // "Dr. Weber".
+        let begins_title = said.len() > 1 && is_listed(&said[0].lower, "dr mr mrs ms prof");
+        let from = if begins_title { said[1].span.start } else { span.start };
+        let is_one_phrase = !self.text[from..span.end].contains([',', ';', '.', ':']);
         (same && is_one_phrase).then_some(span)
     }
 
@@ -210,7 +222,9 @@ impl PromptContext<'_> {
         let around =
             [self.text[..span.start].chars().next_back(), self.text[span.end..].chars().next()];
         // "Email the bill" for a channel.
-        let is_common = is_listed(&said, COMMON) && !slot.has_word("channel medium");
+        // "Daily" for a repetition.
+        let is_common = is_listed(&said, COMMON)
+            && !slot.has_word("channel frequency medium recurrence repeat");
         // "country-like" is no country.
         if is_common || around.contains(&Some('-')) { 0 } else { BARE }
     }

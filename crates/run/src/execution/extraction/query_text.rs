@@ -68,6 +68,7 @@ impl Plan<'_> {
             without_order(&words, self.tool_words.first().map_or("", String::as_str), objects)
                 .unwrap_or(&words)
                 .to_owned();
+        let words = self.without_own_verb(words);
         // The words are together in the prompt unless values of other parameters were among them.
         let start = self.spent.is_empty().then(|| text.rfind(&words)).flatten();
         let span = start.map_or(0..text.len(), |start| start..start + words.len());
@@ -79,6 +80,13 @@ impl Plan<'_> {
         self.take(slot, words, &span, how);
         // The words contain the values that no parameter took.
         self.taken.fill(true);
+    }
+
+    /// Removes the verb of a tool that may change something: "Kind of Blue" of "play Kind of Blue".
+    fn without_own_verb(&self, words: String) -> String {
+        let Some((first, rest)) = words.split_once(' ') else { return words };
+        let is_own = self.is_in_name(&first.to_lowercase());
+        if is_own && !self.effects.reads_only() { rest.to_owned() } else { words }
     }
 
     /// Gives an optional query the phrase that the prompt searches for, if nothing else was taken from
@@ -183,7 +191,8 @@ impl Plan<'_> {
         while words.first().is_some_and(|word| is_loose(word)) {
             words.remove(0);
         }
-        while words.last().is_some_and(|word| is_loose(word)) {
+        let is_left = |word: &&str| is_loose(word) || is_listed(&word.to_lowercase(), ARTICLES);
+        while words.last().is_some_and(is_left) {
             words.pop();
         }
         let mut tidy = words.join(" ");

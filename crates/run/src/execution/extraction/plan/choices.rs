@@ -45,10 +45,11 @@ impl Plan<'_> {
     /// values: they count where they are introduced, or for a parameter that is needed.
     fn choices_of(&self, slot: &Slot) -> Vec<Choice> {
         let mut found = self.context.choices(slot);
-        // A tool that may change something needs the parameter's name beside one.
+        // A tool that may change something needs the parameter's name beside one, or a word that leads to it.
         let least = match (self.effects.reads_only(), slot.required) {
             _ if slot.kind == Kind::Choice => 0,
-            (false, _) => NAMED,
+            (false, false) => NAMED,
+            (false, true) => INTRODUCED,
             (true, true) => 0,
             (true, false) => INTRODUCED,
         };

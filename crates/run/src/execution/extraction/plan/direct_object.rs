@@ -119,7 +119,7 @@ impl Plan<'_> {
         is_object.then_some((amount, start..end))
     }
 
-    fn is_in_name(&self, word: &str) -> bool {
+    pub(in super::super) fn is_in_name(&self, word: &str) -> bool {
         self.tool_words[..self.named].contains(&stem(word))
     }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::super::text::{name_words, regex};
+use super::super::text::{is_listed, name_words, regex};
 
 /// The most examples of a description that are used.
 const MOST: usize = 20;
@@ -63,7 +63,13 @@ fn texts(description: &str) -> Vec<String> {
 
 /// The end of the list at the beginning of a text: a full stop, a bracket or the end of the line.
 fn end_of(text: &str) -> usize {
+    // "Dr. Okafor".
+    let is_title = |at: usize| {
+        let before = text[..at].split(|c: char| !c.is_alphabetic()).next_back().unwrap_or_default();
+        is_listed(&before.to_lowercase(), "dr mr mrs ms prof st")
+    };
     let ends = |(at, c): (usize, char)| match c {
+        '.' if is_title(at) => false,
         '.' | '!' => text[at + 1..].starts_with(char::is_whitespace) || at + 1 == text.len(),
         ')' | ';' | '\n' => true,
         _ => false,
@@ -103,6 +109,7 @@ mod tests {
             ("The type of slope like steep, moderate etc.", &["steep", "moderate"]),
             ("Supports 'teaspoon', 'cup', and so on. In US units.", &["teaspoon", "cup"]),
             ("The city, such as Berlin", &["Berlin"]),
+            ("Doctor, e.g. Dr. Okafor or Dr. Lund.", &["Dr. Okafor", "Dr. Lund"]),
             ("The person's name", &[]),
             ("Should be a sentence that can be read by anybody who wants", &[]),
         ] {
