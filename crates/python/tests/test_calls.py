@@ -322,7 +322,7 @@ def test_a_text_has_no_numbers_that_json_has_not(number):
         ({"day": "2026-01-01", "kind": "xx"}, '"xx" is not one of "early"'),
         ({"day": "2026-01-01", "people": "many"}, "`people`"),
         ({"day": "2026-01-01", "peopel": 2}, "`peopel` is no parameter of plan; did you mean `people`"),
-        ({"day": "2026-01-01", "zzz": 2}, "`zzz` is no parameter of plan; expected kind, level"),
+        ({"day": "2026-01-01", "zzz": 2}, "`zzz` is no parameter of plan; expected one of day, kind, level"),
         ({"day": "2026-01-01", "size": "HUGE"}, 'one of "SMALL", "LARGE"'),
         ({"day": "2026-01-01", "guests": [{}]}, "`guests/0`: .name. is a required"),
     ],

@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(second(german).as_deref(), Some("Schuppen"));
         assert_eq!(
             second("turn off the light in the kitchen and the shed").as_deref(),
-            Some("the shed")
+            Some("shed")
         );
         assert_eq!(second("turn off the light in the kitchen, please"), None);
         let text = json!({"type": "string"});
