@@ -141,20 +141,13 @@ fn strange_object(
     tool: &Tool,
     (selection, prepared): (&Selection, &PreparedArguments),
 ) -> Option<String> {
-    let is_text = |taken: &TakenValue| {
-        let is_said = matches!(taken.source, Source::Prompt { .. });
-        is_said && taken.value.is_string() && taken.how.is_empty()
-    };
-    // The listed values that were taken are no strange objects.
-    let is_listed = |taken: &&TakenValue| taken.how == "one of its values";
-    let listed = prepared.sources.iter().filter(is_listed).filter_map(|taken| match taken.source {
-        Source::Prompt { start, end, .. } if prepared.read_as.is_none() => Some(start..end),
-        _ => None,
-    });
+    // The listed values that were taken are no strange objects. The sources name places of the prompt itself.
+    let listed = prepared.sources.iter().filter(|_| prepared.read_as.is_none());
+    let listed = listed.filter(|taken| taken.is_listed()).filter_map(TakenValue::place);
     let listed: Vec<Range<usize>> = listed.collect();
     // "The TV in the living room" is no lamp there, however near the lamps are.
     let is_meant = is_sure(selection) && listed.is_empty();
-    if is_meant || prepared.sources.iter().any(is_text) {
+    if is_meant || prepared.sources.iter().any(TakenValue::is_said_text) {
         return None;
     }
     let object = unknown_object(words, places, &listed, tool)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 use toolroute_catalog::{Schema, Tool, embedding_text, properties, required, singular, words_of};
 use toolroute_rank::query::{is_reported, told};
-use toolroute_run::execution::{Arguments, PreparedArguments, Source, TakenValue};
+use toolroute_run::execution::{Arguments, PreparedArguments, TakenValue};
 
 /// Returns what a prompt says of a call and no argument takes. `words` is the prompt in English, `original` in its own words.
 pub(super) fn lost<'a>(
@@ -64,10 +64,7 @@ const LEVELS: &str = "downstairs everywhere inside outside upstairs";
 /// tool could be told: without them, "turn off the bedroom lights" would turn off all. An argument with an id or a name
 /// says which is meant.
 fn lost_words<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> Option<&'a str> {
-    let is_told = prepared.sources.iter().any(|taken| {
-        let is_said = matches!(taken.source, Source::Prompt { .. });
-        is_said && taken.value.is_string() && taken.how.is_empty()
-    });
+    let is_told = prepared.sources.iter().any(TakenValue::is_said_text);
     if is_told || !prepared.missing.is_empty() || !could_be_told(tool, prepared) {
         return None;
     }
@@ -117,13 +114,9 @@ const JOINING: &str = "and und sowie y e et и و 和 跟 及 与 或 or o ou od
 /// Returns the word that the prompt joins to a listed value, if no argument has it: "Küche" of "im Bad und in der Küche" for
 /// one room. `prompt` is in its own language.
 fn lost_second<'a>(prompt: &'a str, prepared: &PreparedArguments) -> Option<&'a str> {
-    let said = |taken: &TakenValue| match &taken.source {
-        Source::Prompt { start, end, .. } => Some(*start..*end),
-        _ => None,
-    };
-    let all: Vec<Range<usize>> = prepared.sources.iter().filter_map(said).collect();
-    let listed = prepared.sources.iter().filter(|taken| taken.how == "one of its values");
-    listed.filter_map(said).find_map(|place| {
+    let all: Vec<Range<usize>> = prepared.sources.iter().filter_map(TakenValue::place).collect();
+    let listed = prepared.sources.iter().filter(|taken| taken.is_listed());
+    listed.filter_map(TakenValue::place).find_map(|place| {
         let behind = prompt.get(place.end..)?;
         let rest = behind.trim_start();
         let mut words = rest.split_whitespace();
@@ -194,10 +187,7 @@ struct Said {
 fn spoken<'a>(clause: &'a str, prepared: &'a PreparedArguments) -> impl Iterator<Item = Said> + 'a {
     // The sources name places of the prompt itself, which the clause is a translation of.
     let said = prepared.sources.iter().filter(|_| prepared.read_as.is_none());
-    let said = said.filter_map(|taken| match &taken.source {
-        Source::Prompt { start, end, .. } => Some(*start..*end),
-        _ => None,
-    });
+    let said = said.filter_map(TakenValue::place);
     let taken: Vec<Range<usize>> =
         prepared.taken.iter().chain(&prepared.moments).cloned().chain(said).collect();
     clause

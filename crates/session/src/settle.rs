@@ -22,6 +22,11 @@ pub fn settle(
     prepare: impl Fn(&Tool) -> PreparedArguments,
 ) {
     let Some(first) = selection.tools.first() else { return };
+    let near = selection.tools.iter().take_while(|other| other.score >= first.score - NEAR).count();
+    if near < 2 {
+        selection.tools.truncate(1);
+        return;
+    }
     let wanted = prepare(&first.tool);
     let is_asked = |prepared: &PreparedArguments| {
         let mut missing = prepared.missing.iter();
@@ -38,8 +43,8 @@ pub fn settle(
             && only_reads(tool, words)
             && ordered_change(words, places, tool).is_none()
     };
-    let near = selection.tools.iter().take_while(|other| other.score >= first.score - NEAR);
-    let better = || near.clone().skip(1).position(|other| is_whole(&other.tool));
+    let others = &selection.tools[1..near];
+    let better = || others.iter().position(|other| is_whole(&other.tool));
     if let Some(at) = is_asked(&wanted).then(better).flatten() {
         selection.tools.swap(0, at + 1);
     }

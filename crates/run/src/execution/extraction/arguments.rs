@@ -77,6 +77,30 @@ pub(super) fn may_be_meant(said: &str) -> String {
     format!("\"{said}\" may be meant for it")
 }
 
+/// How a listed value comes out of a prompt.
+pub(super) const LISTED: &str = "one of its values";
+
+#[doc(hidden)] // For our own crates.
+impl TakenValue {
+    /// Returns the place in the prompt that the value was taken from.
+    pub fn place(&self) -> Option<Range<usize>> {
+        match self.source {
+            Source::Prompt { start, end, .. } => Some(start..end),
+            _ => None,
+        }
+    }
+
+    /// Whether it is one of the values that the schema lists.
+    pub fn is_listed(&self) -> bool {
+        self.how == LISTED
+    }
+
+    /// Whether it is a text of the prompt as it stands there.
+    pub fn is_said_text(&self) -> bool {
+        self.place().is_some() && self.value.is_string() && self.how.is_empty()
+    }
+}
+
 impl PreparedArguments {
     /// Returns the report of a call that is not made because of questions; `None` without
     /// questions.

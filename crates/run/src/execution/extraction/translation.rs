@@ -8,6 +8,7 @@ use toolroute_translation::{Alignment, align};
 use super::arguments::{PreparedArguments, Source, TakenValue};
 use super::mention;
 use super::slot::{Kind, Slot};
+use super::text::overlap;
 
 /// A prompt and its translation.
 pub(super) struct PromptTranslation<'a> {
@@ -34,10 +35,8 @@ impl<'a> PromptTranslation<'a> {
     /// The first word that no lexicon has and no argument took.
     pub fn unread(&self, prepared: &PreparedArguments) -> Option<String> {
         let is_taken = |word: &Range<usize>| {
-            prepared.sources.iter().any(|taken| {
-                matches!(taken.source, Source::Prompt { start, end, .. }
-                    if start < word.end && word.start < end)
-            })
+            let mut places = prepared.sources.iter().filter_map(TakenValue::place);
+            places.any(|place| overlap(&place, word))
         };
         let place = self.english.unknown.iter().find(|word| !is_taken(word))?;
         self.prompt.get(place.clone()).map(str::to_owned)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::arguments::LISTED;
 use super::super::choice::{Choice, INTRODUCED, NAMED};
 use super::super::sense::{Sense, Subject, subject};
 use super::super::slot::{Kind, Slot};
@@ -169,7 +170,7 @@ impl Plan<'_> {
         for choice in found {
             if self.assignments[at].iter().all(|assignment| assignment.value != choice.value) {
                 let is_example = self.slots[at].kind == Kind::Text;
-                let how = if is_example { "an example of its values" } else { "one of its values" };
+                let how = if is_example { "an example of its values" } else { LISTED };
                 self.take(at, choice.value, &choice.span, how);
             }
             self.take_within(&choice.span);
