@@ -266,7 +266,9 @@ impl PromptContext<'_> {
             return None;
         }
         let next = after.first().map_or("", |word| word.lower.as_str());
-        if !next.is_empty() && is_listed(&singular(next), PEOPLE) {
+        let is_us =
+            next == "of" && after.get(1).is_some_and(|word| is_listed(&word.lower, "them us you"));
+        if is_us || !next.is_empty() && is_listed(&singular(next), PEOPLE) {
             return Some(mention.span.start..after[0].span.end);
         }
         let is_for = before.first().is_some_and(|word| word.lower == "for");

@@ -100,7 +100,7 @@ impl Slot {
         let words = words_of(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
-        let is_zone = words.iter().any(|word| word == "zone");
+        let is_zone = tells_time_zone(&words, said.unwrap_or_default());
         let pattern = if is_zone { specific_pattern(ZONE) } else { pattern };
         let mut choices = kind::choices(item, &words);
         let given = kind::ParameterTraits {
@@ -110,6 +110,7 @@ impl Slot {
             has_pattern: pattern.is_some(),
             about_tool: &about_tool.to_lowercase(),
         };
+        choices.extend(kind::described(&choices, said.unwrap_or_default()));
         let is_language = choices.is_empty() && given.is_language_code();
         let kind = if is_language { Kind::Choice } else { kind::of(&given, item) };
         choices.extend(is_language.then(kind::all_languages).into_iter().flatten());
@@ -295,6 +296,10 @@ impl Slot {
     pub fn counts_other(&self, word: &str) -> bool {
         let is_measured = self.unit.is_some() || self.is_money();
         let is_rate = text::is_function_word(word) || text::is_listed(word, "apiece each per");
+        // "560 matching" counts nothing.
+        if word.ends_with("ing") {
+            return false;
+        }
         let has_word = || self.words.iter().any(|own| text::stem(own) == text::stem(word));
         if is_measured { !is_rate && !has_word() } else { !self.is_about(word) }
     }
@@ -405,6 +410,14 @@ fn specific_pattern(pattern: &str) -> Option<Regex> {
     // A pattern without anchors matches parts of words.
     let whole = pattern.starts_with('^') && pattern.ends_with('$');
     (whole && !PROSE.iter().any(|word| regex.is_match(word))).then_some(regex)
+}
+
+/// Whether a parameter takes a time zone, and no zone of a town or a greenhouse.
+fn tells_time_zone(name: &[String], description: &str) -> bool {
+    let about = description.to_lowercase();
+    let is_told = ["iana", "time zone", "timezone", "utc"].iter().any(|word| about.contains(word));
+    let has = |word: &str| name.iter().any(|own| own == word);
+    has("zone") && (has("time") || is_told)
 }
 
 /// A pattern for the names of time zones in the IANA database.

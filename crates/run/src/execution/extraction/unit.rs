@@ -239,7 +239,7 @@ impl Unit {
     /// ("in seconds", "number of days", "(ms)"), or the code of a currency at its beginning.
     pub fn of_parameter(name: &[String], description: &str) -> Option<Self> {
         let long = |word: &str| {
-            let is_letter = name.len() > 1 && matches!(word, "m" | "s");
+            let is_letter = name.len() > 1 && matches!(word, "l" | "m" | "s");
             let is_certain = is_letter || is_certain_unit(word);
             Self::meanings_of(word).into_iter().next().filter(|_| is_certain)
         };
@@ -265,6 +265,10 @@ impl Unit {
                 found.push(unit);
             }
         }
+        // "Litres."
+        if let ([word], true) = (&words[..], found.is_empty()) {
+            found.extend(Self::meanings_of(&description[word.span.clone()]).into_iter().next());
+        }
         // "EUR" alone, or "EUR, with VAT".
         let first = words.first().map(|word| &description[word.span.clone()]);
         let of_code = first.filter(|said| said.chars().all(char::is_uppercase));
@@ -281,7 +285,7 @@ fn introduces(word: &Word) -> bool {
 }
 
 /// Whether a word at the end of a name is certainly a unit. A singular such as `day` may mean something else, and so may
-/// a single letter but the last of `fade_s` and `length_m`.
+/// a single letter but the last of `fade_s`, `length_m` and `volume_l`.
 fn is_certain_unit(word: &str) -> bool {
     word.len() > 1
         && !matches!(word, "second" | "minute" | "hour" | "day" | "month" | "year" | "week")

@@ -53,7 +53,7 @@ impl Plan<'_> {
         }
         // "Eggs, milk and butter" are several.
         let is_list = self.context.text[span.end..].trim_start().starts_with([',', ';', '/']);
-        let is_sure = self.is_spoken_for(phrase.end) && !is_list && !self.effects.destroys();
+        let is_sure = self.is_spoken_for(phrase.end) && !is_list;
         self.offer(*slot, &span, is_sure);
         if let Some(amount) = amount {
             self.give_quantity(amount);

@@ -59,16 +59,6 @@ impl Plan<'_> {
         if self.cue(mention, this).conflicts || self.context.denies(mention.span.start) {
             return;
         }
-        // "Gas-oil mixture".
-        let after = self.context.after(mention.span.end);
-        let said = self.text_of(&mention.span);
-        let is_adjective = !said.contains(['_', '.'])
-            && after.first().is_some_and(|word| {
-                !is_function_word(&word.lower) && !self.tool_words.contains(&stem(&word.lower))
-            });
-        if is_adjective {
-            return;
-        }
         let before = self.context.before(mention.span.start);
         let is_known = before.first().is_none_or(|word| {
             is_function_word(&word.lower)
@@ -77,6 +67,6 @@ impl Plan<'_> {
                 || word.span.start == self.context.words[0].span.start
         });
         let span = mention.span.clone();
-        self.offer(*slot, &span, is_known && !self.effects.destroys());
+        self.offer(*slot, &span, is_known);
     }
 }

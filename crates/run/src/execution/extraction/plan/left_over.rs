@@ -127,12 +127,7 @@ impl Plan<'_> {
 
     fn give_number(&mut self, slot: usize, mention: usize) {
         let reading = self.reader.read(self.mention(mention), &self.slots[slot], true);
-        // "Set the limit of account 7 to 1500": nothing else is set to anything.
-        let is_set =
-            self.word_before(self.mention(mention)) == "to" && self.left_amounts().len() == 1;
-        if self.effects.reads_only() || is_set {
-            self.give(slot, Claim { mention, cue: Cue::default(), reading });
-        }
+        self.give(slot, Claim { mention, cue: Cue::default(), reading });
     }
 
     /// How well a number fits a parameter; `None` if it does not.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::arguments::may_be_meant;
 use super::super::interpretation::Interpretation;
-use super::super::mention::{Content, is_certain_id};
+use super::super::mention::{Content, Mention, is_certain_id};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed, overlap, stem};
 use super::Plan;
@@ -80,7 +80,7 @@ impl Plan<'_> {
             // "Called Oak Table at 89 euros", but "called Pick up Lena" goes on.
             let is_name = said.split(' ').all(|word| !word.starts_with(char::is_lowercase));
             let is_sure = is_whole || is_name && said.contains(' ');
-            self.offer(slot, &span, is_sure && !self.effects.destroys());
+            self.offer(slot, &span, is_sure);
         }
     }
 
@@ -179,9 +179,11 @@ impl Plan<'_> {
         let from = lead.filter(|_| is_lead(lead_word)).unwrap_or(first);
         // "password protected" says how it is.
         let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
+        // "On branch main."
+        let is_named_last = slot.required && is_whole && is_listed(lead_word, LIKELY);
         let is_sure = match is_clause {
             true => is_whole,
-            false => !is_state && ((is_sure_lead && is_whole) || is_code),
+            false => !is_state && (is_sure_lead && is_whole || is_code || is_named_last),
         };
         Some(NamedWords { whole: words[from].span.start..span.end, span, is_sure })
     }
@@ -282,6 +284,15 @@ impl Plan<'_> {
             && (end == start || goes_on(end))
         {
             end += 1;
+        }
+        // "Branch release/3.2".
+        let mut mentions = self.context.mentions.iter();
+        let is_path = |mention: &&Mention| {
+            matches!(mention.content, Content::Path(_))
+                && words.get(start).is_some_and(|word| word.span.start == mention.span.start)
+        };
+        if let Some(path) = mentions.find(is_path).filter(|_| end == start) {
+            end += words[start..].partition_point(|word| word.span.end <= path.span.end);
         }
         if end == start || end - start > MOST_WORDS {
             return None;

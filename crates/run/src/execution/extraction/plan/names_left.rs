@@ -11,12 +11,9 @@ use super::super::slot::Kind;
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
 use super::left_over::{MOST, best};
-use super::name_fit::{Candidate, role_of_lead, score};
+use super::name_fit::{Candidate, score};
 use super::names::begins_a_name;
 use super::phrase_left::ASKING;
-
-/// Words before a name that somebody is to become or get: "make Lena Hofmann the driver", "to the Marketing department".
-const GIVING: &str = "called for give make named put to with";
 
 /// Names of the calendar, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
@@ -62,60 +59,44 @@ impl Plan<'_> {
             }
             let Candidate { span, value, .. } = &candidates[at];
             let json = Value::from(value.as_str());
-            let is_sure = self.effects.reads_only() || self.is_sure_name(slot, &candidates, at);
+            let is_sure = self.effects.reads_only() || self.is_sure_name(slot, &candidates[at]);
             if self.reader.checker.misfit(&self.slots[slot].path, false, &json).is_none() {
                 self.give_name(slot, span, value, is_sure);
             }
         }
     }
 
-    /// Whether the words beside a name say that it is the value of a parameter of a tool that may change something.
-    fn is_sure_name(&self, slot: usize, candidates: &[Candidate], at: usize) -> bool {
-        let (this, Candidate { value, lead, .. }) = (&self.slots[slot], &candidates[at]);
-        // "Make Lena Hofmann the driver of V-1": the only name, for the only parameter for one.
-        let is_sole = candidates.len() == 1 && this.required;
-        let end = candidates[at].span.end;
-        let next = self.context.after(end);
-        let is_whole = next.first().is_none_or(|word| is_function_word(&word.lower))
-            && !self.context.text[end..].starts_with('-');
-        // The rest of a name in a script without capitals may have been taken for words.
-        let may_go_on = !value.starts_with(char::is_uppercase) && !is_whole;
-        let is_full =
-            candidates[at].is_full_name() && !may_go_on && (this.is_person() || this.says("name"));
-        // "The Marketing department".
-        let is_beside = |noun: &str| candidates[at].beside.iter().any(|word| *word == stem(noun));
-        let is_name = value.starts_with(begins_a_name);
-        let is_named = is_name && this.nouns().next().is_some() && this.nouns().all(is_beside);
-        // "Assign Mr Lindqvist", "register a new patient: Amelia Whitcombe".
-        let is_led = is_listed(lead, GIVING)
-            || this.nouns().any(|noun| noun == lead)
-            || self.tool_words.contains(&stem(lead));
-        // "Share it with Nora", "назначь ISS-3 на Ольгу", but not "write to Marek and assign T-503".
-        let start = candidates[at].span.start;
-        let named = &self.tool_words[..self.named];
-        let mut before = self.context.words.iter().take_while(|word| word.span.end <= start);
-        let is_ordered = before.any(|word| named.contains(&stem(&word.lower)));
-        let is_led_to = is_listed(lead, "to with") || lead == "on" && candidates[at].is_full_name();
-        let is_of_order = this.is_person() && is_ordered && is_led_to;
-        // "Write Lukas: …".
-        let is_one = self.context.text.matches(": ").count() < 2;
-        let is_told = is_one
-            && this.says("contact recipient")
-            && is_listed(lead, "ask message tell text to write");
-        let is_person = is_name && is_whole && (is_of_order || is_told);
-        // "From Leeds to York", "under the name Clara Whitfield".
-        let role = role_of_lead(lead);
-        let is_way = is_name && is_whole && this.required && role.is_some() && this.role == role;
-        let is_under_name = this.required
-            && (this.is_person() || this.has_word("name"))
-            && candidates[at].beside.iter().any(|word| *word == stem("name"));
-        // The only quote is the only message.
-        let is_quote = this.kind == Kind::Message
-            && candidates[at].is_quoted
-            && candidates.iter().filter(|one| one.is_quoted).count() == 1;
-        let is_meant = is_led && (is_sole && is_full || is_named) || is_sole && is_person;
-        let is_meant = is_meant || is_way || is_under_name || is_quote;
-        is_meant && !self.effects.destroys()
+    /// Whether a name is taken without a question for a parameter of a tool that may change something: a whole name for a
+    /// required parameter whose values are names, or the only quote for a message.
+    fn is_sure_name(&self, slot: usize, one: &Candidate) -> bool {
+        const TEXTS: &str = "answer body command comment content description message note query reason reply subject \
+            summary text title topic";
+        let (this, span) = (&self.slots[slot], &one.span);
+        let has_digit = one.value.contains(|c: char| c.is_ascii_digit());
+        let next = self.context.after(span.end);
+        let is_whole = next.first().is_none_or(|word| {
+            let gap = &self.context.text[span.end..word.span.start];
+            let ends = this.is_about(&word.lower) || is_listed(&word.lower, "down off on out up");
+            ends && !gap.starts_with('-') || gap.contains([',', '.', ';', ':', '!'])
+        });
+        let is_name = !has_digit
+            && is_whole
+            && one.value.starts_with(begins_a_name)
+            && !is_listed(&one.lead, "called named that titled which who")
+            && !self.is_of_order_before(span)
+            && !this.has_word(TEXTS)
+            && this.kind != Kind::Message;
+        this.required && (one.is_quoted || is_name)
+    }
+
+    /// Whether a part of the prompt belongs to another order than the tool's: "Marek" of "write to Marek and assign T-503".
+    fn is_of_order_before(&self, part: &Range<usize>) -> bool {
+        let is_own = |word: &&Word| self.tool_words[..self.named].contains(&stem(&word.lower));
+        let mut owns = self.context.words.iter().filter(is_own);
+        let after = self.context.after(part.end);
+        let is_next = after.first().is_some_and(|word| word.lower == "and")
+            && after.get(1).is_some_and(|word| is_own(&word));
+        is_next && owns.all(|word| word.span.start > part.end)
     }
 
     /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".

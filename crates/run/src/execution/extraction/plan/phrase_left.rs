@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
+use super::super::unit::{Dimension, Unit};
 use super::Plan;
 use super::name_fit::score;
 use super::names_left::{JOINTS, TITLES};
@@ -55,6 +56,11 @@ impl Plan<'_> {
             return;
         }
         let mut phrases = self.phrases_left();
+        let measured: Vec<_> = phrases.iter().filter(|one| self.is_measured(one)).collect();
+        if let ([measured], false) = (&measured[..], self.effects.reads_only()) {
+            let (_, span) = self.place_of(measured);
+            return self.offer(slot, &span, measured.len() <= MOST_WORDS);
+        }
         // "Ship" is what `create_shipment` does.
         let verb = self.context.words.first().map(|word| stem(&word.lower)).unwrap_or_default();
         if verb.len() > 3 && self.tool_words.iter().any(|word| word.starts_with(&verb)) {
@@ -73,7 +79,7 @@ impl Plan<'_> {
         } else if self.is_name_of(phrase, this) {
             let one = self.candidate(span.clone(), said.clone());
             if score(this, &one, true).is_some() {
-                self.offer(slot, &span, !self.effects.destroys());
+                self.offer(slot, &span, true);
             }
         }
     }
@@ -112,6 +118,18 @@ impl Plan<'_> {
         if !(has_time || is_spent || span.is_empty()) {
             self.offer(slot, &span, true);
         }
+    }
+
+    /// Whether a phrase is what an amount with a unit measures: "84.5 kg tomatoes", "2 litres of oat milk".
+    fn is_measured(&self, phrase: &Range<usize>) -> bool {
+        let start = self.context.words[phrase.start].span.start;
+        self.context.mentions.iter().any(|mention| {
+            let Content::Amount(amount) = &mention.content else { return false };
+            let gap = self.context.text.get(mention.span.end..start);
+            let measures =
+                |unit: &Unit| matches!(unit.dimension(), Dimension::Mass | Dimension::Volume);
+            amount.units.iter().any(measures) && gap.is_some_and(|gap| matches!(gap, " " | " of "))
+        })
     }
 
     /// Whether the words of a phrase are a name in capitals for a parameter of a tool that may change something.
@@ -189,7 +207,7 @@ impl Plan<'_> {
             return;
         }
         let (_, span) = self.place_of(phrase);
-        let is_sure = !self.ends && !self.effects.destroys();
+        let is_sure = !self.ends;
         if !self.context.denies(span.start) {
             self.offer(slot, &span, is_sure);
         }

@@ -6,7 +6,7 @@ use super::super::text::{Word, is_listed, name_words, overlap, stem};
 use super::Plan;
 
 /// Words in names of parameters for the state of a thing.
-const STATES: &str = "phase stage state status";
+const STATES: &str = "mode phase position stage state status";
 
 /// States that the verb's stem does not show.
 const LEADING: [(&str, &str); 8] = [
@@ -32,10 +32,26 @@ impl Plan<'_> {
             slot.kind == Kind::Choice && !slot.is_list && is_named
         };
         let (true, Some(slot)) = (is_setting, self.only(is_state)) else { return };
-        let mut words = self.context.words.iter();
         let is_before =
             |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, "i i'd like want need");
-        let Some(verb) = words.find(|word| !is_before(&word.lower)) else { return };
+        let all = self.context.words;
+        let begins = |at: usize| {
+            let before = all[..at].iter().rposition(|word| !is_before(&word.lower));
+            let edge = before.map_or(0, |before| all[before].span.end);
+            let gap = &self.context.text[edge..all[at].span.start];
+            !is_before(&all[at].lower)
+                && (before.is_none() || gap.contains([',', '.', ';', ':', '!']))
+        };
+        let verbs: Vec<usize> = (0..all.len()).filter(|at| begins(*at)).collect();
+        for verb in verbs {
+            self.give_state_of(slot, verb);
+        }
+    }
+
+    /// Gives a parameter the state that the verb at a place leads to.
+    fn give_state_of(&mut self, slot: usize, at: usize) {
+        let verb = &self.context.words[at];
+        let mut words = self.context.words[at + 1..].iter();
         // "Start the review of task T-5" starts no task.
         let is_article = |word: &&Word| is_listed(&word.lower, "a an my our that the this");
         let object = words.find(|word| !is_article(word));
@@ -59,6 +75,7 @@ impl Plan<'_> {
         let choices = &self.slots[slot].choices;
         let mut found = choices.iter().filter(|(state, _)| is_led(&state));
         if let (Some((_, value)), None) = (found.next(), found.next())
+            && self.is_open(slot)
             && !self.context.denies(verb.span.start)
         {
             let (value, span) = (value.clone(), verb.span.clone());

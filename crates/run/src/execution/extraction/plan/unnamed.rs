@@ -207,6 +207,9 @@ impl Plan<'_> {
     /// Whether a number is a value, rather than the count or number of something else.
     fn is_free(&self, mention: &Mention, slot: &Slot) -> bool {
         let Content::Amount(amount) = &mention.content else { return true };
+        if amount.digits.as_ref().is_some_and(|digits| slot.has_form_of(digits)) {
+            return true;
+        }
         let after = self.context.after(mention.span.end);
         let counts_other = after.first().is_some_and(|word| slot.counts_other(&word.lower));
         // "Raise the capacity to 28 seats".

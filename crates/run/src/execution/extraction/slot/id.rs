@@ -16,8 +16,12 @@ impl Slot {
     /// Whether an id has the form that the schema shows, in a pattern or an example.
     pub fn shows(&self, id: &str) -> bool {
         let is_shown = |start: String| self.id_starts.contains(&start);
-        self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(id))
-            || beginning(id).is_some_and(is_shown)
+        self.has_form_of(id) || beginning(id).is_some_and(is_shown)
+    }
+
+    /// Whether a text has the form of a pattern that words of prose do not match.
+    pub fn has_form_of(&self, text: &str) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
     }
 
     /// Whether an id has another form than the ids that the schema shows.
@@ -86,18 +90,24 @@ fn beginning(id: &str) -> Option<String> {
     ((1..=10).contains(&letters) && has_digit).then(|| id[..end].to_lowercase())
 }
 
-/// Returns the form of a code that is given as an example, with any digits instead of its own: "2026-W19". `None` for
+/// Returns the form of a code that is given as an example, with any digits and words instead of its own: "2026-W19". `None` for
 /// words and for numbers.
 pub(super) fn form(example: &str) -> Option<Regex> {
     let has = |test: fn(char) -> bool| example.chars().any(test);
     let is_code =
         has(|c| c.is_ascii_digit()) && has(|c| c.is_alphabetic()) && !has(char::is_whitespace);
     let mut form = String::from("^");
-    for c in example.chars().filter(|_| is_code) {
+    let mut rest = if is_code { example } else { "" };
+    while let Some(c) = rest.chars().next() {
+        let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
+        let length = if word > 2 { word } else { c.len_utf8() };
         match c {
+            // "Zone, e.g. south-3".
+            _ if word > 2 => form.push_str("[a-z]+"),
             c if c.is_ascii_digit() => form.push_str(r"\d"),
             c => form.push_str(&regex::escape(&c.to_string())),
         }
+        rest = &rest[length..];
     }
     Regex::new(&(form + "$")).ok().filter(|_| is_code)
 }

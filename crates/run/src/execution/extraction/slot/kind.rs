@@ -1,5 +1,8 @@
 //! The kind of a parameter's value, by type, format, name and description.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use super::super::super::params;
@@ -89,6 +92,33 @@ pub(super) fn choices(schema: &Value, name: &[String]) -> Vec<(Vec<String>, Valu
     found.extend(other_names(&found));
     if name.iter().any(|word| text::is_listed(word, "lang language locale")) {
         found.extend(language_names(&found));
+    }
+    found
+}
+
+/// What a description says that a value stands for: "'mobile' is the library bus", "1 = low".
+static DESCRIBED: LazyLock<Regex> = LazyLock::new(|| {
+    text::regex(
+        r#"(?i)['"`]?(?P<value>[\w-]+)['"`]?\s*(?:\bis\b|\bmeans\b|\bfor\b|=|:)\s*(?:an?\s+|the\s+)?(?P<words>[\w-]+(?:\s[\w-]+){0,3})\s*(?:[,.;)|]|$)"#,
+    )
+});
+
+/// Returns other words for listed values, from the description of their parameter.
+pub(super) fn described(
+    choices: &[(Vec<String>, Value)],
+    description: &str,
+) -> Vec<(Vec<String>, Value)> {
+    let mut found: Vec<(Vec<String>, Value)> = Vec::new();
+    for said in DESCRIBED.captures_iter(description) {
+        let is_it = |value: &Value| match value {
+            Value::String(text) => *text == said["value"],
+            other => other.to_string() == said["value"],
+        };
+        let words = text::name_words(&said["words"]);
+        let is_new = !words.is_empty() && !choices.iter().any(|(known, _)| *known == words);
+        if let (true, Some((_, value))) = (is_new, choices.iter().find(|(_, value)| is_it(value))) {
+            found.push((words, value.clone()));
+        }
     }
     found
 }

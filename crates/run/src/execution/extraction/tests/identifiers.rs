@@ -28,9 +28,9 @@ fn identifiers_need_no_noun() {
     ] {
         assert_eq!(given(tool, about, &schema(name), prompt), json!({name: value}), "{prompt}");
     }
-    // What may be lost is asked about.
+    // A call that destroys something is confirmed by a person before it is made.
     let drop = given("drop_table", "Drops a table", &schema("table"), "drop raw.payments");
-    assert_eq!(drop, json!({}));
+    assert_eq!(drop, json!({"table": "raw.payments"}));
 }
 
 #[test]
@@ -102,4 +102,39 @@ fn numbers_of_people_and_names_have_their_words() {
         object(json!({"from": {"type": "string"}, "to": {"type": "string"}}), &["from", "to"]);
     let buy = |prompt| given("buy_ticket", "Buys a ticket", &schema, prompt);
     assert_eq!(buy("buy a ticket from Leeds to York"), json!({"from": "Leeds", "to": "York"}));
+}
+
+#[test]
+fn values_of_the_form_that_a_schema_shows_need_no_name() {
+    let zone = json!({"type": "string", "description": "Zone, e.g. `south-3`."});
+    let until = json!({"type": "string", "format": "date-time"});
+    let lock = object(json!({"zone": zone, "until": until}), &["zone", "until"]);
+    let said = given("lock-zone", "Locks a zone", &lock, "Lock east-3 until tomorrow 8 am");
+    assert_eq!(said, json!({"zone": "east-3", "until": "2026-04-21T08:00:00+02:00"}));
+    let barcode =
+        object(json!({"barcode": {"type": "string", "pattern": "^\\d{12}$"}}), &["barcode"]);
+    let renew = given("renew_loan", "Extend a loan", &barcode, "Please renew 301140087762.");
+    assert_eq!(renew, json!({"barcode": "301140087762"}));
+    let zone = object(json!({"time_zone": {"type": "string"}}), &["time_zone"]);
+    let clock = given("set_zone", "Sets the clock", &zone, "set it to Europe/Berlin");
+    assert_eq!(clock, json!({"time_zone": "Europe/Berlin"}));
+}
+
+#[test]
+fn a_number_that_is_left_is_the_number_that_is_needed() {
+    let build = json!({
+        "pipeline": {"type": "string", "description": "Pipeline slug."},
+        "number": {"type": "integer", "description": "Build number."}});
+    let build = object(build, &["pipeline", "number"]);
+    for prompt in ["rebuild mobile-ios 558", "rebuild mobile-ios 558 starting from scratch"] {
+        let said = given("put_build_rebuild", "Runs a build again", &build, prompt);
+        assert_eq!(said, json!({"pipeline": "mobile-ios", "number": 558}), "{prompt}");
+    }
+    let branch = json!({"pipeline": {"type": "string"}, "branch": {"type": "string"}});
+    let branch = object(branch, &["pipeline", "branch"]);
+    for name in ["main", "release/3.2", "fix-12"] {
+        let prompt = format!("kick off a build of docs-site on branch {name}");
+        let said = given("create_build", "Triggers a build", &branch, &prompt);
+        assert_eq!(said, json!({"pipeline": "docs-site", "branch": name}), "{prompt}");
+    }
 }

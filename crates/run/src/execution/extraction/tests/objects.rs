@@ -100,3 +100,36 @@ fn a_number_may_be_a_rate_or_what_is_added() {
     }
     assert_eq!(asked(&stock, "add 20 to the quantity of lease L-1"), ["quantity"]);
 }
+
+#[test]
+fn what_is_measured_is_the_text_that_is_needed() {
+    let properties = json!({"crop": {"type": "string"}, "kg": {"type": "number"},
+        "volume_l": {"type": "number", "description": "Litres"}});
+    let log = tool("log_harvest", "Logs a harvest", &object(properties.clone(), &["crop", "kg"]));
+    let expected = json!({"crop": "tomatoes", "kg": 84.5});
+    assert_eq!(given(&log, "log harvest: 84.5 kg tomatoes"), expected);
+    let water = tool("log_feed", "Logs a feed", &object(properties, &["crop", "volume_l"]));
+    let expected = json!({"crop": "oat milk", "volume_l": 2});
+    assert_eq!(given(&water, "log 2 litres of oat milk"), expected);
+}
+
+#[test]
+fn listed_values_have_the_names_of_their_description_and_of_the_verb() {
+    let branch = json!({"enum": ["central", "mobile"], "description": "Branch. 'mobile' is the library bus."});
+    let hold = object(json!({"title": {"type": "string"}, "branch": branch}), &["branch"]);
+    let hold = tool("place_hold", "Reserves a title", &hold);
+    let said = given(&hold, "reserve it, I'll pick it up from the library bus");
+    assert_eq!(said, json!({"branch": "mobile"}));
+    let level =
+        json!({"type": "integer", "enum": [0, 1, 2], "description": "0 = off, 1 = low, 2 = high"});
+    let fan = tool("set_fan", "Sets the fan", &object(json!({"level": level}), &["level"]));
+    assert_eq!(given(&fan, "set the fan to high"), json!({"level": 2}));
+    let screen = object(json!({"position": {"enum": ["open", "closed"]}}), &["position"]);
+    let screen = tool("set_shade_screen", "Moves the shade screen", &screen);
+    for (prompt, position) in [
+        ("The sun is blazing, please close the shade screen", "closed"),
+        ("could you open the shade screen", "open"),
+    ] {
+        assert_eq!(given(&screen, prompt), json!({"position": position}), "{prompt}");
+    }
+}

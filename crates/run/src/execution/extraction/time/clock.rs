@@ -7,6 +7,7 @@ use jiff::civil::Time;
 use jiff::tz::Offset;
 use regex::{Captures, Regex};
 
+use super::super::decimal::count;
 use super::super::text::{overlap, regex};
 use super::{PartialDateTime, TimeExpression, Zone};
 
@@ -14,7 +15,7 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?ix)
         (?: \b(?P<at>at\s+)?(?P<hour>\d{1,2}) (?: :(?P<minute>\d{2})(?: :(?P<second>\d{2}))? )?
-            (?: \s*(?P<half>[ap]\.?m\b\.?) )?
+            (?: \s*(?P<half>[ap]\.?m\b\.?|in\ the\ (?:morning|afternoon|evening)\b) )?
           | \b(?P<noon>noon)\b )
         (?: \s*(?P<utc>UTC|GMT|Z)\b
           | \s?(?P<offset>[+-]\d{2}:?\d{2})\b
@@ -23,18 +24,93 @@ static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Times in words: "half past nine", "quarter to 7 in the evening", "six o'clock".
+static SPOKEN: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?ix)
+        \b(?: (?P<part>half|(?:a\ )?quarter|five|ten|twenty(?:[\ -]five)?) \s+ (?:minutes\s+)? (?P<side>past|to) \s+ )?
+        (?P<hour>one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2})
+        (?P<full>\s+o['’]clock)?
+        (?: \s* (?P<half>[ap]\.?m|in\ the\ (?:morning|afternoon|evening)) )?
+        \b",
+    )
+});
+
+/// Finds the times in words.
+fn spoken(
+    text: &str,
+    taken: &[(Range<usize>, TimeExpression)],
+) -> Vec<(Range<usize>, TimeExpression)> {
+    let read = |groups: Captures<'_>| {
+        let whole = groups.get(0)?.range();
+        let has = |name: &str| groups.name(name).is_some();
+        let is_time = has("part")
+            || has("full")
+            || has("half") && !groups["hour"].starts_with(|c: char| c.is_ascii_digit());
+        let is_free = !taken.iter().any(|(span, _)| overlap(span, &whole))
+            && stands_alone(text, whole.clone());
+        let hour = count(&groups["hour"]).and_then(|hour| i8::try_from(hour).ok())?;
+        let minutes = match groups.name("part").map(|part| part.as_str().to_lowercase()).as_deref()
+        {
+            None => 0,
+            Some("half") => 30,
+            Some("five") => 5,
+            Some("ten") => 10,
+            Some(part) if part.starts_with("twenty") => {
+                if part.ends_with("five") {
+                    25
+                } else {
+                    20
+                }
+            }
+            Some(_) => 15,
+        };
+        let is_before =
+            groups.name("side").is_some_and(|side| side.as_str().eq_ignore_ascii_case("to"));
+        let hours = hours(hour, groups.name("half").map(|half| half.as_str()))?;
+        let at = |hour: i8| match is_before {
+            true => Time::new((hour + 23) % 24, 60 - minutes, 0, 0).ok(),
+            false => Time::new(hour, minutes, 0, 0).ok(),
+        };
+        let times: Vec<Time> = hours.into_iter().map(at).collect::<Option<_>>()?;
+        let when = PartialDateTime { times, ..PartialDateTime::default() };
+        (is_time && is_free).then_some((whole, TimeExpression::When(when)))
+    };
+    SPOKEN.captures_iter(text).filter_map(read).collect()
+}
+
+/// The hours of the day that an hour may be, in the half of the day if that is said; `None` if there is no such hour.
+fn hours(hour: i8, half: Option<&str>) -> Option<Vec<i8>> {
+    let half = half.map(str::to_lowercase);
+    match half.as_deref() {
+        // "14:00 in the afternoon" is of the whole day already.
+        Some(half) if half.starts_with("in ") && (13..24).contains(&hour) => Some(vec![hour]),
+        _ if !(1..=12).contains(&hour) => None,
+        Some(half) => {
+            let is_late =
+                half.starts_with('p') || half.ends_with("noon") || half.ends_with("evening");
+            Some(vec![hour % 12 + if is_late { 12 } else { 0 }])
+        }
+        None => Some(vec![hour % 12, hour % 12 + 12]),
+    }
+}
+
 /// Finds the times of a text outside the ranges in `taken`.
 pub(super) fn scan(
     text: &str,
     taken: &[(Range<usize>, TimeExpression)],
 ) -> Vec<(Range<usize>, TimeExpression)> {
-    let mut found = Vec::new();
+    let mut found = spoken(text, taken);
+    let in_words = found.len();
     let mut from = 0;
     while let Some(groups) = CLOCK.captures_at(text, from) {
         let whole = groups.get(0).map(|whole| whole.range()).unwrap_or(from..from + 1);
         from = whole.end.max(from + 1);
         let start = groups.name("hour").map_or(whole.start, |hour| hour.start());
-        let overlapped = taken.iter().find(|(span, _)| overlap(span, &(start..whole.end)));
+        let overlapped = taken
+            .iter()
+            .chain(&found[..in_words])
+            .find(|(span, _)| overlap(span, &(start..whole.end)));
         if let Some((span, _)) = overlapped {
             from = text.ceil_char_boundary(span.end.max(whole.start + 1));
             continue;
@@ -70,16 +146,12 @@ fn read(groups: &Captures<'_>) -> Option<PartialDateTime> {
     }
     let hour = number("hour")?;
     let (minute, second) = (number("minute"), number("second").unwrap_or(0));
-    let half = groups.name("half").map(|half| half.as_str().to_lowercase());
-    let hours: Vec<i8> = match half.as_deref().map(|half| half.starts_with('p')) {
-        Some(_) if !(1..=12).contains(&hour) => return None,
-        Some(is_afternoon) => vec![hour % 12 + if is_afternoon { 12 } else { 0 }],
-        None if minute.is_some() => vec![hour],
-        // "at 5" may be in either half of the day.
-        None if groups.name("at").is_some() && (1..=12).contains(&hour) => {
-            vec![hour % 12, hour % 12 + 12]
-        }
-        None => return None,
+    let half = groups.name("half").map(|half| half.as_str());
+    let hours = match (half, minute) {
+        (None, Some(_)) => vec![hour],
+        // "At 5" may be in either half of the day.
+        _ if half.is_some() || groups.name("at").is_some() => hours(hour, half)?,
+        _ => return None,
     };
     let at = |hour| Time::new(hour, minute.unwrap_or(0), second, 0).ok();
     let times: Option<Vec<Time>> = hours.into_iter().map(at).collect();

@@ -56,7 +56,7 @@ static FORMS: LazyLock<Vec<(Regex, Read)>> = LazyLock::new(|| {
         ),
         (r"\b(?P<y>\d{4})[-/](?P<m>\d{2})[-/](?P<d>\d{2})\b".to_owned(), written_day),
         (r"\b(?P<a>\d{1,2})(?P<by>[./-])(?P<b>\d{1,2})[./-](?P<y>\d{4}|\d{2})\b".to_owned(), numeric_day),
-        (format!(r"\b{from}{to}{until}\s+(?:of\s+)?{month}{year}"), days_of_month),
+        (format!(r"\b{from}{to}(?:the\s+)?{until}\s+(?:of\s+)?{month}{year}"), days_of_month),
         (format!(r"\b{month}\s+{from}{to}{until}\b{year}"), days_of_month),
         (format!(r"\b{d}\s+(?:of\s+)?{month}{year}"), day_of_month),
         (format!(r"\b{month}\s+{d}\b{year}"), day_of_month),

@@ -145,3 +145,19 @@ fn a_moment_is_written_once_or_not_at_all() {
     assert_eq!(moment("1 July 2026 at 2:30", &berlin), one("2026-07-01T02:30:00+02:00"));
     assert_eq!(moment("1 December 2026 at 2:30", &berlin), one("2026-12-01T02:30:00+01:00"));
 }
+
+#[test]
+fn times_in_words_are_read() {
+    for (text, expected) in [
+        ("at half past nine in the morning", &["half past nine in the morning: 09:30"][..]),
+        ("quarter to 7 in the evening", &["quarter to 7 in the evening: 18:45"]),
+        ("tomorrow at six o'clock", &["tomorrow at six o'clock: 2026-04-21 06:00|18:00"]),
+        ("9:15 in the morning", &["9:15 in the morning: 09:15"]),
+        ("14:00 in the afternoon", &["14:00 in the afternoon: 14:00"]),
+        ("twenty past eight pm", &["twenty past eight pm: 20:20"]),
+        ("five to ten people", &[]),
+        ("half past nine", &[]),
+    ] {
+        assert_eq!(read(text, Tense::Future), expected, "{text}");
+    }
+}
