@@ -6,8 +6,8 @@ use serde_json::Value;
 use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
-    VerbMismatch, means_same, only_looks, order_beside_ban, ordered_change, unknown_object,
-    verb_mismatch,
+    VerbMismatch, is_action, means_same, only_looks, order_beside_ban, ordered_change,
+    unknown_object, verb_mismatch,
 };
 use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
 
@@ -268,7 +268,14 @@ fn objection(
     is_argument: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
     let mismatch = verb_mismatch(words, places, tool)?;
-    if matches!(&mismatch, VerbMismatch::Other(verb) if is_argument(verb)) {
+    let is_meant = match &mismatch {
+        // "RX-9034 renew, 2 refills."
+        VerbMismatch::None => places.taken.len() > 1,
+        // "Freeze hold H-1" for `suspend_hold`.
+        VerbMismatch::Other(verb) => is_argument(verb) || is_sure(selection) && !is_action(verb),
+        VerbMismatch::Object(_) => false,
+    };
+    if is_meant {
         return None;
     }
     // Text with other words than the prompt's is of an earlier prompt, or without a part.

@@ -53,7 +53,10 @@ pub fn order_beside_ban(prompt: &str, name: &[String]) -> Option<Range<usize>> {
         };
         own().filter(|own| may_order(own)).any(shares)
     };
+    // "Let it finish" is what no tool does.
+    let is_kept = |word: &&str| is_listed("keep leave let", word) && !has(word);
     let is_plain = !is_sent
+        && !ordered.first().is_some_and(is_kept)
         && !is_listed(GENERAL, verb)
         && !actions_in(own()).overlaps(actions)
         && !own().any(|word| word == *verb)
@@ -110,6 +113,7 @@ mod tests {
             ("open the trunk. Don't open it fully", "trunk"),
             ("don't delete page 20, archive the other one", "archive_page"),
             ("don't archive page 20, delete the next one", "delete_page"),
+            ("don't cancel build 20, let it finish", "rebuild"),
         ] {
             assert_eq!(order_beside_ban(prompt, &name(tool)), None, "{prompt}");
         }

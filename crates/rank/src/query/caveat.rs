@@ -205,7 +205,8 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
             let is_subject = last.is_empty() || is_listed(JOINING, last);
             !is_subject || is_listed(MODALS, next)
         }
-        "never" => true,
+        // "Never mind the noise."
+        "never" => next != "mind",
         "or" => chooses(words, at),
         "instead" | "rather" => {
             matches!(next, "of" | "than") && word(words, at, 2).ends_with("ing")
@@ -237,6 +238,8 @@ fn condition_in(words: &[&str]) -> Option<String> {
         let is_time = matches!(this, "until" | "till") && matches!(next, TAKEN | MOMENT);
         // "It can be used once."
         let is_count = this == "once" && next.is_empty() && !last.is_empty();
+        // "I am away for a while."
+        let is_count = is_count || this == "while" && last == "a";
         if is_listed(CONDITIONS, this) {
             return (!is_time && !is_count).then(|| this.to_owned());
         }

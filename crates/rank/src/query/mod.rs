@@ -85,7 +85,7 @@ pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_order::{
-    VerbMismatch, means_same, ordered_change, told, unknown_object, verb_mismatch,
+    VerbMismatch, is_action, means_same, ordered_change, told, unknown_object, verb_mismatch,
 };
 pub use plain_text::Places;
 pub use reading::Reading;

@@ -98,6 +98,9 @@ static TO_OTHERS: Pattern = Pattern::new(concat!(
 /// Whom an order with these words is for: the assistant, or a thing.
 const OURSELVES: &str = "you it this that these those them me us to something somewhere";
 
+/// Words with which a need is another's opinion, or none.
+const DOUBTED: &str = "asked how know knows no nobody not said says tells thinks told";
+
 /// What a tool does with an order to somebody else.
 #[derive(Clone, Copy)]
 pub struct Doer<'a> {
@@ -125,7 +128,8 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     if first == Mood::Question || is_indirect() {
         return Some("the prompt asks a question");
     }
-    let is_called_for = || clauses.iter().any(Clause::is_called_for);
+    let is_called_for =
+        || clauses.iter().any(|clause| clause.is_called_for() || clause.says_a_need());
     if first == Mood::Statement && !has(Mood::Order) && !is_called_for() {
         return Some("the prompt tells something and orders nothing");
     }
@@ -281,6 +285,18 @@ impl<'a> Clause<'a> {
         let is_request =
             words(opener).iter().any(|word| is_listed("kindly please pls so then", word));
         is_request && self.order().is_some_and(|order| may_order(&first_word(order)))
+    }
+
+    /// Whether it tells what is needed, or what something is from now on: "the pipeline needs a secret", "my new address
+    /// is …", but not who said so, or what nobody needs.
+    fn says_a_need(&self) -> bool {
+        let said = words(self.body());
+        let is_new = said.first().is_some_and(|word| is_listed("my our her his their the", word))
+            && said.get(1) == Some(&"new");
+        let needs = said.iter().any(|word| is_listed("need needs should must", word));
+        let doubts = said.iter().any(|word| is_listed(DOUBTED, word) || word.ends_with("n't"));
+        let is_thing = said.first().is_some_and(|word| !is_listed(SUBJECTS, word));
+        (is_new || needs) && is_thing && !doubts
     }
 
     fn is_polite(&self) -> bool {

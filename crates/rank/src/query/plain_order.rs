@@ -76,6 +76,17 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     }
     let is_new = tool.is_named_after_making();
     let is_known = |noun: &str| tool.nouns.contains(noun) || is_name(prompt, noun);
+    // "Close the screen and switch on the fog system": the second is about another thing.
+    let is_strange = |order: &&&str| {
+        let said = words(order);
+        let mut nouns = said.iter().skip(1).filter(|word| is_content(word)).peekable();
+        is_listed(GENERAL, said[0])
+            && nouns.peek().is_some()
+            && !nouns.any(|noun| is_known(&singular(noun)))
+    };
+    if let Some(order) = fitting.iter().skip(1).find(is_strange) {
+        return first_word(order).map(VerbMismatch::Object);
+    }
     let mut objects = fitting.iter().chain(&others);
     let other = objects.find_map(|order| other_object(order, is_new, &is_known));
     if let Some(other) = other.or_else(|| beside(prompt, places.taken)) {
@@ -144,6 +155,11 @@ fn is_beside(order: &str) -> bool {
     is_bare && said.get(1) != Some(&"it")
         || said.first().is_some_and(|verb| is_listed(LEADING_UP, verb))
         || said.windows(2).any(|pair| pair[1] == plain_text::TAKEN && is_led(pair))
+}
+
+/// Whether it is known what a verb does, or that it may do anything.
+pub fn is_action(verb: &str) -> bool {
+    action_of(verb).is_some() || actions_of_synonym(verb).is_some() || is_listed(GENERAL, verb)
 }
 
 /// Whether two verbs name the same action: "decline" and "reject".
