@@ -5,9 +5,9 @@ Usage: orders.py [--binary target/release/toolroute] [--misses FILE] [--json]
 
 The orders are tests/data/orders/*.jsonl, for the catalogs beside them. Where `act` is true, the call must have the tool
 and the arguments of the row. Where it is false, no tool that may change something may be called: the order is about
-another thing, or only a part of it can be done. What was developed on the first thirteen catalogs was not developed on the
-last four. The orders in nine languages, tests/data/orders/languages, are all to be carried out; `or` has the other right
-arguments of a row.
+another thing, or only a part of it can be done. No rule was developed on the catalogs that are held out, nor was an order of
+them read. The orders in other languages, in tests/data/orders/languages and among those of `banking` and `library`, are all
+to be carried out; `or` has the other right arguments of a row.
 """
 import argparse, collections, json, os, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDERS = ROOT / "tests/data/orders"
-HELD_OUT = {"phone-assistant", "restaurant", "sales-crm", "warehouse"}
+HELD_OUT = {"banking", "dns", "phone-assistant", "restaurant", "sales-crm", "travel", "warehouse"}
 NOWS = ["2026-11-26T10:00:00+01:00", "2026-05-11T10:00:00+02:00"]
 COLUMNS = ["right", "wrong arguments", "wrong tool", "asked", "asked ", "read", "carried out"]
 
@@ -38,7 +38,7 @@ def outcome(row, answer, readers):
 
 
 def ask(binary, catalog, row, folder):
-    command = [binary, "run", "--dry-run", "--json", "-q", "--tools", catalog, "--now", NOWS["language" in row], row["prompt"]]
+    command = [binary, "run", "--dry-run", "--json", "-q", "--tools", catalog, "--now", NOWS[Path(catalog).parent != ORDERS], row["prompt"]]
     own = {name: str(folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=os.environ | own | {"RAYON_NUM_THREADS": "1"})
     answer = json.loads(done.stdout) if done.returncode == 0 else None
