@@ -6,8 +6,8 @@ use serde_json::Value;
 use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
-    VerbMismatch, is_action, means_same, only_looks, order_beside_ban, ordered_change,
-    unknown_object, verb_mismatch,
+    VerbMismatch, has_order_form, is_action, means_same, only_looks, order_beside_ban,
+    ordered_change, unknown_object, verb_mismatch,
 };
 use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
 
@@ -80,15 +80,6 @@ fn doubt_of_order(
     let does = |verb: &str| named.iter().any(|word| word == verb);
     let doer = Doer { does: &does, passes_on: passes_on(tool) };
     let form = || no_order(words, places, doer).map(str::to_owned);
-    let unfit = unfit(tool, selection);
-    if let Some(
-        FitReason::MissingAction { .. }
-        | FitReason::OtherObject { .. }
-        | FitReason::OtherServer { .. },
-    ) = &selection.fit_reason
-    {
-        return unfit;
-    }
     // "Block room 5" for `set_room_status`, whose status is "blocked" then.
     let is_argument = |verb: &str| {
         let mut values = prepared.arguments.values().filter_map(Value::as_str);
@@ -96,6 +87,17 @@ fn doubt_of_order(
             let value = value.to_lowercase();
             is_form_of_any(verb, &value) || means_same(verb, &value)
         })
+    };
+    // "Switch the newsletter off" sets `newsletter`.
+    let is_set = |verb: &str| is_argument(verb) || sets_flag(verb, prepared);
+    let unfit = match &selection.fit_reason {
+        Some(FitReason::MissingAction { verb, .. }) if is_set(verb) => None,
+        Some(
+            FitReason::MissingAction { .. }
+            | FitReason::OtherObject { .. }
+            | FitReason::OtherServer { .. },
+        ) => return unfit(tool, selection),
+        _ => unfit(tool, selection),
     };
     let is_translated = prepared.read_as.is_some();
     // The verbs of a translation are too often other words for the tool's.
@@ -113,6 +115,20 @@ fn doubt_of_order(
     let unread = || unread.map(|word| format!("\"{word}\" is not understood"));
     let rest = || verb().or_else(unread).or_else(object).or_else(lost).or_else(unset).map(ask);
     reason.map(ask).or(unfit).or_else(rest)
+}
+
+/// Whether a verb of the prompt, or its "on" or "off", sets a boolean argument: "allow pets" for `pets_allowed`.
+fn sets_flag(verb: &str, prepared: &PreparedArguments) -> bool {
+    let mut flags = prepared.sources.iter().filter(|taken| taken.value.is_boolean());
+    flags.any(|taken| match &taken.source {
+        Source::Prompt { text, .. } => {
+            let mut said = text.split_whitespace();
+            said.any(|word| {
+                matches!(word, "on" | "off") || is_form_of_any(verb, &word.to_lowercase())
+            })
+        }
+        _ => false,
+    })
 }
 
 /// The question about a tool that may not fit.
@@ -269,8 +285,12 @@ fn objection(
 ) -> Option<String> {
     let mismatch = verb_mismatch(words, places, tool)?;
     let is_meant = match &mismatch {
-        // "RX-9034 renew, 2 refills."
-        VerbMismatch::None => places.taken.len() > 1,
+        // "RX-9034 renew, 2 refills", "would you prolong contract 5".
+        VerbMismatch::None => match places.taken.len() {
+            0 => false,
+            1 => has_order_form(words),
+            _ => true,
+        },
         // "Freeze hold H-1" for `suspend_hold`.
         VerbMismatch::Other(verb) => is_argument(verb) || is_sure(selection) && !is_action(verb),
         VerbMismatch::Object(_) => false,

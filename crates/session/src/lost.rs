@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use toolroute_catalog::{Schema, Tool, embedding_text, properties, required, singular, words_of};
-use toolroute_rank::query::{is_reported, told};
+use toolroute_rank::query::{is_reported, is_told_beside, told};
 use toolroute_run::execution::{Arguments, PreparedArguments, TakenValue};
 
 /// Returns what a prompt says of a call and no argument takes. `words` is the prompt in English, `original` in its own words.
@@ -27,9 +27,16 @@ fn lost_value<'a>(
     prepared: &PreparedArguments,
     moments: &[Range<usize>],
 ) -> Option<&'a str> {
-    // "The plumber was there on Tuesday."
-    let is_told =
-        |place| moments.contains(place) && moments.len() < 16 && is_reported(words, place);
+    // "The plumber was there on Tuesday", "the speaker is stuck in Oslo".
+    let is_few = prepared.lost.len() < 16 && moments.len() < 16;
+    let is_told = |place| match moments.contains(place) {
+        true => is_few && is_reported(words, place),
+        // "The 15832 is a typo, delete it."
+        false => {
+            let is_name = words[place.clone()].starts_with(char::is_alphabetic);
+            is_few && is_name && is_told_beside(words, place)
+        }
+    };
     let value = prepared.lost.iter().find(|place| !is_told(*place));
     let value = value.map(|place| &words[place.clone()]);
     let is_translated = prepared.read_as.is_some();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::content::own_words;
 use super::is_listed;
-use super::mood::{begins_clause, wants_to_see, without_reports};
+use super::mood::{begins_clause, wants_to_see, without_reports, without_statements};
 use super::negation::is_past;
 use super::plain_text::{MOMENT, Places, TAKEN, unquoted, without_asides, words};
 use super::requests::is_verb;
@@ -110,6 +110,14 @@ pub fn is_reported(prompt: &str, value: &Range<usize>) -> bool {
     let places = Places { taken: &[], moments: std::slice::from_ref(value) };
     let plain = unquoted(prompt, places);
     plain.contains(MOMENT) && !without_reports(&without_asides(&plain)).contains(MOMENT)
+}
+
+/// Whether a prompt says a value only where it tells something beside an order: "Oslo" in "cancel session 5, the speaker is
+/// stuck in Oslo".
+pub fn is_told_beside(prompt: &str, value: &Range<usize>) -> bool {
+    let places = Places { taken: &[], moments: std::slice::from_ref(value) };
+    let plain = unquoted(prompt, places);
+    plain.contains(MOMENT) && !without_statements(&without_asides(&plain)).contains(MOMENT)
 }
 
 /// Returns the word with which a part of a prompt makes a condition of what is ordered beside it;

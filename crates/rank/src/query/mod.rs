@@ -68,7 +68,7 @@ use regex::Regex;
 pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
 pub use ban::order_beside_ban;
 pub use categories::CategoryWords;
-pub use caveat::{caveat, condition, is_reported, only_looks, postponement};
+pub use caveat::{caveat, condition, is_reported, is_told_beside, only_looks, postponement};
 pub use classifier::{Classifier, Guess};
 pub use clauses::{MAX_CLAUSES, clauses};
 pub(crate) use context::check;
@@ -85,7 +85,8 @@ pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_order::{
-    VerbMismatch, is_action, means_same, ordered_change, told, unknown_object, verb_mismatch,
+    VerbMismatch, has_order_form, is_action, means_same, ordered_change, told, unknown_object,
+    verb_mismatch,
 };
 pub use plain_text::Places;
 pub use reading::Reading;

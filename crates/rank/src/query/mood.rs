@@ -41,7 +41,7 @@ static ORDERING: Pattern = Pattern::new(concat!(
     r"i(?:'d| would) (?:appreciate it|be (?:glad|grateful|happy)) if you (?:could|would)|",
     r"i(?:'m| am| was) (?:just )?wondering if you (?:could|can)|i(?:'m| am) looking (?:to|for)|",
     r"(?:make|be) sure(?: to| that| you)?|(?:remember|do(?:n't| not) forget) to|let's|let us|",
-    r"feel free to|you (?:must|should|have to|need to|can now|may now)|",
+    r"feel free to|you (?:must|should|have to|need to|can(?: now)?|may(?: now)?)|",
     r"(?:can|could|may) (?:i|we) (?:get|have))\b\s*(?P<rest>.*)",
 ));
 
@@ -191,6 +191,18 @@ pub(super) fn without_reports(plain: &str) -> String {
     kept.flat_map(|clause| [clause.text, clause.end]).collect()
 }
 
+/// Returns a text without quotes and without the clauses that tell something: "the speaker is stuck in Oslo" beside an
+/// order. What somebody wants, or what is needed, stays.
+pub(super) fn without_statements(plain: &str) -> String {
+    let is_told = |clause: &Clause| {
+        let mut said = clause.text.split_whitespace();
+        let is_wish = said.any(|word| is_listed(WISHING, word)) || clause.says_a_need();
+        clause.form() == Mood::Statement && !is_wish
+    };
+    let kept = clauses(plain).into_iter().filter(|clause| !is_told(clause));
+    kept.flat_map(|clause| [clause.text, clause.end]).collect()
+}
+
 /// Verbs of orders to look or to tell.
 const LOOKING: &str = "check count display explain find list search see show tell verify view";
 
@@ -293,7 +305,8 @@ impl<'a> Clause<'a> {
         let said = words(self.body());
         let is_new = said.first().is_some_and(|word| is_listed("my our her his their the", word))
             && said.get(1) == Some(&"new");
-        let needs = said.iter().any(|word| is_listed("need needs should must", word));
+        let needs = said.iter().any(|word| is_listed("need needs should must", word))
+            || said.windows(2).any(|pair| pair == ["can", "be"]);
         let doubts = said.iter().any(|word| is_listed(DOUBTED, word) || word.ends_with("n't"));
         let is_thing = said.first().is_some_and(|word| !is_listed(SUBJECTS, word));
         (is_new || needs) && is_thing && !doubts
@@ -306,8 +319,10 @@ impl<'a> Clause<'a> {
     /// The mood without the mark at the end.
     fn form(&self) -> Mood {
         let body = self.body();
-        if let Some(found) = ORDERING.captures(body) {
-            let rest = found.name("rest").map_or("", |rest| rest.as_str());
+        let rest = ORDERING.captures(body).and_then(|found| found.name("rest"));
+        // "You can't."
+        let rest = rest.map(|rest| rest.as_str()).filter(|rest| !rest.starts_with(['\'', '’']));
+        if let Some(rest) = rest {
             let next = words(rest).first().copied().unwrap_or_default();
             return match next {
                 "" => Mood::Beside,

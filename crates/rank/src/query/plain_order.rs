@@ -157,6 +157,15 @@ fn is_beside(order: &str) -> bool {
         || said.windows(2).any(|pair| pair[1] == plain_text::TAKEN && is_led(pair))
 }
 
+/// Whether a clause of a prompt is an order by its form, whatever its verb: "would you prolong contract 5", but not the wish
+/// "can I get note 5 back".
+pub fn has_order_form(prompt: &str) -> bool {
+    let plain = own_words(&unquoted(prompt, Places::default())).into_owned();
+    let wishes = ["can i ", "can we ", "could i ", "could we ", "may i "];
+    let is_wish = wishes.iter().any(|wish| plain.starts_with(wish));
+    has_order(&plain) && !is_wish
+}
+
 /// Whether it is known what a verb does, or that it may do anything.
 pub fn is_action(verb: &str) -> bool {
     action_of(verb).is_some() || actions_of_synonym(verb).is_some() || is_listed(GENERAL, verb)

@@ -85,6 +85,8 @@ fn what_is_only_told_beside_an_order_forbids_and_postpones_nothing() {
     }
     let prompt = "close it, the plumber was there on Tuesday";
     assert!(is_reported(prompt, &(35..42)) && !is_reported("close it on Tuesday", &(12..19)));
+    let prompt = "cancel session S-140, the speaker is stuck in Oslo";
+    assert!(is_told_beside(prompt, &(46..50)) && !is_told_beside("move it to Oslo", &(11..15)));
 }
 
 #[test]

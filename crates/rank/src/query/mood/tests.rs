@@ -28,6 +28,8 @@ fn an_order_is_known_by_its_form() {
         "the mixer is too loud, stop it",
         "stop the mixer, I can't hear you",
         "the mixer needs to be stopped",
+        "you can stop the mixer now, thanks",
+        "order 12 can be cancelled",
         "my new address is a@b.org",
         "stop the mixer that is too loud",
         "I know it is late but stop the mixer",

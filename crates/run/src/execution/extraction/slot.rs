@@ -100,6 +100,8 @@ impl Slot {
         let words = words_of(name);
         let format = item["format"].as_str().and_then(pattern_of_format);
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
+        let is_text = kind::type_of(item) == Some("string") && item.get("enum").is_none();
+        let pattern = pattern.or_else(|| id::of_digits(said.filter(|_| is_text)?));
         let is_zone = tells_time_zone(&words, said.unwrap_or_default());
         let pattern = if is_zone { specific_pattern(ZONE) } else { pattern };
         let mut choices = kind::choices(item, &words);

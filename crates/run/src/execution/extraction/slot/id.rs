@@ -1,8 +1,11 @@
 //! What the ids of a parameter look like, and to which parameter an id belongs by its form.
 
+use std::sync::LazyLock;
+
 use regex::Regex;
 use serde_json::Value;
 
+use super::super::decimal::count;
 use super::super::text;
 use super::Slot;
 
@@ -110,6 +113,17 @@ pub(super) fn form(example: &str) -> Option<Regex> {
         rest = &rest[length..];
     }
     Regex::new(&(form + "$")).ok().filter(|_| is_code)
+}
+
+/// A description of a number of so many digits: "Five-digit postcode".
+static OF_DIGITS: LazyLock<Regex> =
+    LazyLock::new(|| text::regex(r"(?i)\b(?P<count>[a-z]+|\d{1,2})[- ]digit\b"));
+
+/// Returns the pattern of a number whose digits a description counts.
+pub(super) fn of_digits(description: &str) -> Option<Regex> {
+    let said = OF_DIGITS.captures(description)?;
+    let digits = count(&said["count"]).filter(|digits| (3..=20).contains(digits))?;
+    Some(text::regex(&format!(r"^\d{{{digits}}}$")))
 }
 
 /// Whether an id has letters before its digits, which say of what it is.
