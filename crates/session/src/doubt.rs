@@ -6,7 +6,7 @@ use serde_json::Value;
 use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
-    VerbMismatch, has_order_form, is_action, means_same, only_looks, order_beside_ban,
+    VerbMismatch, has_order_form, means_same, names_action, only_looks, order_beside_ban,
     ordered_change, unknown_object, verb_mismatch,
 };
 use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
@@ -115,6 +115,16 @@ fn doubt_of_order(
     let unread = || unread.map(|word| format!("\"{word}\" is not understood"));
     let rest = || verb().or_else(unread).or_else(object).or_else(lost).or_else(unset).map(ask);
     reason.map(ask).or(unfit).or_else(rest)
+}
+
+/// Whether words are no more than a thing and what to set it to: "volume to 30 percent".
+fn gives_value(words: &str, value: &Range<usize>) -> bool {
+    let (Some(before), Some(after)) = (words.get(..value.start), words.get(value.end..)) else {
+        return false;
+    };
+    let before = before.split_whitespace();
+    let is_last = !after.contains(char::is_alphanumeric);
+    is_last && before.clone().count() < 5 && before.last() == Some("to")
 }
 
 /// Whether a verb of the prompt, or its "on" or "off", sets a boolean argument: "allow pets" for `pets_allowed`.
@@ -285,14 +295,14 @@ fn objection(
 ) -> Option<String> {
     let mismatch = verb_mismatch(words, places, tool)?;
     let is_meant = match &mismatch {
-        // "RX-9034 renew, 2 refills", "would you prolong contract 5".
-        VerbMismatch::None => match places.taken.len() {
-            0 => false,
-            1 => has_order_form(words),
-            _ => true,
+        VerbMismatch::None => match &places.taken[..] {
+            [] => false,
+            [value] if gives_value(words, value) => true,
+            // "Would you prolong contract 5."
+            [_] => is_sure(selection) && has_order_form(words) || names_action(words, tool),
+            _ => has_order_form(words) && is_sure(selection) || names_action(words, tool),
         },
-        // "Freeze hold H-1" for `suspend_hold`.
-        VerbMismatch::Other(verb) => is_argument(verb) || is_sure(selection) && !is_action(verb),
+        VerbMismatch::Other(verb) => is_argument(verb),
         VerbMismatch::Object(_) => false,
     };
     if is_meant {

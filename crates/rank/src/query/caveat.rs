@@ -59,7 +59,7 @@ const LATER: &str =
     "later tonight tomorrow noon midnight soon eventually afterwards someday sometime shortly";
 
 /// Phrases of a later time.
-const LATER_PHRASES: &str = "in a bit, in a while, in a moment, in a sec, first thing, next time, another time, at some point, one day, some day";
+const LATER_PHRASES: &str = "in a bit, in a while, in a moment, in a sec, first thing, next time, another time, at some point, one day, one of these days, some day";
 
 /// Parts of the day or the week, which are a later time after "this", "in the" and the like.
 const PARTS: &str = "morning afternoon evening night weekend";
@@ -214,7 +214,7 @@ fn forbids(words: &[&str], at: usize) -> Option<String> {
             !is_subject || is_listed(MODALS, next)
         }
         // "Never mind the noise."
-        "never" => next != "mind",
+        "never" => next != "mind" || word(words, at, 2).is_empty(),
         "or" => chooses(words, at),
         "instead" | "rather" => {
             matches!(next, "of" | "than") && word(words, at, 2).ends_with("ing")
@@ -246,8 +246,6 @@ fn condition_in(words: &[&str]) -> Option<String> {
         let is_time = matches!(this, "until" | "till") && matches!(next, TAKEN | MOMENT);
         // "It can be used once."
         let is_count = this == "once" && next.is_empty() && !last.is_empty();
-        // "I am away for a while."
-        let is_count = is_count || this == "while" && last == "a";
         if is_listed(CONDITIONS, this) {
             return (!is_time && !is_count).then(|| this.to_owned());
         }

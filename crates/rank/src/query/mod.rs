@@ -41,6 +41,7 @@ mod long_prompt;
 mod mails;
 mod message;
 mod mood;
+mod named_action;
 mod natural_language;
 mod negation;
 mod noise;
@@ -83,10 +84,10 @@ pub use follow_up::{acts_on_it, is_follow_up, routing_text};
 pub use line_kinds::NoiseKind;
 pub use message::SmallModels;
 pub use mood::{Doer, no_order};
+pub use named_action::{has_order_form, names_action};
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_order::{
-    VerbMismatch, has_order_form, is_action, means_same, ordered_change, told, unknown_object,
-    verb_mismatch,
+    VerbMismatch, means_same, ordered_change, told, unknown_object, verb_mismatch,
 };
 pub use plain_text::Places;
 pub use reading::Reading;

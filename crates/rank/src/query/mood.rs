@@ -98,8 +98,10 @@ static TO_OTHERS: Pattern = Pattern::new(concat!(
 /// Whom an order with these words is for: the assistant, or a thing.
 const OURSELVES: &str = "you it this that these those them me us to something somewhere";
 
-/// Words with which a need is another's opinion, or none.
-const DOUBTED: &str = "asked how know knows no nobody not said says tells thinks told";
+/// What is to be done with a thing, and what is new of the user.
+static NEED: Pattern = Pattern::new(
+    r"^(?:[^\s]+ ){1,4}?(?:needs? to|should|must|has to|can) be [a-z]+(?: |$)|^(?:my|our) new (?:[a-z-]+ ){1,3}is [^\s]+$",
+);
 
 /// What a tool does with an order to somebody else.
 #[derive(Clone, Copy)]
@@ -299,17 +301,12 @@ impl<'a> Clause<'a> {
         is_request && self.order().is_some_and(|order| may_order(&first_word(order)))
     }
 
-    /// Whether it tells what is needed, or what something is from now on: "the pipeline needs a secret", "my new address
-    /// is …", but not who said so, or what nobody needs.
+    /// Whether it tells what is to be done with a thing, or what is new: "the pipeline needs to be paused", "my new address
+    /// is …".
     fn says_a_need(&self) -> bool {
-        let said = words(self.body());
-        let is_new = said.first().is_some_and(|word| is_listed("my our her his their the", word))
-            && said.get(1) == Some(&"new");
-        let needs = said.iter().any(|word| is_listed("need needs should must", word))
-            || said.windows(2).any(|pair| pair == ["can", "be"]);
-        let doubts = said.iter().any(|word| is_listed(DOUBTED, word) || word.ends_with("n't"));
-        let is_thing = said.first().is_some_and(|word| !is_listed(SUBJECTS, word));
-        (is_new || needs) && is_thing && !doubts
+        let body = self.body();
+        let first = words(body).first().copied().unwrap_or_default();
+        NEED.is_match(body) && !is_listed(SUBJECTS, first)
     }
 
     fn is_polite(&self) -> bool {

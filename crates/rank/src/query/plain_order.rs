@@ -65,8 +65,11 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let fragments = fragments(&plain);
     // Another order beside the one that fits would be lost: "publish post 5 but hide it". "And waive the fee"
     // may be what a parameter says.
-    let is_lost =
-        |order: &&&str| !(fragments.contains(**order) || is_beside(order) || tool.may_take(order));
+    let is_lost = |order: &&&str| {
+        !(fragments.contains(**order) && !is_switching(order)
+            || is_beside(order)
+            || tool.may_take(order))
+    };
     let lost = match fitting.is_empty() {
         true => unfit.first(),
         false => unfit.iter().chain(&others).find(is_lost),
@@ -77,15 +80,16 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let is_new = tool.is_named_after_making();
     let is_known = |noun: &str| tool.nouns.contains(noun) || is_name(prompt, noun);
     // "Close the screen and switch on the fog system": the second is about another thing.
-    let is_strange = |order: &&&str| {
+    let is_lost_too = |order: &&&str| {
         let said = words(order);
         let mut nouns = said.iter().skip(1).filter(|word| is_content(word)).peekable();
         is_listed(GENERAL, said[0])
+            && said[0].starts_with(char::is_alphabetic)
             && nouns.peek().is_some()
             && !nouns.any(|noun| is_known(&singular(noun)))
     };
-    if let Some(order) = fitting.iter().skip(1).find(is_strange) {
-        return first_word(order).map(VerbMismatch::Object);
+    if let Some(order) = fitting.iter().skip(1).find(is_lost_too) {
+        return first_word(order).map(VerbMismatch::Other);
     }
     let mut objects = fitting.iter().chain(&others);
     let other = objects.find_map(|order| other_object(order, is_new, &is_known));
@@ -155,20 +159,6 @@ fn is_beside(order: &str) -> bool {
     is_bare && said.get(1) != Some(&"it")
         || said.first().is_some_and(|verb| is_listed(LEADING_UP, verb))
         || said.windows(2).any(|pair| pair[1] == plain_text::TAKEN && is_led(pair))
-}
-
-/// Whether a clause of a prompt is an order by its form, whatever its verb: "would you prolong contract 5", but not the wish
-/// "can I get note 5 back".
-pub fn has_order_form(prompt: &str) -> bool {
-    let plain = own_words(&unquoted(prompt, Places::default())).into_owned();
-    let wishes = ["can i ", "can we ", "could i ", "could we ", "may i "];
-    let is_wish = wishes.iter().any(|wish| plain.starts_with(wish));
-    has_order(&plain) && !is_wish
-}
-
-/// Whether it is known what a verb does, or that it may do anything.
-pub fn is_action(verb: &str) -> bool {
-    action_of(verb).is_some() || actions_of_synonym(verb).is_some() || is_listed(GENERAL, verb)
 }
 
 /// Whether two verbs name the same action: "decline" and "reject".

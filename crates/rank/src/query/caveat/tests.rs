@@ -31,7 +31,6 @@ fn plain_orders_are_told_from_what_is_forbidden_conditional_or_put_off() {
         "don't forget to stop the mixer",
         "stop the mixer once and for all",
         "stop the mixer, never mind the dough",
-        "I am away for a while, stop the mixer",
         "make it 3 buns instead of 1",
         "write 'do not touch' on the door",
         "Cancel order no. 12",

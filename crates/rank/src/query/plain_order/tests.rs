@@ -134,6 +134,7 @@ fn a_second_order_may_say_an_argument() {
         ("cancel order <O-1> and put the items back in stock", None),
         ("cancel order <O-1> and rename the customer's account", Some("rename")),
         ("cancel order <O-1> and hide it", Some("hide")),
+        ("cancel order <O-1> and switch on the fog system", Some("switch")),
         ("cancel order <O-1>, fire regulations", None),
         ("find order <O-1> and cancel it", None),
         ("check and cancel order <O-1>", None),

@@ -266,8 +266,10 @@ impl PromptContext<'_> {
             return None;
         }
         let next = after.first().map_or("", |word| word.lower.as_str());
-        let is_us =
-            next == "of" && after.get(1).is_some_and(|word| is_listed(&word.lower, "them us you"));
+        let lead = before.first().map_or("", |word| word.lower.as_str());
+        let is_us = is_listed(lead, "are be for is were with")
+            && next == "of"
+            && after.get(1).is_some_and(|word| is_listed(&word.lower, "them us you"));
         if is_us || !next.is_empty() && is_listed(&singular(next), PEOPLE) {
             return Some(mention.span.start..after[0].span.end);
         }

@@ -13,7 +13,7 @@ use super::decimal::Decimal;
 use super::unit::Unit;
 use super::{Question, text};
 use tool::{give_rest_to_title, give_thing};
-use toolroute_catalog::{Tool, properties, required};
+use toolroute_catalog::{Tool, properties, required, same_things};
 
 pub(super) use id::{is_abbreviation, is_lettered};
 pub(super) use kind::{Kind, takes_languages};
@@ -102,8 +102,8 @@ impl Slot {
         let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
         let is_text = kind::type_of(item) == Some("string") && item.get("enum").is_none();
         let pattern = pattern.or_else(|| id::of_digits(said.filter(|_| is_text)?));
-        let is_zone = tells_time_zone(&words, said.unwrap_or_default());
-        let pattern = if is_zone { specific_pattern(ZONE) } else { pattern };
+        let is_zone = id::tells_time_zone(&words, said.unwrap_or_default());
+        let pattern = if is_zone { specific_pattern(id::ZONE) } else { pattern };
         let mut choices = kind::choices(item, &words);
         let given = kind::ParameterTraits {
             words: &words,
@@ -118,7 +118,8 @@ impl Slot {
         choices.extend(is_language.then(kind::all_languages).into_iter().flatten());
         let has_examples = matches!(kind, Kind::Text | Kind::Place) && !given.tells_code();
         let examples = said.filter(|_| has_examples).map(examples::of).unwrap_or_default();
-        let forms = examples.iter().filter_map(|(_, text)| id::form(text.as_str()?)).collect();
+        let forms =
+            examples.iter().filter_map(|(_, text)| id::form(text.as_str()?, &words)).collect();
         let choices = [choices, examples].concat();
         let is_number = kind.is_number();
         // The keys of an issue tracker begin with the name of any project.
@@ -298,12 +299,11 @@ impl Slot {
     pub fn counts_other(&self, word: &str) -> bool {
         let is_measured = self.unit.is_some() || self.is_money();
         let is_rate = text::is_function_word(word) || text::is_listed(word, "apiece each per");
-        // "560 matching" counts nothing.
-        if word.ends_with("ing") {
-            return false;
-        }
         let has_word = || self.words.iter().any(|own| text::stem(own) == text::stem(word));
-        if is_measured { !is_rate && !has_word() } else { !self.is_about(word) }
+        // "4 packages" for the number of parcels.
+        let noun = text::singular(word);
+        let is_named = self.is_about(word) || same_things(&noun).any(|same| self.is_about(same));
+        if is_measured { !is_rate && !has_word() } else { !is_named }
     }
 
     /// Whether its name or its description has one of the words of a list, which are separated by spaces.
@@ -413,17 +413,6 @@ fn specific_pattern(pattern: &str) -> Option<Regex> {
     let whole = pattern.starts_with('^') && pattern.ends_with('$');
     (whole && !PROSE.iter().any(|word| regex.is_match(word))).then_some(regex)
 }
-
-/// Whether a parameter takes a time zone, and no zone of a town or a greenhouse.
-fn tells_time_zone(name: &[String], description: &str) -> bool {
-    let about = description.to_lowercase();
-    let is_told = ["iana", "time zone", "timezone", "utc"].iter().any(|word| about.contains(word));
-    let has = |word: &str| name.iter().any(|own| own == word);
-    has("zone") && (has("time") || is_told)
-}
-
-/// A pattern for the names of time zones in the IANA database.
-const ZONE: &str = r"^(?:[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_+-]+){1,2}|UTC)$";
 
 fn pattern_of_format(format: &str) -> Option<&'static str> {
     match format {

@@ -267,7 +267,7 @@ impl Unit {
         }
         // "Litres."
         if let ([word], true) = (&words[..], found.is_empty()) {
-            found.extend(Self::meanings_of(&description[word.span.clone()]).into_iter().next());
+            found.extend(long(&word.lower));
         }
         // "EUR" alone, or "EUR, with VAT".
         let first = words.first().map(|word| &description[word.span.clone()]);

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::super::mention::{Content, is_identifier};
 use super::super::slot::Kind;
-use super::super::text::{is_function_word, overlap, regex, stem};
+use super::super::text::{Word, is_function_word, overlap, regex, stem};
 use super::Plan;
 
 /// A statement in SQL, up to the end of the prompt.
@@ -66,7 +66,21 @@ impl Plan<'_> {
                 || this.is_about(&word.lower)
                 || word.span.start == self.context.words[0].span.start
         });
+        // "Drop the raw_payments backup", "older than raw_payments".
+        let is_word = |word: &&&Word| {
+            is_function_word(&word.lower) || self.tool_words.contains(&stem(&word.lower))
+        };
+        let after = self.context.after(mention.span.end);
+        let is_whole = after.first().is_none_or(|word| is_word(&word));
+        let is_other = before.first().is_some_and(|word| match word.lower.as_str() {
+            "like" | "than" => true,
+            // "The copy of raw.payments", but "the cache node-modules-v3 of web-frontend".
+            "of" => before.get(1).is_none_or(|noun| {
+                !is_word(&noun) && !self.spent.iter().any(|spent| overlap(spent, &noun.span))
+            }),
+            _ => false,
+        });
         let span = mention.span.clone();
-        self.offer(*slot, &span, is_known);
+        self.offer(*slot, &span, is_known && (!self.effects.destroys() || is_whole && !is_other));
     }
 }

@@ -4,10 +4,11 @@
 use std::cmp::Ordering;
 
 use super::super::arguments::may_be_meant;
+use super::super::flag::BEFORE_ORDERS;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Slot, role_of_word};
-use super::super::text::is_listed;
+use super::super::text::{is_function_word, is_listed, stem};
 use super::{Claim, Cue, Plan};
 
 /// The most open parameters and the most values for which every assignment is compared.
@@ -127,7 +128,37 @@ impl Plan<'_> {
 
     fn give_number(&mut self, slot: usize, mention: usize) {
         let reading = self.reader.read(self.mention(mention), &self.slots[slot], true);
-        self.give(slot, Claim { mention, cue: Cue::default(), reading });
+        if self.effects.reads_only() || self.is_meant_by_number(slot, mention) {
+            self.give(slot, Claim { mention, cue: Cue::default(), reading });
+        }
+    }
+
+    /// Whether nothing beside a number says that it is that of another thing, for a tool that may change something: "rebuild
+    /// mobile-ios 558", "set the limit of account 7 to 1500", but not "flight 4711".
+    fn is_meant_by_number(&self, slot: usize, at: usize) -> bool {
+        let (this, mention) = (&self.slots[slot], self.mention(at));
+        let Content::Amount(amount) = &mention.content else { return false };
+        let before = self.context.before(mention.span.start);
+        let Some(word) = before.first() else { return true };
+        let lead = word.lower.as_str();
+        let is_set = lead == "to" && self.left_amounts().len() == 1;
+        let is_of_unit = amount.units.is_empty() || this.unit.is_some();
+        let mut earlier = before.iter().skip(1);
+        let is_command = earlier.all(|word| is_listed(&word.lower, BEFORE_ORDERS));
+        let is_led = is_function_word(lead)
+            && !is_listed(lead, "above after before from in last of on over plus since than under");
+        let is_named = this.words.iter().any(|own| stem(own) == stem(lead));
+        let named = &self.tool_words[..self.named];
+        let is_setting =
+            ["adjust", "change", "set", "update"].iter().any(|verb| named.contains(&stem(verb)));
+        let is_beside_value = self.spent.iter().any(|spent| spent.end == word.span.end);
+        is_set
+            || is_of_unit
+                && (is_command
+                    || is_led
+                    || is_named
+                    || is_beside_value
+                    || is_setting && named.contains(&stem(lead)))
     }
 
     /// How well a number fits a parameter; `None` if it does not.

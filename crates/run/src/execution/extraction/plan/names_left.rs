@@ -11,7 +11,7 @@ use super::super::slot::Kind;
 use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
 use super::Plan;
 use super::left_over::{MOST, best};
-use super::name_fit::{Candidate, score};
+use super::name_fit::{Candidate, role_of_lead, score};
 use super::names::begins_a_name;
 use super::phrase_left::ASKING;
 
@@ -69,6 +69,7 @@ impl Plan<'_> {
     /// Whether a name is taken without a question for a parameter of a tool that may change something: a whole name for a
     /// required parameter whose values are names, or the only quote for a message.
     fn is_sure_name(&self, slot: usize, one: &Candidate) -> bool {
+        const LEADING: &str = "as by for give make name put text to with write";
         const TEXTS: &str = "answer body command comment content description message note query reason reply subject \
             summary text title topic";
         let (this, span) = (&self.slots[slot], &one.span);
@@ -79,18 +80,35 @@ impl Plan<'_> {
             let ends = this.is_about(&word.lower) || is_listed(&word.lower, "down off on out up");
             ends && !gap.starts_with('-') || gap.contains([',', '.', ';', ':', '!'])
         });
+        // "To the Marketing department", "assign Mr Lindqvist", but not "this is Dr. Weber", "from Berlin" and "-- Tom".
+        let lead = self.context.before(span.start);
+        let lead = lead.iter().find(|word| !is_listed(&word.lower, "a an the"));
+        let is_led = lead.is_some_and(|word| {
+            let is_joined = self.context.text[word.span.end..span.start]
+                .chars()
+                .all(|c| c.is_alphabetic() || c.is_whitespace() || c == ':');
+            let is_own = || this.nouns().any(|noun| noun == word.lower);
+            let is_of_tool = || self.tool_words.contains(&stem(&word.lower));
+            // "Назначь ISS-3 на Ольгу Смирнову."
+            let is_on = || word.lower == "on" && this.is_person() && one.is_full_name();
+            // "From Leeds to York."
+            let is_end = || this.role.is_some() && role_of_lead(&word.lower) == this.role;
+            let is_listed = is_listed(&word.lower, LEADING);
+            is_joined && (is_listed || is_own() || is_of_tool() || is_on() || is_end())
+        });
         let is_name = !has_digit
             && is_whole
+            && is_led
             && one.value.starts_with(begins_a_name)
-            && !is_listed(&one.lead, "called named that titled which who")
-            && !self.is_of_order_before(span)
+            && !self.is_before_own_order(span)
             && !this.has_word(TEXTS)
             && this.kind != Kind::Message;
-        this.required && (one.is_quoted || is_name)
+        let is_quote = one.is_quoted && (is_led || !self.effects.destroys());
+        this.required && (is_quote || is_name)
     }
 
-    /// Whether a part of the prompt belongs to another order than the tool's: "Marek" of "write to Marek and assign T-503".
-    fn is_of_order_before(&self, part: &Range<usize>) -> bool {
+    /// Whether the tool's order only begins behind a part of the prompt: "Marek" of "write to Marek and assign T-503".
+    fn is_before_own_order(&self, part: &Range<usize>) -> bool {
         let is_own = |word: &&Word| self.tool_words[..self.named].contains(&stem(&word.lower));
         let mut owns = self.context.words.iter().filter(is_own);
         let after = self.context.after(part.end);

@@ -125,6 +125,17 @@ impl Plan<'_> {
         let start = self.context.words[phrase.start].span.start;
         self.context.mentions.iter().any(|mention| {
             let Content::Amount(amount) = &mention.content else { return false };
+            let said = &self.context.words[phrase.clone()];
+            let is_other = |word: &Word| {
+                ["either missing worth", ADVERBS, CHOOSING]
+                    .iter()
+                    .any(|list| is_listed(&word.lower, list))
+            };
+            let after = self.context.after(said[said.len() - 1].span.end);
+            let goes_on = after.first().is_some_and(|word| is_listed(&word.lower, "and of or"));
+            if goes_on || said.iter().any(is_other) || self.context.denies(start) {
+                return false;
+            }
             let gap = self.context.text.get(mention.span.end..start);
             let measures =
                 |unit: &Unit| matches!(unit.dimension(), Dimension::Mass | Dimension::Volume);
@@ -137,12 +148,17 @@ impl Plan<'_> {
         let all = self.context.words;
         let Some(lead) = phrase.start.checked_sub(1).map(|at| &all[at]) else { return false };
         let is_of_tool = |word: &str| self.tool_words.contains(&stem(word));
-        let is_led = is_listed(&lead.lower, "as by for of the to with")
+        let earlier = phrase.start.checked_sub(2).map_or("", |at| all[at].lower.as_str());
+        let is_led = is_listed(&lead.lower, "as by for of the to with") && earlier != "because"
             || is_of_tool(&lead.lower)
             || (!is_function_word(&lead.lower) && slot.is_about(&lead.lower));
         let is_capital =
             phrase.clone().all(|at| self.is_capital(at) || is_listed(&all[at].lower, JOINTS));
-        is_led && is_capital
+        // "Discharge the patient -- Tom Berger" is signed.
+        let is_joined = self.context.text[lead.span.end..all[phrase.start].span.start]
+            .chars()
+            .all(char::is_whitespace);
+        is_led && is_capital && is_joined
     }
 
     /// Returns the runs of words that are none of the tool, of its parameters, or of values.

@@ -1,5 +1,7 @@
 //! Gives the state that an order's verb leads to: "reopen issue 91" for `update_issue {state: open | closed}`.
 
+use serde_json::Value;
+
 use super::super::flag::BEFORE_ORDERS;
 use super::super::slot::{Kind, Slot};
 use super::super::text::{Word, is_listed, name_words, overlap, stem};
@@ -42,14 +44,19 @@ impl Plan<'_> {
             !is_before(&all[at].lower)
                 && (before.is_none() || gap.contains([',', '.', ';', ':', '!']))
         };
-        let verbs: Vec<usize> = (0..all.len()).filter(|at| begins(*at)).collect();
-        for verb in verbs {
-            self.give_state_of(slot, verb);
+        // "Close the shade, open the shade", "Tom said, close the shade".
+        let verbs = (0..all.len()).filter(|at| begins(*at));
+        let mut states = verbs.filter_map(|at| Some((at, self.state_of(slot, at)?)));
+        let (Some((at, value)), None) = (states.next(), states.next()) else { return };
+        let is_told = all[..at].iter().any(|word| is_listed(&word.lower, "asked said says told"));
+        if !is_told && !self.context.denies(all[at].span.start) {
+            let span = all[at].span.clone();
+            self.take(slot, value, &span, "what the verb leads to");
         }
     }
 
-    /// Gives a parameter the state that the verb at a place leads to.
-    fn give_state_of(&mut self, slot: usize, at: usize) {
+    /// Returns the value of a parameter that the verb at a place leads to.
+    fn state_of(&self, slot: usize, at: usize) -> Option<Value> {
         let verb = &self.context.words[at];
         let mut words = self.context.words[at + 1..].iter();
         // "Start the review of task T-5" starts no task.
@@ -62,7 +69,7 @@ impl Plan<'_> {
         let named = &self.tool_words[..self.named];
         let is_own = |word: &Word| named.contains(&stem(&word.lower)) || is_value(word);
         if !object.is_some_and(is_own) {
-            return;
+            return None;
         }
         let led =
             LEADING.iter().find(|(leading, _)| *leading == verb.lower).map(|(_, state)| *state);
@@ -74,12 +81,9 @@ impl Plan<'_> {
         };
         let choices = &self.slots[slot].choices;
         let mut found = choices.iter().filter(|(state, _)| is_led(&state));
-        if let (Some((_, value)), None) = (found.next(), found.next())
-            && self.is_open(slot)
-            && !self.context.denies(verb.span.start)
-        {
-            let (value, span) = (value.clone(), verb.span.clone());
-            self.take(slot, value, &span, "what the verb leads to");
+        match (found.next(), found.next()) {
+            (Some((_, value)), None) => Some(value.clone()),
+            _ => None,
         }
     }
 }

@@ -221,6 +221,10 @@ impl Plan<'_> {
         }
         let before = self.context.before(mention.span.start);
         let Some(word) = before.first() else { return true };
+        // "Older than 30" is no order 30.
+        if word.lower == "than" && !slot.is_bound() && !self.effects.reads_only() {
+            return false;
+        }
         let is_command = self.context.words[0].span == word.span;
         let dimension = slot.unit.map(Unit::dimension);
         let dimension = dimension.or(slot.is_money().then_some(Dimension::Money));

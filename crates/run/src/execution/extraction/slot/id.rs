@@ -95,7 +95,7 @@ fn beginning(id: &str) -> Option<String> {
 
 /// Returns the form of a code that is given as an example, with any digits and words instead of its own: "2026-W19". `None` for
 /// words and for numbers.
-pub(super) fn form(example: &str) -> Option<Regex> {
+pub(super) fn form(example: &str, name: &[String]) -> Option<Regex> {
     let has = |test: fn(char) -> bool| example.chars().any(test);
     let is_code =
         has(|c| c.is_ascii_digit()) && has(|c| c.is_alphabetic()) && !has(char::is_whitespace);
@@ -105,10 +105,12 @@ pub(super) fn form(example: &str) -> Option<Regex> {
         let word = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());
         let length = if word > 2 { word } else { c.len_utf8() };
         match c {
-            // "Zone, e.g. south-3".
-            _ if word > 2 => form.push_str("[a-z]+"),
+            // "Zone, e.g. south-3", but "account, e.g. acc-12".
+            _ if word > 2 && !name.iter().any(|own| is_short_for(&rest[..word], own)) => {
+                form.push_str("[a-z]+")
+            }
             c if c.is_ascii_digit() => form.push_str(r"\d"),
-            c => form.push_str(&regex::escape(&c.to_string())),
+            _ => form.push_str(&regex::escape(&rest[..length])),
         }
         rest = &rest[length..];
     }
@@ -125,6 +127,17 @@ pub(super) fn of_digits(description: &str) -> Option<Regex> {
     let digits = count(&said["count"]).filter(|digits| (3..=20).contains(digits))?;
     Some(text::regex(&format!(r"^\d{{{digits}}}$")))
 }
+
+/// Whether a parameter takes a time zone, and no zone of a town or a greenhouse.
+pub(super) fn tells_time_zone(name: &[String], description: &str) -> bool {
+    let about = description.to_lowercase();
+    let is_told = ["iana", "time zone", "timezone", "utc"].iter().any(|word| about.contains(word));
+    let has = |word: &str| name.iter().any(|own| own == word);
+    has("zone") && (has("time") || is_told)
+}
+
+/// A pattern for the names of time zones in the IANA database.
+pub(super) const ZONE: &str = r"^(?:[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_+-]+){1,2}|UTC)$";
 
 /// Whether an id has letters before its digits, which say of what it is.
 pub(in super::super) fn is_lettered(id: &str) -> bool {

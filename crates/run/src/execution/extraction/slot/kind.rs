@@ -99,7 +99,7 @@ pub(super) fn choices(schema: &Value, name: &[String]) -> Vec<(Vec<String>, Valu
 /// What a description says that a value stands for: "'mobile' is the library bus", "1 = low".
 static DESCRIBED: LazyLock<Regex> = LazyLock::new(|| {
     text::regex(
-        r#"(?i)['"`]?(?P<value>[\w-]+)['"`]?\s*(?:\bis\b|\bmeans\b|\bfor\b|=|:)\s*(?:an?\s+|the\s+)?(?P<words>[\w-]+(?:\s[\w-]+){0,3})\s*(?:[,.;)|]|$)"#,
+        r#"(?i)(?:['"`](?P<quoted>[\w-]+)['"`]\s*(?:is\b|means\b|for\b|=|:)|\b(?P<value>[\w-]+)\s*=)\s*(?:an?\s+|the\s+)?(?P<words>[\w-]+(?:\s[\w-]+){0,3})\s*(?:[,.;)|]|$)"#,
     )
 });
 
@@ -110,9 +110,10 @@ pub(super) fn described(
 ) -> Vec<(Vec<String>, Value)> {
     let mut found: Vec<(Vec<String>, Value)> = Vec::new();
     for said in DESCRIBED.captures_iter(description) {
+        let Some(told) = said.name("quoted").or_else(|| said.name("value")) else { continue };
         let is_it = |value: &Value| match value {
-            Value::String(text) => *text == said["value"],
-            other => other.to_string() == said["value"],
+            Value::String(text) => text == told.as_str(),
+            other => other.to_string() == told.as_str(),
         };
         let words = text::name_words(&said["words"]);
         let is_new = !words.is_empty() && !choices.iter().any(|(known, _)| *known == words);

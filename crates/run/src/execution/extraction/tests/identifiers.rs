@@ -126,9 +126,11 @@ fn a_number_that_is_left_is_the_number_that_is_needed() {
         "pipeline": {"type": "string", "description": "Pipeline slug."},
         "number": {"type": "integer", "description": "Build number."}});
     let build = object(build, &["pipeline", "number"]);
-    for prompt in ["rebuild mobile-ios 558", "rebuild mobile-ios 558 starting from scratch"] {
-        let said = given("put_build_rebuild", "Runs a build again", &build, prompt);
-        assert_eq!(said, json!({"pipeline": "mobile-ios", "number": 558}), "{prompt}");
+    let rebuild = |prompt: &str| given("put_build_rebuild", "Runs a build again", &build, prompt);
+    let expected = json!({"pipeline": "mobile-ios", "number": 558});
+    assert_eq!(rebuild("rebuild mobile-ios 558"), expected);
+    for other in ["rebuild mobile-ios with Xcode 15", "rebuild mobile-ios for 3 failing tests"] {
+        assert_eq!(rebuild(other), json!({"pipeline": "mobile-ios"}), "{other}");
     }
     let branch = json!({"pipeline": {"type": "string"}, "branch": {"type": "string"}});
     let branch = object(branch, &["pipeline", "branch"]);

@@ -147,3 +147,31 @@ fn the_name_of_a_place_goes_on_in_lower_case() {
     let expected = json!({"destination": "Hamburg central station"});
     assert_eq!(given(&route, "directions to Hamburg central station"), expected);
 }
+
+#[test]
+fn a_name_beside_the_order_is_that_of_somebody_else() {
+    let person = object(json!({"patient": {"type": "string"}}), &["patient"]);
+    let discharge = tool("discharge_patient", "Discharges a patient", &person);
+    assert_eq!(given(&discharge, "discharge Lena Hofmann"), json!({"patient": "Lena Hofmann"}));
+    for prompt in [
+        "Hello Anna, discharge the patient. Thanks, Tom",
+        "this is Dr. Weber, please discharge the patient",
+        "discharge the patient of Dr. Weber",
+        "discharge the patient because of Corona",
+        "discharge the patient who hit Tom Berger",
+        "discharge the patient -- Tom Berger",
+    ] {
+        assert_eq!(asked(&discharge, prompt), ["patient"], "{prompt}");
+    }
+    let order = object(json!({"order": {"type": "integer"}}), &["order"]);
+    let cancel = tool("cancel_order", "Cancels an order", &order);
+    assert_eq!(given(&cancel, "cancel order 4711"), json!({"order": 4711}));
+    for prompt in [
+        "cancel the order, flight 4711 is late",
+        "cancel the order of customer 12",
+        "cancel the order in room 12",
+        "cancel the order that is older than 30",
+    ] {
+        assert_eq!(asked(&cancel, prompt), ["order"], "{prompt}");
+    }
+}

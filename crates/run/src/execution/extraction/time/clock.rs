@@ -8,7 +8,7 @@ use jiff::tz::Offset;
 use regex::{Captures, Regex};
 
 use super::super::decimal::count;
-use super::super::text::{overlap, regex};
+use super::super::text::{is_listed, overlap, regex};
 use super::{PartialDateTime, TimeExpression, Zone};
 
 static CLOCK: LazyLock<Regex> = LazyLock::new(|| {
@@ -44,10 +44,16 @@ fn spoken(
     let read = |groups: Captures<'_>| {
         let whole = groups.get(0)?.range();
         let has = |name: &str| groups.name(name).is_some();
-        let is_time = has("part")
-            || has("full")
-            || has("half") && !groups["hour"].starts_with(|c: char| c.is_ascii_digit());
-        let is_free = !taken.iter().any(|(span, _)| overlap(span, &whole))
+        let mut before = text[..whole.start].split_whitespace().rev().map(str::to_lowercase);
+        let lead = before.next().unwrap_or_default();
+        // "Twenty two in the morning" and "from ten to eleven" are other times.
+        let is_part = is_listed(&lead, "between from thirty forty fifty twenty") && has("side")
+            || is_listed(&lead, "thirty forty fifty twenty");
+        let is_led = is_listed(&lead, "after around at before by from till to until");
+        let in_words = !groups["hour"].starts_with(|c: char| c.is_ascii_digit());
+        let is_time = has("part") || has("full") || has("half") && in_words && is_led;
+        let is_free = !is_part
+            && !taken.iter().any(|(span, _)| overlap(span, &whole))
             && stands_alone(text, whole.clone());
         let hour = count(&groups["hour"]).and_then(|hour| i8::try_from(hour).ok())?;
         let minutes = match groups.name("part").map(|part| part.as_str().to_lowercase()).as_deref()
@@ -67,11 +73,11 @@ fn spoken(
         };
         let is_before =
             groups.name("side").is_some_and(|side| side.as_str().eq_ignore_ascii_case("to"));
+        // "Quarter to twelve" is in the hour before.
+        let hour = if is_before { if hour == 1 { 12 } else { hour - 1 } } else { hour };
         let hours = hours(hour, groups.name("half").map(|half| half.as_str()))?;
-        let at = |hour: i8| match is_before {
-            true => Time::new((hour + 23) % 24, 60 - minutes, 0, 0).ok(),
-            false => Time::new(hour, minutes, 0, 0).ok(),
-        };
+        let minutes = if is_before { 60 - minutes } else { minutes };
+        let at = |hour: i8| Time::new(hour, minutes, 0, 0).ok();
         let times: Vec<Time> = hours.into_iter().map(at).collect::<Option<_>>()?;
         let when = PartialDateTime { times, ..PartialDateTime::default() };
         (is_time && is_free).then_some((whole, TimeExpression::When(when)))
@@ -87,9 +93,12 @@ fn hours(hour: i8, half: Option<&str>) -> Option<Vec<i8>> {
         Some(half) if half.starts_with("in ") && (13..24).contains(&hour) => Some(vec![hour]),
         _ if !(1..=12).contains(&hour) => None,
         Some(half) => {
-            let is_late =
-                half.starts_with('p') || half.ends_with("noon") || half.ends_with("evening");
-            Some(vec![hour % 12 + if is_late { 12 } else { 0 }])
+            let has = |end: &str| half.ends_with(end);
+            let is_late = half.starts_with('p') || has("noon") || has("evening");
+            // "Twelve in the evening" and "eleven in the afternoon" may be any time.
+            let is_clear = !(has("evening") && matches!(hour, 12 | 1..=3)
+                || has("noon") && matches!(hour, 7..=11));
+            is_clear.then(|| vec![hour % 12 + if is_late { 12 } else { 0 }])
         }
         None => Some(vec![hour % 12, hour % 12 + 12]),
     }

@@ -149,13 +149,20 @@ fn a_moment_is_written_once_or_not_at_all() {
 #[test]
 fn times_in_words_are_read() {
     for (text, expected) in [
-        ("at half past nine in the morning", &["half past nine in the morning: 09:30"][..]),
+        ("half past nine in the morning", &["half past nine in the morning: 09:30"][..]),
         ("quarter to 7 in the evening", &["quarter to 7 in the evening: 18:45"]),
         ("tomorrow at six o'clock", &["tomorrow at six o'clock: 2026-04-21 06:00|18:00"]),
         ("9:15 in the morning", &["9:15 in the morning: 09:15"]),
         ("14:00 in the afternoon", &["14:00 in the afternoon: 14:00"]),
         ("twenty past eight pm", &["twenty past eight pm: 20:20"]),
         ("five to ten people", &[]),
+        ("quarter to 12 in the evening", &["quarter to 12 in the evening: 23:45"]),
+        ("ten to twelve in the morning", &["ten to twelve in the morning: 11:50"]),
+        ("five to one pm", &["five to one pm: 12:55"]),
+        ("from ten to eleven am", &[]),
+        ("thirty five past six am", &[]),
+        ("chapter two in the morning", &[]),
+        ("at twelve in the evening", &[]),
         ("half past nine", &[]),
     ] {
         assert_eq!(read(text, Tense::Future), expected, "{text}");
