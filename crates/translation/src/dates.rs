@@ -76,14 +76,9 @@ const LEADS: [&str; 5] = ["to", "on", "in", "hour", "time"];
 
 /// Writes the preposition before a time of the day as "at", unless it is the end of a period: "from 9:00 to 10:00".
 fn lead_by_at(written: &mut [Piece]) {
-    let [.., from, lead] = written else {
-        if let Some(lead) = written.last_mut().filter(|lead| LEADS.contains(&lead.english.as_str()))
-        {
-            lead.english = "at".to_owned();
-        }
-        return;
-    };
-    let is_period = is_clock(&from.english) && lead.english == "to";
+    let Some((lead, before)) = written.split_last_mut() else { return };
+    let is_period =
+        before.last().is_some_and(|from| is_clock(&from.english)) && lead.english == "to";
     if !is_period && LEADS.contains(&lead.english.as_str()) {
         lead.english = "at".to_owned();
     }

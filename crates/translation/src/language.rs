@@ -106,7 +106,6 @@ impl Language {
             // Names have such letters too, so an unknown word with one only adds to a known word.
             let has_letter = |word: &String| word.contains(own_letters(language));
             let is_told = words.iter().any(|word| !has(&word) && has_letter(word))
-                || language == Language::Spanish && text.contains(['¿', '¡'])
                 // Behind a verb it is the article, and not the Spanish "or".
                 || language == Language::Portuguese && words.get(1).is_some_and(|word| word == "o");
             own += usize::from(own > 0 && is_told);
@@ -175,7 +174,7 @@ pub(super) fn is_only_english(word: &str) -> bool {
 const LEAST_ALONE: usize = 4;
 
 /// Whether a word ends as only English ones do: "don't", "won't".
-pub(super) fn has_english_contraction(text: &str) -> bool {
+fn has_english_contraction(text: &str) -> bool {
     let text = text.replace('’', "'").to_lowercase();
     text.split_whitespace()
         .any(|word| word.trim_end_matches(|c: char| !c.is_alphabetic()).ends_with("n't"))

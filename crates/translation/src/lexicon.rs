@@ -176,13 +176,6 @@ fn stems(
             (stemmer.stem(&word).into_owned(), word, meaning)
         })
     };
-    // In Arabic, a listed word that is its own stem wins over a longer word with that stem: `ضيف`
-    // is a guest, and also the stem of `أضيف` (add). In German, `reis` (rice) would win over `reise`.
-    if language == Language::Arabic {
-        for (stem, _, meaning) in stemmed().filter(|(stem, word, _)| stem == word) {
-            stems.entry(stem).or_insert(meaning);
-        }
-    }
     for (stem, _, meaning) in stemmed() {
         stems.entry(stem).or_insert(meaning);
     }

@@ -1,9 +1,9 @@
 //! Recognises text in Latin letters that is neither English nor in a language with a lexicon.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::language::{LATIN, has_english_contraction, is_english, is_grammar, is_only_english};
+use super::language::{LATIN, is_english, is_grammar, is_only_english};
 use super::lexicon::Lexicon;
 use super::words::plain_parts;
 
@@ -30,14 +30,6 @@ static WORDS: LazyLock<HashMap<&'static str, Languages>> = LazyLock::new(|| {
 pub(super) fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("data/unsupported.tsv").lines().filter_map(|line| line.split_once('\t'))
 }
-
-/// English verbs of orders. As first word they make an order English whose other words are names
-/// ("play la vita è bella").
-const ORDERS: &str = "add book buy calculate call cancel change check convert cook copy create delete email find get \
-    give list look make message move open order play read remind remove rename run search send set show start stop \
-    tell translate turn update watch write";
-
-static ORDER_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| ORDERS.split_whitespace().collect());
 
 /// The number of words that are examined.
 const EXAMINED: usize = 64;
@@ -70,19 +62,15 @@ pub fn is_unsupported(text: &str) -> bool {
 /// The words by which a text is told to be as in [`is_unsupported`], in lower case; empty if it is not.
 pub fn unsupported_words(text: &str) -> Vec<String> {
     let words = spoken(text);
-    let found = evidence(&words).filter(|(own, rest)| is_told(text, &words, (own, rest)));
+    let found = evidence(&words).filter(|(own, rest)| is_told(&words, (own, rest)));
     found.map(|(own, _)| own.into_iter().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 /// Whether a text with these words, some of an unsupported language and the rest, is in that language.
-fn is_told(text: &str, words: &[String], (own, rest): (&[&str], &[&String])) -> bool {
-    let in_english = rest.iter().filter(|word| is_only_english(word)).count();
-    let is_order =
-        |first: &String| !own.contains(&first.as_str()) && ORDER_WORDS.contains(first.as_str());
-    let is_english_order = words.first().is_some_and(is_order);
-    let grammar = in_english + usize::from(is_english_order);
+fn is_told(words: &[String], (own, rest): (&[&str], &[&String])) -> bool {
+    let grammar = rest.iter().filter(|word| is_only_english(word)).count();
     // Most English prompts end here. What follows loads lexicons.
-    if grammar > 0 && own.len() <= 2 * grammar || has_english_contraction(text) {
+    if grammar > 0 && own.len() <= 2 * grammar {
         return false;
     }
     // Loanwords ("status", "email") are English words too, so they weigh less than grammar.
@@ -149,17 +137,13 @@ fn is_in(lexicon: &Lexicon, own: &[&str], rest: &[&String]) -> bool {
     only == 0 || 2 * only < its
 }
 
-/// Whether a word has letters, or a last letter, that neither English nor a language with a lexicon
-/// has.
+/// Whether a word has letters that neither English nor a language with a lexicon has.
 fn has_foreign_letters(word: &str) -> bool {
-    if word.is_ascii() {
-        return false;
-    }
     let is_foreign = |c: char| match c {
         'ì' | 'ò' | 'å' | 'æ' | 'ø' | 'ý' | 'ð' | 'þ' => true,
         '\u{100}'..='\u{24F}' => c != 'œ',
         '\u{1EA0}'..='\u{1EF9}' => true,
         _ => false,
     };
-    word.contains(is_foreign) || word.chars().nth(1).is_some() && word.ends_with(['ä', 'ö'])
+    word.contains(is_foreign)
 }
