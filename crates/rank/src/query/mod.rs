@@ -102,7 +102,7 @@ pub(crate) use function_words::begins_object;
 pub(crate) use ids::PromptIds;
 pub(crate) use long_prompt::without_middle;
 pub(crate) use natural_language::latin_share;
-pub(crate) use plural::asks_for_several;
+pub(crate) use plural::{LISTS, asks_for_several};
 pub(crate) use reading::ReadingWords;
 pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;

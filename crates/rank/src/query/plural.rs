@@ -6,7 +6,7 @@ use toolroute_catalog::singular;
 const BEGINNING: usize = 2;
 
 /// Verbs that ask for all of something, whatever follows them.
-const LISTS: [&str; 2] = ["list", "enumerate"];
+pub(crate) const LISTS: [&str; 2] = ["list", "enumerate"];
 
 /// Whether a prompt asks for several things of a kind, given by its noun in singular and lower
 /// case: the prompt contains the plural, or starts with "list". A capitalised word within a

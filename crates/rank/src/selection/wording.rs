@@ -1,5 +1,5 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
-//! plural, the verb, the object, one of two opposites, a part of a thing, or whether a time of day is
+//! plural, the verb, the object, one of two opposites, or whether a time of day is
 //! needed. A deprecated tool ranks after the one to use instead, one that changes something after one that reads if the
 //! prompt only asks, and one that is named after a forbidden verb after the others.
 //!
@@ -18,8 +18,8 @@ use toolroute_vectors::index::name_words;
 
 use super::candidate::Candidate;
 use crate::query::{
-    Order, Pattern, actions_in, are_opposites, asks_for_several, first_words, is_verb, only_looks,
-    order, order_same, verbs_agree, verbs_oppose,
+    LISTS, Order, Pattern, actions_in, are_opposites, asks_for_several, first_words, is_verb,
+    only_looks, order, order_same, verbs_agree, verbs_oppose,
 };
 
 /// Verbs of tools that return one thing.
@@ -27,15 +27,8 @@ const ONE: [&str; 10] = [
     "get", "show", "describe", "details", "detail", "retrieve", "read", "fetch", "view", "inspect",
 ];
 
-/// Verbs of tools that return all things of a kind.
-const ALL: [&str; 2] = ["list", "enumerate"];
-
 /// Words before what something is a part of: "the files in folder 5".
 const INSIDE: [&str; 6] = ["from", "in", "of", "on", "under", "within"];
-
-/// Words of a name that say in which form things are given, or by what they are found, which prompts say in other words:
-/// "how many items", "the items of May".
-const FORMS: [&str; 5] = ["list", "enumerate", "count", "by", "for"];
 
 /// Words of a name other than its verb and the things that it handles.
 const EMPTY: [&str; 5] = ["all", "by", "id", "the", "a"];
@@ -52,10 +45,6 @@ pub(super) const NEIGHBOUR: f32 = 2.0 / 3.0;
 
 /// The same for a tool with the requested verb.
 const NEAR: f32 = 0.8;
-
-/// The same for a tool whose name says less. Of 225 prompts over nine API descriptions of 174 to 1,223 operations five more
-/// have their tool first, of 210 over seven others none less; at 0.8 two fewer of the first.
-const NEAREST: f32 = 0.85;
 
 /// A time of day, such as "9am" or "18:00".
 static TIME_OF_DAY: Pattern = Pattern::new(r"(?i)\b(?:\d{1,2}:\d{2}|\d{1,2}\s?[ap]\.?m)\b");
@@ -104,12 +93,12 @@ impl Shape {
         let has = |verbs: &[&str]| words.iter().any(|word| verbs.contains(&word.as_str()));
         let is_thing = |word: &&String| {
             let word = word.as_str();
-            !ONE.contains(&word) && !ALL.contains(&word) && !EMPTY.contains(&word)
+            !ONE.contains(&word) && !LISTS.contains(&word) && !EMPTY.contains(&word)
         };
         let things: Vec<&String> = words.iter().filter(is_thing).collect();
         let last = things.last()?;
         let gives_one = has(&ONE) && singular(last) == last.as_str() && !has(&["all"]);
-        let gives_all = has(&ALL);
+        let gives_all = has(&LISTS);
         let things = things.into_iter().map(|word| singular(word).into_owned()).collect();
         (gives_one || gives_all).then_some(Self { things, gives_all })
     }
@@ -134,10 +123,8 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
     let better = near
         .that_lists()
         .or_else(|| near.that_differs())
-        .or_else(|| near.named_after_order())
         .or_else(|| near.that_takes_time())
-        .or_else(|| near.that_reads())
-        .or_else(|| near.that_says_less());
+        .or_else(|| near.that_reads());
     if let Some(better) = better {
         set_score(&mut candidates[better], best.score.next_up());
     }
@@ -186,11 +173,6 @@ fn set_score(candidate: &mut Candidate, score: f32) {
 /// The words of a name or prompt, in the singular.
 pub(super) fn singulars(text: &str) -> Vec<String> {
     name_words(text).iter().map(|word| singular(word).into_owned()).collect()
-}
-
-/// Whether a prompt has a word.
-fn says(prompt: &str, word: &str) -> bool {
-    prompt.split(|c: char| !c.is_alphanumeric()).any(|said| said.eq_ignore_ascii_case(word))
 }
 
 /// Compares by score. Of equal scores, the one with the lower row counts as greater.
@@ -292,42 +274,6 @@ impl Neighbours<'_> {
                         || asks_for_opposite(self.prompt, before, [own, word]))
                         && other.next().is_none()
                 })
-        })
-    }
-
-    /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
-    /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
-    /// or in the name of the best candidate. Tools without a server may have nothing to do with one another.
-    fn named_after_order(&self) -> Option<usize> {
-        let best = self.tool(&self.best);
-        best.server.as_ref()?;
-        let verb = &self.order.as_ref()?.verb;
-        let own = name_words(&best.name);
-        if own.iter().any(|word| word == verb || is_verb(word) && says(self.prompt, word)) {
-            return None;
-        }
-        self.find(NEAR, |tool| {
-            let words = name_words(&tool.name);
-            let is_known = |word: &String| own.contains(word) || says(self.prompt, word);
-            words.contains(verb) && words.iter().all(is_known)
-        })
-    }
-
-    /// Returns the tool whose name the best candidate's begins with, if the prompt says no further word of that:
-    /// `deleteIssue` for "delete the issue WEB-9", not `deleteIssueProperty`.
-    fn that_says_less(&self) -> Option<usize> {
-        let own = singulars(&self.tool(&self.best).name);
-        let is_further =
-            |word: &String| !self.said.contains(word) && !FORMS.contains(&word.as_str());
-        self.find(NEAREST, |tool| {
-            let words = singulars(&tool.name);
-            let further = own.strip_prefix(words.as_slice());
-            // "Unlock the branch" is no order to delete it rather than its protection.
-            let is_ordered = || words.first().is_some_and(|verb| self.said.contains(verb));
-            words.len() > 1
-                && (!tool.effects().destroys() || is_ordered())
-                && further.is_some_and(|words| !words.is_empty() && words.iter().all(is_further))
-                && !tool.is_deprecated()
         })
     }
 

@@ -86,8 +86,6 @@ fn the_verb_that_is_said_goes_before_another() {
     for (prompt, names) in [
         ("Create a weekly policy", ["policy_update", "policy_create"]),
         ("I want to cancel it", ["setAlarm", "cancelAlarm"]),
-        ("commit the staged changes", ["git_diff_staged", "git_commit"]),
-        ("Create a policy", ["policy", "policy_create"]),
         ("sign off on request 44", ["unapprove_request", "approve_request"]),
         ("erase the tag", ["create_tag", "delete_tag"]),
         ("register tom for the meeting", ["webinar_registrant_add", "meeting_registrant_add"]),
@@ -105,23 +103,6 @@ fn the_verb_that_is_said_goes_before_another() {
         ("who may create a policy?", ["policy_update", "policy_create"]),
     ] {
         assert_eq!(listed(prompt, names, 0.9), 0.9, "{prompt}");
-    }
-}
-
-#[test]
-fn the_tool_for_the_thing_goes_before_that_for_a_part_of_it() {
-    let names = ["deleteIssueProperty", "deleteIssue"];
-    assert!(listed("delete the issue WEB-9", names, 0.9) > 1.0);
-    assert_eq!(listed("unlock the issue WEB-9", names, 0.9), 0.9, "nobody ordered that");
-    assert_eq!(listed("delete the issue WEB-9", names, 0.8), 0.8, "it is far");
-    assert_eq!(listed("delete the property of issue WEB-9", names, 0.9), 0.9);
-    for names in [
-        ["get_item_counts", "get_items"],
-        ["get_products_by_tag", "get_products"],
-        ["get_items_for_cart", "get_cart"],
-        ["delete", "delete_issue"],
-    ] {
-        assert_eq!(listed("delete the lot", names, 0.9), 0.9, "{names:?}");
     }
 }
 
