@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::content::own_words;
+use super::plain_text::first_word;
 use super::synonyms::actions_of_phrase;
 use super::verbs::{Actions, action_of, may_order};
 use super::{Pattern, function_words, is_listed};
@@ -58,11 +59,7 @@ pub(crate) fn order(prompt: &str) -> Option<Order> {
 /// Returns the first words of a prompt's parts, of which those of orders are their verbs.
 pub(crate) fn first_words(prompt: &str) -> Vec<String> {
     let own = own_words(prompt);
-    let first = |part: &str| {
-        let word = part.split_whitespace().next()?;
-        Some(word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase())
-    };
-    parts(&own).filter_map(first).collect()
+    parts(&own).map(first_word).filter(|word| !word.is_empty()).collect()
 }
 
 /// Splits a text at borders of sentences and at "and", and leaves out "please" and the like before a part.
@@ -87,9 +84,7 @@ fn order_in(text: &str) -> Option<Order> {
         let (verb, phrase) = match prevents(part) {
             true => ("block".to_owned(), action_of("block").map(|(actions, _)| actions)),
             // "Sign Ann up" signs nothing.
-            false => {
-                (verb, actions_of_phrase(&part.to_lowercase()).filter(|_| !takes_time_off(part)))
-            }
+            false => (verb, actions_of_phrase(&part.to_lowercase())),
         };
         let phrase = phrase.map(|actions| (actions, false));
         let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else {
@@ -126,18 +121,6 @@ fn prevents(order: &str) -> bool {
     who.is_some_and(|who| !is_listed("me us", &who.as_str().to_lowercase()))
 }
 
-/// Whether an order wants some time off: "take the week after Easter off".
-fn takes_time_off(order: &str) -> bool {
-    const TIMES: &str = "day days week weeks month months year semester morning afternoon monday tuesday wednesday thursday friday \
-        saturday sunday today tomorrow";
-    let mut words = order.split_whitespace();
-    let begins = words.next().is_some_and(|verb| verb.eq_ignore_ascii_case("take"));
-    begins
-        && words
-            .take_while(|word| *word != "off")
-            .any(|word| is_listed(TIMES, &word.to_lowercase()))
-}
-
 /// Verbs whose object may be anything that is put somewhere or told.
 const CARRYING: &str = "attach download edit email forward mail message move notify post publish pull push remind \
     save schedule send share text tweet transfer upload";
@@ -154,7 +137,7 @@ fn object_of(order: &str) -> Vec<String> {
         let is_noun = plain.len() > 2 && plain.bytes().all(|byte| byte.is_ascii_lowercase());
         if plain.ends_with("'s") || plain.ends_with("’s") {
             nouns.clear();
-        } else if function_words::begins_object(plain) || is_listed("both another new", plain) {
+        } else if function_words::begins_object(plain) {
             if !nouns.is_empty() {
                 break;
             }

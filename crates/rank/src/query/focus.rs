@@ -99,9 +99,6 @@ fn choose(
     let weigh = |(at, part)| weigh(part, at, last);
     let scores: Vec<i32> = prose.iter().enumerate().map(weigh).collect();
     let best = scores.iter().copied().max().unwrap_or_default();
-    if best < SURE {
-        return prose.into_iter().map(|part| part.text).collect();
-    }
     for (part, score) in prose.into_iter().zip(scores) {
         let is_step = STEP.is_match(&part.text) || (!has_noise && is_request(&part.text));
         if score == best || (score + 1 == best && score >= SURE) || is_step {
@@ -113,7 +110,7 @@ fn choose(
     kept.into_iter().map(|part| part.text).collect()
 }
 
-/// The score from which a paragraph is considered to ask. If none reaches it, nothing is left out.
+/// The score from which a paragraph is considered to ask, though another one has the next higher score.
 const SURE: i32 = 4;
 
 /// Scores how likely a paragraph contains the question: it asks, it is short, and it is first or last.

@@ -219,7 +219,7 @@ pub fn only_forbids(prompt: &str) -> bool {
     }
     let left = without_negated_clauses(prompt);
     // Nouns such as "order" are verbs elsewhere, so the objects of negated verbs do not count.
-    let is_ordered = || words(&left).any(|word| is_verb(&word)) || orders(&left) || wants(&left);
+    let is_ordered = || words(&left).any(|word| is_verb(&word)) || orders(&left);
     REFUSED.is_match(prompt) || left != prompt && !is_ordered()
 }
 
@@ -230,14 +230,6 @@ fn orders(text: &str) -> bool {
     clauses.any(|clause| {
         words(clause).find(|word| !is_opener(word)).is_some_and(|word| may_order(&word))
     })
-}
-
-/// Whether a text says what somebody wants: "I only want to know my balance".
-fn wants(text: &str) -> bool {
-    let words: Vec<String> = words(text).collect();
-    words
-        .windows(2)
-        .any(|pair| is_listed("want wants wanted like need needs", &pair[0]) && pair[1] == "to")
 }
 
 /// The same for a translation from a language, in which a "not" stays.
@@ -255,10 +247,6 @@ const MODALS: &str = "must should shall may can could allowed permitted";
 fn forbids_by_word(clause: &str, language: Language) -> bool {
     let words: Vec<String> = words(clause).filter(|word| !word.is_empty()).collect();
     let Some(at) = words.iter().position(|word| word == "not") else { return false };
-    // "Which returns are not yet processed?"
-    if words.get(at + 1).is_some_and(|next| next == "yet") {
-        return false;
-    }
     let has_subject = words[..at].iter().any(|word| is_content(word)) && !is_verb(&words[0]);
     let is_infinitive = || {
         let next = words.get(at + 1).is_some_and(|next| is_verb(next));
@@ -407,7 +395,6 @@ mod tests {
             ("don't ship order 992 but pause it", false),
             ("archive the mail, do not delete it", false),
             ("the file", false),
-            ("don't send anything, I only want to know my balance", false),
             ("don't book flight FL-8 yet, just hold the fare", false),
             ("don't hide review RV-31, answer it", false),
             ("don't block the card, freeze it", false),
