@@ -67,17 +67,12 @@ pub(super) fn split(prompt: &str, rules: &Rules<'_>) -> Vec<String> {
             clauses.push(std::mem::take(&mut ahead));
         } else {
             match clauses.last_mut() {
-                Some(last) if ahead.is_empty() => join(last, piece),
-                _ => join(&mut ahead, piece),
+                Some(last) => join(last, piece),
+                None => join(&mut ahead, piece),
             }
         }
     }
-    if !ahead.is_empty() {
-        match clauses.last_mut() {
-            Some(last) => join(last, &ahead),
-            None => clauses.push(ahead),
-        }
-    }
+    clauses.extend((!ahead.is_empty()).then_some(ahead));
     clauses
 }
 

@@ -39,10 +39,6 @@ enum Extent {
 /// behind an order of its own, a speaker, or the name of a thing; "please:", "ticket 5:" and "he has paid:"
 /// go on with the order.
 pub(super) fn own_words(text: &str) -> Cow<'_, str> {
-    // Most prompts have none.
-    if !COLON.is_match(text) {
-        return Cow::Borrowed(text);
-    }
     let lower = text.to_ascii_lowercase();
     let (mut own, mut from) = (String::new(), 0);
     for colon in COLON.find_iter(&lower) {

@@ -86,7 +86,7 @@ impl ExactNames {
 
     /// Returns the rows that the prompt names, ascending.
     pub fn find(&self, prompt: &str) -> Vec<u32> {
-        let mut search = Search { names: self, found: Vec::new(), key: String::new() };
+        let mut search = Search { names: self, found: Vec::new() };
         search.take(prompt.trim().trim_matches(is_quote));
         search.order(prompt);
         prompt.split_whitespace().for_each(|word| search.word(word));
@@ -102,8 +102,6 @@ struct Search<'a> {
     names: &'a ExactNames,
     /// The entries of each name that was found.
     found: Vec<&'a [(u64, u32)]>,
-    /// A buffer for lookups.
-    key: String,
 }
 
 impl Search<'_> {
@@ -112,14 +110,7 @@ impl Search<'_> {
         if name.is_empty() || name.len() > self.names.longest * 3 {
             return false;
         }
-        self.key.clear();
-        if name.is_ascii() {
-            self.key.push_str(name);
-            self.key.make_ascii_lowercase();
-        } else {
-            self.key.push_str(&name.to_lowercase());
-        }
-        let mut entries = self.names.whole.get(&self.key);
+        let mut entries = self.names.whole.get(&name.to_lowercase());
         if entries.is_empty() {
             entries = self.names.folded(name);
         }
