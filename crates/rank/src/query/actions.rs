@@ -84,7 +84,9 @@ fn order_in(text: &str) -> Option<Order> {
         let (verb, phrase) = match prevents(part) {
             true => ("block".to_owned(), action_of("block").map(|(actions, _)| actions)),
             // "Sign Ann up" signs nothing.
-            false => (verb, actions_of_phrase(&part.to_lowercase())),
+            false => {
+                (verb, actions_of_phrase(&part.to_lowercase()).filter(|_| !takes_time_off(part)))
+            }
         };
         let phrase = phrase.map(|actions| (actions, false));
         let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else {
@@ -119,6 +121,18 @@ fn order_in(text: &str) -> Option<Order> {
 fn prevents(order: &str) -> bool {
     let who = PREVENTED.captures(order).and_then(|found| found.name("who"));
     who.is_some_and(|who| !is_listed("me us", &who.as_str().to_lowercase()))
+}
+
+/// Whether an order wants some time off: "take the week after Easter off".
+fn takes_time_off(order: &str) -> bool {
+    const TIMES: &str = "day days week weeks month months year semester morning afternoon monday tuesday wednesday thursday friday \
+        saturday sunday today tomorrow";
+    let mut words = order.split_whitespace();
+    let begins = words.next().is_some_and(|verb| verb.eq_ignore_ascii_case("take"));
+    begins
+        && words
+            .take_while(|word| *word != "off")
+            .any(|word| is_listed(TIMES, &word.to_lowercase()))
 }
 
 /// Verbs whose object may be anything that is put somewhere or told.
