@@ -25,7 +25,7 @@ pub fn names_action(prompt: &str, tool: &Tool) -> bool {
         let is_needed = at > 0 && said[at - 1] == "be";
         is_listed(TELLING, said[at]) || is_past(said[at]) && !is_needed
     };
-    let is_base = |word: &&str| name.iter().any(|own| own == word && may_order(own));
+    let is_base = |word: &str| name.iter().any(|own| own == word && may_order(own));
     let is_needed = |pair: &[&str]| {
         let mut verbs = name.iter().filter(|own| may_order(own));
         pair[0] == "be" && verbs.any(|own| inflections(own).iter().any(|form| form == pair[1]))
@@ -34,10 +34,10 @@ pub fn names_action(prompt: &str, tool: &Tool) -> bool {
         let begins = said.first() == Some(&"new")
             || said.first().is_some_and(|word| is_listed("my our", word))
                 && said.get(1) == Some(&"new");
-        begins && (writes(&name[0]) || name.iter().any(|own| is_listed(SETTING, own)))
+        begins && name.iter().any(|own| writes(own) || is_listed(SETTING, own))
     };
     let is_named =
-        said.iter().any(|word| is_base(&word)) || said.windows(2).any(is_needed) || is_new();
+        said.iter().any(|word| is_base(word)) || said.windows(2).any(is_needed) || is_new();
     is_named && !(0..said.len()).any(is_told)
 }
 

@@ -83,8 +83,9 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     let is_lost_too = |order: &&&str| {
         let said = words(order);
         let mut nouns = said.iter().skip(1).filter(|word| is_content(word)).peekable();
-        is_listed(GENERAL, said[0])
-            && said[0].starts_with(char::is_alphabetic)
+        let is_general =
+            |verb: &&str| is_listed(GENERAL, verb) && verb.starts_with(char::is_alphabetic);
+        said.first().is_some_and(is_general)
             && nouns.peek().is_some()
             && !nouns.any(|noun| is_known(&singular(noun)))
     };

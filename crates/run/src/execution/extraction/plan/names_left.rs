@@ -113,7 +113,7 @@ impl Plan<'_> {
         let mut owns = self.context.words.iter().filter(is_own);
         let after = self.context.after(part.end);
         let is_next = after.first().is_some_and(|word| word.lower == "and")
-            && after.get(1).is_some_and(|word| is_own(&word));
+            && after.get(1).is_some_and(is_own);
         is_next && owns.all(|word| word.span.start > part.end)
     }
 

@@ -111,9 +111,9 @@ pub(super) fn described(
     let mut found: Vec<(Vec<String>, Value)> = Vec::new();
     for said in DESCRIBED.captures_iter(description) {
         let Some(told) = said.name("quoted").or_else(|| said.name("value")) else { continue };
-        let is_it = |value: &Value| match value {
-            Value::String(text) => text == told.as_str(),
-            other => other.to_string() == told.as_str(),
+        let is_it = |value: &Value| match value.as_str() {
+            Some(text) => text == told.as_str(),
+            None => told.as_str().parse().is_ok_and(|number: i64| value.as_i64() == Some(number)),
         };
         let words = text::name_words(&said["words"]);
         let is_new = !words.is_empty() && !choices.iter().any(|(known, _)| *known == words);
