@@ -295,12 +295,11 @@ fn objection(
 ) -> Option<String> {
     let mismatch = verb_mismatch(words, places, tool)?;
     let is_meant = match &mismatch {
-        VerbMismatch::None => match &places.taken[..] {
+        VerbMismatch::None => match places.taken {
             [] => false,
             [value] if gives_value(words, value) => true,
-            // "Would you prolong contract 5."
-            [_] => is_sure(selection) && has_order_form(words) || names_action(words, tool),
-            _ => has_order_form(words) && is_sure(selection) || names_action(words, tool),
+            // "Would you prolong contract 5", "RX-9034 renew, 2 refills".
+            _ => is_sure(selection) && has_order_form(words) || names_action(words, tool),
         },
         VerbMismatch::Other(verb) => is_argument(verb),
         VerbMismatch::Object(_) => false,
