@@ -37,7 +37,8 @@ impl Plan<'_> {
     }
 
     /// Gives the only identifier of the prompt that nothing took to the only required text or id. It is asked whether
-    /// it is meant if the word before it says what else it is, and for a tool that may destroy something.
+    /// it is meant if the word before it says what else it is, and, for a tool that may destroy something, if the words
+    /// beside it may: "drop the raw_payments backup".
     pub(super) fn give_identifier(&mut self) {
         let is_name = |kind: Kind| matches!(kind, Kind::Text | Kind::Id | Kind::Place);
         let open = self.open_required(|slot| is_name(slot.kind) && !slot.is_list);
@@ -71,6 +72,10 @@ impl Plan<'_> {
             is_function_word(&word.lower) || self.tool_words.contains(&stem(&word.lower))
         };
         let after = self.context.after(mention.span.end);
+        // "Close card-12" where accounts are shown as `acc-12`.
+        let said = self.text_of(&mention.span);
+        let is_shown = this.forms.is_empty() || this.forms.iter().any(|form| form.is_match(&said));
+        let is_known = is_known && is_shown;
         let is_whole = after.first().is_none_or(|word| is_word(&word));
         let is_other = before.first().is_some_and(|word| match word.lower.as_str() {
             "like" | "than" => true,

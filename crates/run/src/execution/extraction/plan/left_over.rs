@@ -15,8 +15,8 @@ use super::{Claim, Cue, Plan};
 pub(super) const MOST: usize = 6;
 
 impl Plan<'_> {
-    /// Assigns lists, numbers, names and quotes. For a tool that may change something most of them become a
-    /// question with the value in it.
+    /// Assigns lists, numbers, names and quotes. For a tool that may change something, those become a question that the
+    /// words beside them do not give it.
     pub(super) fn give_left_over(&mut self) {
         self.give_lists();
         self.give_numbers();

@@ -180,7 +180,8 @@ impl Plan<'_> {
         // "password protected" says how it is.
         let is_state = is_one && !is_code && (said.ends_with("ed") || said.ends_with("ing"));
         // "On branch main."
-        let is_named_last = slot.required && is_whole && is_listed(lead_word, LIKELY);
+        let is_named_last =
+            slot.required && is_whole && is_listed(lead_word, LIKELY) && !self.effects.destroys();
         let is_sure = match is_clause {
             true => is_whole,
             false => !is_state && (is_sure_lead && is_whole || is_code || is_named_last),

@@ -66,8 +66,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether a name is taken without a question for a parameter of a tool that may change something: a whole name for a
-    /// required parameter whose values are names, or the only quote for a message.
+    /// Whether a name or a quote is taken without a question for a parameter of a tool that may change something. The parameter
+    /// must be required, and a name must stand behind a word that leads to it and be no part of a longer one.
     fn is_sure_name(&self, slot: usize, one: &Candidate) -> bool {
         const LEADING: &str = "as by for give make name put text to with write";
         const TEXTS: &str = "answer body command comment content description message note query reason reply subject \
@@ -75,11 +75,20 @@ impl Plan<'_> {
         let (this, span) = (&self.slots[slot], &one.span);
         let has_digit = one.value.contains(|c: char| c.is_ascii_digit());
         let next = self.context.after(span.end);
-        let is_whole = next.first().is_none_or(|word| {
-            let gap = &self.context.text[span.end..word.span.start];
-            let ends = this.is_about(&word.lower) || is_listed(&word.lower, "down off on out up");
-            ends && !gap.starts_with('-') || gap.contains([',', '.', ';', ':', '!'])
-        });
+        let rest = &self.context.text[span.end..];
+        let is_owner = rest.starts_with("'s") || rest.starts_with("’s");
+        let is_whole = !is_owner
+            && next.first().is_none_or(|word| {
+                let gap = &self.context.text[span.end..word.span.start];
+                let ends =
+                    this.is_about(&word.lower) || is_listed(&word.lower, "down off on out up");
+                ends && !gap.starts_with('-') || gap.contains([',', '.', ';', ':', '!'])
+            });
+        // "…, she is allergic to Penicillin."
+        let clause = self.context.text[..span.start].rsplit([',', '.', ';', '!']).next();
+        let first = clause.and_then(|clause| clause.split_whitespace().next());
+        let is_aside =
+            first.is_some_and(|word| is_listed(&word.to_lowercase(), "he it she they we"));
         // "To the Marketing department", "assign Mr Lindqvist", but not "this is Dr. Weber", "from Berlin" and "-- Tom".
         let lead = self.context.before(span.start);
         let lead = lead.iter().find(|word| !is_listed(&word.lower, "a an the"));
@@ -88,7 +97,8 @@ impl Plan<'_> {
                 .chars()
                 .all(|c| c.is_alphabetic() || c.is_whitespace() || c == ':');
             let is_own = || this.nouns().any(|noun| noun == word.lower);
-            let is_of_tool = || self.tool_words.contains(&stem(&word.lower));
+            let is_of_tool =
+                || !is_function_word(&word.lower) && self.tool_words.contains(&stem(&word.lower));
             // "Назначь ISS-3 на Ольгу Смирнову."
             let is_on = || word.lower == "on" && this.is_person() && one.is_full_name();
             // "From Leeds to York."
@@ -99,6 +109,7 @@ impl Plan<'_> {
         let is_name = !has_digit
             && is_whole
             && is_led
+            && !is_aside
             && one.value.starts_with(begins_a_name)
             && !self.is_before_own_order(span)
             && !this.has_word(TEXTS)

@@ -151,7 +151,8 @@ fn the_name_of_a_place_goes_on_in_lower_case() {
 #[test]
 fn a_name_beside_the_order_is_that_of_somebody_else() {
     let person = object(json!({"patient": {"type": "string"}}), &["patient"]);
-    let discharge = tool("discharge_patient", "Discharges a patient", &person);
+    let discharge =
+        tool("discharge_patient", "Discharges a patient from the ward of a doctor", &person);
     assert_eq!(given(&discharge, "discharge Lena Hofmann"), json!({"patient": "Lena Hofmann"}));
     for prompt in [
         "Hello Anna, discharge the patient. Thanks, Tom",
@@ -160,6 +161,7 @@ fn a_name_beside_the_order_is_that_of_somebody_else() {
         "discharge the patient because of Corona",
         "discharge the patient who hit Tom Berger",
         "discharge the patient -- Tom Berger",
+        "discharge the patient, she went to Tom Berger",
     ] {
         assert_eq!(asked(&discharge, prompt), ["patient"], "{prompt}");
     }
