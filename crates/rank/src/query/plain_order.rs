@@ -79,17 +79,7 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
     }
     let is_new = tool.is_named_after_making();
     let is_known = |noun: &str| tool.nouns.contains(noun) || is_name(prompt, noun);
-    // "Close the screen and switch on the fog system": the second is about another thing.
-    let is_lost_too = |order: &&&str| {
-        let said = words(order);
-        let mut nouns = said.iter().skip(1).filter(|word| is_content(word)).peekable();
-        let is_general =
-            |verb: &&str| is_listed(GENERAL, verb) && verb.starts_with(char::is_alphabetic);
-        said.first().is_some_and(is_general)
-            && nouns.peek().is_some()
-            && !nouns.any(|noun| is_known(&singular(noun)))
-    };
-    if let Some(order) = fitting.iter().skip(1).find(is_lost_too) {
+    if let Some(order) = fitting.iter().skip(1).find(|order| is_of_other_thing(order, &is_known)) {
         return first_word(order).map(VerbMismatch::Other);
     }
     let mut objects = fitting.iter().chain(&others);
@@ -111,6 +101,18 @@ pub fn verb_mismatch(prompt: &str, places: Places<'_>, tool: &Tool) -> Option<Ve
         return None;
     }
     Some(VerbMismatch::None)
+}
+
+/// Whether an order by a verb that fits anything is about another thing than the tool's: "switch on the fog system" behind
+/// "close the screen".
+fn is_of_other_thing(order: &str, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let said = words(order);
+    let mut nouns = said.iter().skip(1).filter(|word| is_content(word)).peekable();
+    let is_general =
+        |verb: &&str| is_listed(GENERAL, verb) && verb.starts_with(char::is_alphabetic);
+    said.first().is_some_and(is_general)
+        && nouns.peek().is_some()
+        && !nouns.any(|noun| is_known(&singular(noun)))
 }
 
 /// Returns the verb with which a prompt orders a change that a tool, which only reads, does not do by its

@@ -98,12 +98,7 @@ impl Slot {
         let item = kind::sole_alternative(item, root);
         let said = [outer, schema, item].into_iter().find_map(|one| one["description"].as_str());
         let words = words_of(name);
-        let format = item["format"].as_str().and_then(pattern_of_format);
-        let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
-        let is_text = kind::type_of(item) == Some("string") && item.get("enum").is_none();
-        let pattern = pattern.or_else(|| id::of_digits(said.filter(|_| is_text)?));
-        let is_zone = id::tells_time_zone(&words, said.unwrap_or_default());
-        let pattern = if is_zone { specific_pattern(id::ZONE) } else { pattern };
+        let pattern = pattern_of(item, &words, said);
         let mut choices = kind::choices(item, &words);
         let given = kind::ParameterTraits {
             words: &words,
@@ -405,6 +400,18 @@ fn told_role(description: &str) -> Option<Role> {
         "lower" if is_bound(at) => Some(Role::Start),
         _ => None,
     })
+}
+
+/// Returns the pattern of a parameter's values that words of prose do not match: that of the schema, of a time zone, or of as
+/// many digits as the description counts.
+fn pattern_of(item: &Value, name: &[String], said: Option<&str>) -> Option<Regex> {
+    if id::tells_time_zone(name, said.unwrap_or_default()) {
+        return specific_pattern(id::ZONE);
+    }
+    let format = item["format"].as_str().and_then(pattern_of_format);
+    let pattern = item["pattern"].as_str().or(format).and_then(specific_pattern);
+    let is_text = kind::type_of(item) == Some("string") && item.get("enum").is_none();
+    pattern.or_else(|| id::of_digits(said.filter(|_| is_text)?))
 }
 
 fn specific_pattern(pattern: &str) -> Option<Regex> {
