@@ -107,17 +107,20 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
 /// Whether a prompt says a value only where it tells how things are: "Tuesday" in "close it, the plumber was there on
 /// Tuesday".
 pub fn is_reported(prompt: &str, value: &Range<usize>) -> bool {
-    let places = Places { taken: &[], moments: std::slice::from_ref(value) };
-    let plain = unquoted(prompt, places);
-    plain.contains(MOMENT) && !without_reports(&without_asides(&plain)).contains(MOMENT)
+    is_only_in(prompt, value, without_reports)
 }
 
 /// Whether a prompt says a value only where it tells something beside an order: "Oslo" in "cancel session 5, the speaker is
 /// stuck in Oslo".
 pub fn is_told_beside(prompt: &str, value: &Range<usize>) -> bool {
+    is_only_in(prompt, value, without_statements)
+}
+
+/// Whether a value stands only in the clauses of a prompt that `without` leaves out.
+fn is_only_in(prompt: &str, value: &Range<usize>, without: fn(&str) -> String) -> bool {
     let places = Places { taken: &[], moments: std::slice::from_ref(value) };
     let plain = unquoted(prompt, places);
-    plain.contains(MOMENT) && !without_statements(&without_asides(&plain)).contains(MOMENT)
+    plain.contains(MOMENT) && !without(&without_asides(&plain)).contains(MOMENT)
 }
 
 /// Returns the word with which a part of a prompt makes a condition of what is ordered beside it;

@@ -189,19 +189,22 @@ pub(super) fn without_reports(plain: &str) -> String {
             && !has(WISHING)
             && ((1..said.len()).any(is_past) || has("is are") && has(AWAY))
     };
-    let kept = clauses(plain).into_iter().filter(|clause| !is_report(clause));
-    kept.flat_map(|clause| [clause.text, clause.end]).collect()
+    without_clauses(plain, is_report)
 }
 
 /// Returns a text without quotes and without the clauses that tell something: "the speaker is stuck in Oslo" beside an
 /// order. What somebody wants, or what is needed, stays.
 pub(super) fn without_statements(plain: &str) -> String {
-    let is_told = |clause: &Clause| {
+    let is_told = |clause: &Clause<'_>| {
         let mut said = clause.text.split_whitespace();
         let is_wish = said.any(|word| is_listed(WISHING, word)) || clause.says_a_need();
         clause.form() == Mood::Statement && !is_wish
     };
-    let kept = clauses(plain).into_iter().filter(|clause| !is_told(clause));
+    without_clauses(plain, is_told)
+}
+
+fn without_clauses(plain: &str, is_left_out: impl Fn(&Clause<'_>) -> bool) -> String {
+    let kept = clauses(plain).into_iter().filter(|clause| !is_left_out(clause));
     kept.flat_map(|clause| [clause.text, clause.end]).collect()
 }
 

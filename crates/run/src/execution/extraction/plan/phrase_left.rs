@@ -122,24 +122,23 @@ impl Plan<'_> {
 
     /// Whether a phrase is what an amount with a unit measures: "84.5 kg tomatoes", "2 litres of oat milk".
     fn is_measured(&self, phrase: &Range<usize>) -> bool {
-        let start = self.context.words[phrase.start].span.start;
+        let said = &self.context.words[phrase.clone()];
+        let (start, end) = (said[0].span.start, said[said.len() - 1].span.end);
+        let is_other = |word: &Word| {
+            let lists = ["either missing worth", ADVERBS, CHOOSING];
+            lists.iter().any(|list| is_listed(&word.lower, list))
+        };
+        let after = self.context.after(end);
+        let goes_on = after.first().is_some_and(|word| is_listed(&word.lower, "and of or"));
+        if goes_on || said.iter().any(is_other) || self.context.denies(start) {
+            return false;
+        }
+        let measures =
+            |unit: &Unit| matches!(unit.dimension(), Dimension::Mass | Dimension::Volume);
         self.context.mentions.iter().any(|mention| {
-            let Content::Amount(amount) = &mention.content else { return false };
-            let said = &self.context.words[phrase.clone()];
-            let is_other = |word: &Word| {
-                ["either missing worth", ADVERBS, CHOOSING]
-                    .iter()
-                    .any(|list| is_listed(&word.lower, list))
-            };
-            let after = self.context.after(said[said.len() - 1].span.end);
-            let goes_on = after.first().is_some_and(|word| is_listed(&word.lower, "and of or"));
-            if goes_on || said.iter().any(is_other) || self.context.denies(start) {
-                return false;
-            }
             let gap = self.context.text.get(mention.span.end..start);
-            let measures =
-                |unit: &Unit| matches!(unit.dimension(), Dimension::Mass | Dimension::Volume);
-            amount.units.iter().any(measures) && gap.is_some_and(|gap| matches!(gap, " " | " of "))
+            gap.is_some_and(|gap| matches!(gap, " " | " of "))
+                && matches!(&mention.content, Content::Amount(amount) if amount.units.iter().any(measures))
         })
     }
 

@@ -62,13 +62,8 @@ fn spoken(
             Some("half") => 30,
             Some("five") => 5,
             Some("ten") => 10,
-            Some(part) if part.starts_with("twenty") => {
-                if part.ends_with("five") {
-                    25
-                } else {
-                    20
-                }
-            }
+            Some("twenty") => 20,
+            Some(part) if part.starts_with("twenty") => 25,
             Some(_) => 15,
         };
         let is_before =
