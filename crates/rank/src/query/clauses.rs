@@ -1,8 +1,10 @@
 //! Splits a prompt that asks for several things into its requests.
 
 use std::cell::{Cell, OnceCell};
+use std::ops::Range;
 
 use super::Pattern;
+use super::content::{CONTENT, ORDERED, own_words};
 use super::requests::{content_words, is_relative, is_request, without_opener};
 
 /// Maximum number of clauses of a prompt, because each costs an embedding.
@@ -14,6 +16,11 @@ const MIN_CONTENT_WORDS: usize = 2;
 
 /// Where a sentence ends.
 static SENTENCE: Pattern = Pattern::new(r"[.!?;]\s+|\n+");
+
+/// What may begin an item of a list: "- ", "1. ", "(2) ", "step 3: ", "b) ".
+static ITEM: Pattern = Pattern::new(
+    r"(?im)(?:^[ \t]*[-*•–]|(?:^|[\s,;:])\(?(?:(?:step )?(\d{1,2})[.):]|([a-h])\)))\s+",
+);
 
 /// Where another request may begin within a sentence.
 pub(super) static JOINT: Pattern = Pattern::new(
@@ -60,8 +67,8 @@ pub(super) struct Seam<'a> {
 pub(super) fn split(prompt: &str, rules: &Rules<'_>) -> Vec<String> {
     let mut clauses: Vec<String> = Vec::new();
     let mut ahead = String::new();
-    let sentences = sentences(prompt).into_iter();
-    for piece in sentences.flat_map(|sentence| requests_of(sentence, rules)) {
+    let pieces = pieces(prompt, rules).into_iter();
+    for piece in pieces.flat_map(|sentence| requests_of(sentence, rules)) {
         if (rules.stands_alone)(piece) {
             join(&mut ahead, piece);
             clauses.push(std::mem::take(&mut ahead));
@@ -74,6 +81,45 @@ pub(super) fn split(prompt: &str, rules: &Rules<'_>) -> Vec<String> {
     }
     clauses.extend((!ahead.is_empty()).then_some(ahead));
     clauses
+}
+
+/// Returns the sentences of a prompt; of a list of requests those of its items, without their marks. A list that is
+/// the content of an order is no list of requests, and stays in its sentence: "create a note: 1. eggs 2. milk".
+fn pieces<'a>(prompt: &'a str, rules: &Rules<'_>) -> Vec<&'a str> {
+    let marks = marks(prompt);
+    let [first, .., last] = &marks[..] else { return sentences(prompt) };
+    let own = own_words(&prompt[..last.end]);
+    let intro = &prompt[..first.start];
+    if own.contains([CONTENT, ORDERED]) || (rules.stands_alone)(intro) {
+        let rest = &prompt[last.end..];
+        let end = SENTENCE.find(rest).map_or(prompt.len(), |end| last.end + end.end());
+        let whole = without_opener(prompt[..end].trim());
+        return [whole].into_iter().chain(sentences(&prompt[end..])).collect();
+    }
+    let ends = marks.iter().skip(1).map(|mark| mark.start).chain([prompt.len()]);
+    let items = marks.iter().zip(ends).map(|(mark, end)| &prompt[mark.end..end]);
+    let items: Vec<&str> = items.map(|item| item.trim_end_matches([' ', ',', ';', '\n'])).collect();
+    if !items.iter().all(|item| (rules.stands_alone)(item)) {
+        return sentences(prompt);
+    }
+    let intro = Some(intro).filter(|intro| has_content(intro));
+    intro.into_iter().chain(items).flat_map(sentences).collect()
+}
+
+/// Returns where the marks of a list stand. Numbers and letters count up from the first.
+fn marks(prompt: &str) -> Vec<Range<usize>> {
+    let mut marks: Vec<Range<usize>> = Vec::new();
+    for mark in ITEM.captures_iter(prompt) {
+        let next = marks.len();
+        let letter = "abcdefgh".get(next..next + 1).unwrap_or_default();
+        let counts = |at: usize, sign: &str| {
+            mark.get(at).is_none_or(|found| found.as_str().eq_ignore_ascii_case(sign))
+        };
+        if counts(1, &(next + 1).to_string()) && counts(2, letter) {
+            marks.extend(mark.get(0).map(|whole| whole.range()));
+        }
+    }
+    marks
 }
 
 fn join(text: &mut String, more: &str) {
@@ -148,6 +194,26 @@ mod tests {
     fn several_requests_are_cut_apart() {
         let cases: &[(&str, &[&str])] = &[
             (
+                "1) close issue 12 2) post 'done' to #dev",
+                &["close issue 12", "post 'done' to #dev"],
+            ),
+            (
+                "Please do the following:\n1. close issue 12\n2. Post 'done' to #dev. Be polite.",
+                &["close issue 12", "Post 'done' to #dev. Be polite."],
+            ),
+            (
+                "a) close the issue, b) post 'done' to #dev",
+                &["close the issue", "post 'done' to #dev"],
+            ),
+            (
+                "- close the issue\n- post 'done' to #dev",
+                &["close the issue", "post 'done' to #dev"],
+            ),
+            (
+                "Step 1: close the issue. Step 2: write to Ann",
+                &["close the issue.", "write to Ann"],
+            ),
+            (
                 "Find me a flat in Oslo and schedule a visit on Friday.",
                 &["Find me a flat in Oslo", "schedule a visit on Friday."],
             ),
@@ -179,6 +245,9 @@ mod tests {
             "Is 371 the sum of the cubes of its digits?",
             "I want a QR code for my friend. Can you help me with that?",
             "把这个文件翻译成英文，然后发给我",
+            "Create a note: 1. call Ann today 2. buy the milk",
+            "Save a checklist with\n- lock the door\n- close the windows",
+            "resize it to 1) 800 2) 600",
         ] {
             assert_eq!(clauses(prompt).len(), 1, "{prompt}: {:?}", clauses(prompt));
         }

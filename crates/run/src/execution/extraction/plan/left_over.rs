@@ -151,6 +151,8 @@ impl Plan<'_> {
         let named = &self.tool_words[..self.named];
         let is_setting =
             ["adjust", "change", "set", "update"].iter().any(|verb| named.contains(&stem(verb)));
+        // "Close issue 12" for `close_issue {number}`.
+        let is_own = this.nouns().next().is_none() && this.has_word("id no nr num number");
         let is_beside_value = self.spent.iter().any(|spent| spent.end == word.span.end);
         is_set
             || is_of_unit
@@ -158,7 +160,7 @@ impl Plan<'_> {
                     || is_led
                     || is_named
                     || is_beside_value
-                    || is_setting && named.contains(&stem(lead)))
+                    || (is_setting || is_own) && named.contains(&stem(lead)))
     }
 
     /// How well a number fits a parameter; `None` if it does not.

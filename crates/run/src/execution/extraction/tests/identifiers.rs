@@ -132,6 +132,12 @@ fn a_number_that_is_left_is_the_number_that_is_needed() {
     for other in ["rebuild mobile-ios with Xcode 15", "rebuild mobile-ios for 3 failing tests"] {
         assert_eq!(rebuild(other), json!({"pipeline": "mobile-ios"}), "{other}");
     }
+    for name in ["id", "number"] {
+        let issue = object(json!({name: {"type": "integer"}}), &[name]);
+        let close = |prompt: &str| given("close_issue", "Close an issue", &issue, prompt);
+        assert_eq!(close("close issue 12"), json!({name: 12}));
+        assert_eq!(close("close the issue of flight 12"), json!({}));
+    }
     let branch = json!({"pipeline": {"type": "string"}, "branch": {"type": "string"}});
     let branch = object(branch, &["pipeline", "branch"]);
     for name in ["main", "release/3.2", "fix-12"] {
