@@ -107,6 +107,10 @@ fn no_wish_is_lost_and_what_is_doubtful_is_told() {
         r#"refund_order {"order": 12}"#,
     ];
     assert_eq!(journal(&sandbox, "bakery"), wanted);
+    let report = plan("Please:\n1. cancel order 14\n2. tell me how hot oven 2 is");
+    assert_eq!(states(&report), ["answered", "answered"], "{report:#}");
+    let wanted = [r#"cancel_order {"order": 14}"#, r#"get_temperature {"oven": 2}"#];
+    assert_eq!(journal(&sandbox, "bakery")[4..], wanted);
     let report = plan("how much rye is left and how much rye is in stock");
     assert_eq!(states(&report), ["answered"], "one call is one step: {report:#}");
     let report = plan("check how hot oven 1 is and how much rye is left");

@@ -144,6 +144,11 @@ static READS_WITH_OBJECT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
+/// What a tool converts without changing anything: "Converts an amount", not "Converts a file".
+const CONVERTED: &str = "amount amounts color colors currencies currency date dates distance distances length lengths \
+     number numbers temperature temperatures time times timestamp timestamps timezone timezones unit units value \
+     values volume volumes weight weights";
+
 /// Phrases of descriptions of tools whose effect lasts.
 const LASTING: [&str; 7] = [
     "cannot be undone",
@@ -387,7 +392,9 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
             {
                 EffectKind::Unknown
             }
-            () if is_first && (is_verb(word, &READS) || gives_back(words, name)) => {
+            () if is_first
+                && (is_verb(word, &READS) || gives_back(words, name) || converts(words)) =>
+            {
                 EffectKind::ReadsOnly
             }
             () if is_first
@@ -406,6 +413,15 @@ fn kind_of_sentence(sentence: &str, name: &[&str]) -> EffectKind {
 /// `return_item` change something.
 fn gives_back(words: &[&str], name: &[&str]) -> bool {
     matches!(words[0], "return" | "returns") && !words.contains(&"to") && !name.contains(&"return")
+}
+
+/// Whether a sentence begins with "convert" and what is only computed, and nobody's money.
+fn converts(sentence: &[&str]) -> bool {
+    let [verb, rest @ ..] = sentence else { return false };
+    let object = rest.iter().find(|word| **word != "between" && !DETERMINERS.contains(word));
+    matches!(*verb, "convert" | "converts")
+        && object.is_some_and(|object| is_listed(CONVERTED, object))
+        && !rest.iter().any(|word| is_listed("account accounts balance wallet your", word))
 }
 
 /// Whether a word is one of the verbs, as an order or in the third person.

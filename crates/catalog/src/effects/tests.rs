@@ -76,6 +76,10 @@ fn a_description_decides_where_the_name_does_not_and_writing_counts_in_either() 
         ("checkin", "Check in a guest", Writes),
         ("arrival", "Checks a guest in.", Writes),
         ("weather", "Check the weather in a city", ReadsOnly),
+        ("convert_currency", "Convert an amount from one currency to another", ReadsOnly),
+        ("convert_time", "Convert time between timezones", ReadsOnly),
+        ("convert_currency", "Converts an amount of your balance into euros", Unknown),
+        ("convert_image", "Convert an image to another format", Unknown),
         (
             "inbox",
             "Finds all messages older than the given number of days and deletes them.",

@@ -89,8 +89,8 @@ fn pieces<'a>(prompt: &'a str, rules: &Rules<'_>) -> Vec<&'a str> {
     let marks = marks(prompt);
     let [first, .., last] = &marks[..] else { return sentences(prompt) };
     let own = own_words(&prompt[..last.end]);
-    let intro = &prompt[..first.start];
-    if own.contains([CONTENT, ORDERED]) || (rules.stands_alone)(intro) {
+    let intro = Some(&prompt[..first.start]).filter(|intro| has_content(intro));
+    if own.contains([CONTENT, ORDERED]) || intro.is_some_and(rules.stands_alone) {
         let rest = &prompt[last.end..];
         let end = SENTENCE.find(rest).map_or(prompt.len(), |end| last.end + end.end());
         let whole = without_opener(prompt[..end].trim());
@@ -102,22 +102,24 @@ fn pieces<'a>(prompt: &'a str, rules: &Rules<'_>) -> Vec<&'a str> {
     if !items.iter().all(|item| (rules.stands_alone)(item)) {
         return sentences(prompt);
     }
-    let intro = Some(intro).filter(|intro| has_content(intro));
     intro.into_iter().chain(items).flat_map(sentences).collect()
 }
 
 /// Returns where the marks of a list stand. Numbers and letters count up from the first.
 fn marks(prompt: &str) -> Vec<Range<usize>> {
-    let mut marks: Vec<Range<usize>> = Vec::new();
-    for mark in ITEM.captures_iter(prompt) {
+    let (mut marks, mut from): (Vec<Range<usize>>, usize) = (Vec::new(), 0);
+    while let Some(found) = ITEM.captures_at(prompt, from) {
         let next = marks.len();
         let letter = "abcdefgh".get(next..next + 1).unwrap_or_default();
         let counts = |at: usize, sign: &str| {
-            mark.get(at).is_none_or(|found| found.as_str().eq_ignore_ascii_case(sign))
+            found.get(at).is_none_or(|found| found.as_str().eq_ignore_ascii_case(sign))
         };
+        let Some(mark) = found.get(0) else { break };
         if counts(1, &(next + 1).to_string()) && counts(2, letter) {
-            marks.extend(mark.get(0).map(|whole| whole.range()));
+            marks.push(mark.range());
         }
+        // The space behind a number that is no mark may begin one: "close 12. Step 2: ...".
+        from = prompt.floor_char_boundary(mark.end() - 1);
     }
     marks
 }

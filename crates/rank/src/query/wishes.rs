@@ -379,6 +379,10 @@ mod tests {
                 "the van is broken, take it out of service, then tell dispatch in #dispatch",
                 ["the van is broken, take it out of service", "tell dispatch in #dispatch"],
             ),
+            (
+                "Please do this:\n1. stop the mixer\n2. water the plants",
+                ["stop the mixer", "water the plants"],
+            ),
             ("close T-3001, reopen T-3003", ["close T-3001", "reopen T-3003"]),
             ("refund O-1001 and close T-32", ["refund O-1001", "close T-32"]),
             ("close T-32 and refund O-1001", ["close T-32", "refund O-1001"]),
