@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Parser;
+use toolroute_lab::answers::Prompts;
 use toolroute_lab::signals::{Mean, SignalsReport, measure_folder};
 use toolroute_rank::engine::{POLICY_BAND, background_file};
 use toolroute_vectors::embedding::BertEmbedder;
@@ -23,6 +24,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Answer the prompts of a file, one JSON value a line: what would be called, asked or ranked first
+    Answers { file: PathBuf },
     /// Write the vectors of the background prompts that ship with the built-in encoder
     /// (models/toolroute-l6-v1/background.int8); `scripts/calibrate.py --write` does it
     Background { file: PathBuf },
@@ -31,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Signals { folder, policy_band, json } => show_signals(&folder, policy_band, json),
+        Command::Answers { file } => show_answers(&file),
         Command::Background { file } => write_background(&file),
     };
     done.map_or_else(
@@ -72,6 +76,16 @@ fn print_table(report: &SignalsReport) {
          by themselves, {with_conversation} with the conversation",
         report.rows
     );
+}
+
+fn show_answers(file: &Path) -> anyhow::Result<()> {
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let prompts = Prompts::read(&text).with_context(|| file.display().to_string())?;
+    for row in 0..prompts.len() {
+        println!("{}", prompts.answer(row));
+    }
+    Ok(())
 }
 
 fn write_background(file: &Path) -> anyhow::Result<()> {
