@@ -89,9 +89,13 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
         _ => {}
     }
     let judged = report.results.iter().find(|scored| scored.none + scored.unsure > 0.0);
-    let fit = judged.map(|Scored { none, unsure, .. }| {
+    let fit = judged.map(|Scored { none, unsure, right_first, .. }| {
         let [none, unsure] = [none, unsure].map(|share| share * 100.0);
-        format!("; {none:.1} % answered by no tool, {unsure:.1} % unsure")
+        let right = right_first.map_or(String::new(), |right| {
+            let [unsure, fits] = [right.unsure, right.fits].map(|share| share * 100.0);
+            format!(" (first tool right: {unsure:.0} % of them, {fits:.0} % of those that fit)")
+        });
+        format!("; {none:.1} % answered by no tool, {unsure:.1} % unsure{right}")
     });
     let (queries, tools, fit) = (report.queries, report.tools, fit.unwrap_or_default());
     let misses = report.misses.as_ref().map(|misses| format!("; {} misses", misses.len()));

@@ -46,6 +46,6 @@ pub use misses::Miss;
 pub use offtopic::{Abstention, OffTopic};
 pub use over_retrieved::{OverRetrieved, ProbeReport, probe};
 pub use part::SetPart;
-pub use score::{Scored, Unserved, answerable, score, with_gold, with_known_gold};
+pub use score::{RightFirst, Scored, Unserved, answerable, score, with_gold, with_known_gold};
 pub use suite::{Prompts, SetFiles, find_sets};
 pub use unread::{begins_list, cure};

@@ -31,9 +31,21 @@ pub struct Scored {
     pub none: f64,
     /// Share of the prompts whose answer is unsure.
     pub unsure: f64,
+    /// How often the first tool is right, by what the answer says of it, if any is unsure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub right_first: Option<RightFirst>,
     /// The prompts that no tool serves, if there are any. They count in nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unserved: Option<Unserved>,
+}
+
+/// How often the first tool of an answer is right.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RightFirst {
+    /// Of the answers that fit.
+    pub fits: f64,
+    /// Of those that are unsure.
+    pub unsure: f64,
 }
 
 /// The answers to prompts that no tool serves.
@@ -52,13 +64,25 @@ struct Fits {
     all: usize,
     none: usize,
     unsure: usize,
+    /// The answers that fit and those that are unsure whose first tool is right.
+    right: [f64; 2],
 }
 
 impl Fits {
-    fn add(&mut self, selection: &Selection) {
+    /// Counts an answer; `right` is 1 if its first tool is right, otherwise 0.
+    fn add(&mut self, selection: &Selection, right: f64) {
         self.all += 1;
         self.none += usize::from(selection.abstained);
         self.unsure += usize::from(selection.fit == Fit::Unsure);
+        self.right[usize::from(selection.fit == Fit::Unsure)] += right;
+    }
+
+    fn right_first(&self) -> Option<RightFirst> {
+        let fits = (self.all - self.none - self.unsure).max(1) as f64;
+        (self.unsure > 0).then(|| RightFirst {
+            fits: self.right[0] / fits,
+            unsure: self.right[1] / self.unsure as f64,
+        })
     }
 
     /// The shares of `none` and `unsure`.
@@ -168,12 +192,13 @@ pub fn score(
                 misses.extend(Miss::of(&engine.catalog(), query, &selection));
             }
             if query.is_unserved {
-                unserved.add(&selection);
+                unserved.add(&selection, 0.0);
                 continue;
             }
-            all.push(measure(engine, query, &selection));
+            let measures = measure(engine, query, &selection);
+            served.add(&selection, measures.ndcg_at_1);
+            all.push(measures);
             always.push(measure_always(engine, query, &selection));
-            served.add(&selection);
         }
         tell(served.all + unserved.all, queries.len());
     }
@@ -189,6 +214,7 @@ pub fn score(
         without_abstention: Measures::mean(&always),
         none,
         unsure,
+        right_first: served.right_first(),
         unserved: Some(unserved).filter(|fits| fits.all > 0).map(of_unserved),
     })
 }
