@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::args::{Global, SourceArgs};
-use super::exit::{self, Failure};
+use super::exit;
 use super::render;
 use super::servers::{self, Unanswered};
 use toolroute_catalog::{Catalog, Tool};
@@ -53,8 +53,7 @@ pub fn read(
 /// Parses JSON; other text becomes a string.
 fn result(path: &Path) -> anyhow::Result<Value> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let said = format!("expected the last result in {}: {error}", path.display());
-        Failure { code: exit::IO, said }
+        exit::io(format!("expected the last result in {}: {error}", path.display()))
     })?;
     Ok(serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.trim_end().to_owned())))
 }

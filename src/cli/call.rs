@@ -13,7 +13,7 @@ use super::args::{
     CatalogArgs, EngineArgs, ExecutionArgs, Global, LimitArgs, RightsArgs, SourceArgs,
 };
 use super::arguments;
-use super::exit::{self, Failure};
+use super::exit;
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::tools::find;
@@ -72,7 +72,7 @@ pub fn run(args: &CallArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let (catalog, held) = setup::catalog_and_held(&args.catalog, global)?;
     let given = arguments(&args.execution.args)?;
     let tool = find(&catalog, &args.tool).map_err(|error| match reason_held(held, &args.tool) {
-        Some(said) => Failure { code: exit::BAD_DATA, said }.into(),
+        Some(said) => exit::bad_data(said),
         None => error,
     })?;
     let kept = KeptSession::open(&args.execution.session, global)?;
@@ -107,8 +107,9 @@ fn prepared(
     match &args.prompt {
         Some(prompt) => arguments::read(tool, prompt, sources, known).map(Some),
         None if has_sources || sources.dry_run || sources.now.is_some() => {
-            let said = "expected --prompt beside --earlier, --last-result, --now or --dry-run";
-            Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into())
+            Err(exit::bad_arguments(
+                "expected --prompt beside --earlier, --last-result, --now or --dry-run",
+            ))
         }
         None => Ok(None),
     }
@@ -180,7 +181,7 @@ pub fn perform(
 
 /// Returns the servers file for calls.
 pub fn servers_file(catalog: &CatalogArgs) -> anyhow::Result<&Path> {
-    catalog.live.servers().map(AsRef::as_ref).ok_or_else(|| servers::none_named().into())
+    catalog.live.servers().map(AsRef::as_ref).ok_or_else(servers::none_named)
 }
 
 /// Calls tools for a command.
@@ -304,8 +305,7 @@ pub fn arguments(typed: &str) -> anyhow::Result<Arguments> {
         setup::STREAM => std::io::read_to_string(std::io::stdin())?,
         typed => typed.to_owned(),
     };
-    read_arguments(Value::String(text), "--args")
-        .map_err(|said| Failure { code: exit::BAD_ARGUMENTS, said }.into())
+    read_arguments(Value::String(text), "--args").map_err(exit::bad_arguments)
 }
 
 /// Describes an event of a running call on one line.
@@ -391,8 +391,7 @@ fn append(path: &Path, failure: &RawError) -> std::io::Result<()> {
 pub fn output(args: &OutputArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(page) = kept().get(&args.handle, args.offset, args.chars) else {
         let id = render::shortened(&args.handle, render::MAX_ID_CHARS);
-        let said = format!("nothing is kept under `{id}`; call the tool again");
-        return Err(Failure { code: exit::BAD_DATA, said }.into());
+        return Err(exit::bad_data(format!("nothing is kept under `{id}`; call the tool again")));
     };
     if global.json {
         render::json(&page)?;

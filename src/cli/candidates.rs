@@ -35,8 +35,7 @@ struct CandidatesAnswer<'a> {
 
 pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
     #[cfg(feature = "mcp")]
-    toolroute_conduct::check_type(&args.obligation)
-        .map_err(|said| super::exit::Failure { code: super::exit::BAD_ARGUMENTS, said })?;
+    toolroute_conduct::check_type(&args.obligation).map_err(super::exit::bad_arguments)?;
     let config = EngineConfig {
         strategy: Strategy::Keyword,
         policy: args.policy.policy(),

@@ -5,37 +5,9 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use super::analyze::AnalyzeArgs;
-use super::args::{BenchArgs, EvalArgs};
-#[cfg(feature = "server")]
-use super::args::{McpArgs, ProxyArgs, ServeArgs};
-use super::batch::BatchArgs;
-#[cfg(feature = "mcp")]
-use super::call::{CallArgs, OutputArgs};
-use super::candidates::CandidatesArgs;
-#[cfg(feature = "mcp")]
-use super::conduct::ConductArgs;
-use super::configure::ConfigArgs;
-#[cfg(feature = "mcp")]
-use super::doctor::DoctorArgs;
-use super::feedback::FeedbackArgs;
+use super::args;
 use super::global::Global;
-#[cfg(feature = "mcp")]
-use super::import::ImportArgs;
-use super::index::IndexArgs;
-use super::learn::LearnArgs;
-#[cfg(feature = "mcp")]
-use super::ledger::LedgerArgs;
-#[cfg(feature = "mcp")]
-use super::metrics::MetricsArgs;
-use super::model::ModelArgs;
-#[cfg(feature = "mcp")]
-use super::pins::PinsArgs;
-use super::route::RouteArgs;
-#[cfg(feature = "mcp")]
-use super::run::RunArgs;
 use super::settings::{Settings, Typed, Variables};
-use super::tools::ToolsArgs;
 
 /// Selects the right tools for a prompt of an LLM agent: locally, without a server or network
 #[derive(Parser)]
@@ -53,67 +25,67 @@ const AFTER: &str = "Exit codes: 0 done, 1 failed, 2 bad arguments, 3 bad input 
 #[derive(Subcommand)]
 pub enum Command {
     /// Embed the tools of a catalog ahead of time
-    Index(IndexArgs),
+    Index(super::index::IndexArgs),
     /// Rank the tools of a catalog for one prompt
-    Route(RouteArgs),
+    Route(super::route::RouteArgs),
     /// Show what a prompt and the files around it are about: phase, kind of work, languages, and
     /// more
-    Analyze(AnalyzeArgs),
+    Analyze(super::analyze::AnalyzeArgs),
     /// Inspect a catalog: list, show, validate, probe
-    Tools(ToolsArgs),
+    Tools(super::tools::ToolsArgs),
     /// Download, list and verify models
-    Model(ModelArgs),
+    Model(super::model::ModelArgs),
     /// Call a tool of a server, with repaired arguments and another tool if it fails
     #[cfg(feature = "mcp")]
-    Call(CallArgs),
+    Call(super::call::CallArgs),
     /// Rank the tools for a prompt and call the best one
     #[cfg(feature = "mcp")]
-    Run(Box<RunArgs>),
+    Run(Box<super::run::RunArgs>),
     /// Print the rest of a truncated answer
     #[cfg(feature = "mcp")]
-    Output(OutputArgs),
+    Output(super::call::OutputArgs),
     /// Show and approve changed definitions of tools
     #[cfg(feature = "mcp")]
-    Pins(PinsArgs),
+    Pins(super::pins::PinsArgs),
     /// Import the MCP servers of other programs, or add the gateway to such a program
     #[cfg(feature = "mcp")]
-    Import(ImportArgs),
+    Import(super::import::ImportArgs),
     /// Check configuration, model, index, servers, pins and permissions and say how to fix
     /// problems; exit code 1 if something does not work
     #[cfg(feature = "mcp")]
-    Doctor(Box<DoctorArgs>),
+    Doctor(Box<super::doctor::DoctorArgs>),
     /// Run the MCP gateway: many servers behind a few tools, found by meaning
     #[cfg(feature = "server")]
-    Mcp(Box<McpArgs>),
+    Mcp(Box<args::McpArgs>),
     /// Run the HTTP server: selections, calls, and endpoints compatible with other APIs
     #[cfg(feature = "server")]
-    Serve(Box<ServeArgs>),
+    Serve(Box<args::ServeArgs>),
     /// Forward requests to a language model, with only the tools that each request needs
     #[cfg(feature = "server")]
-    Proxy(Box<ProxyArgs>),
+    Proxy(Box<args::ProxyArgs>),
     /// Rank the tools for a file of prompts
-    Batch(BatchArgs),
+    Batch(super::batch::BatchArgs),
     /// Log which tools served which prompts, and analyse the log
-    Feedback(FeedbackArgs),
+    Feedback(super::feedback::FeedbackArgs),
     /// Measure ranking quality on prompts with known answers
-    Eval(EvalArgs),
+    Eval(args::EvalArgs),
     /// Learn from past prompts which tools serve what
-    Learn(LearnArgs),
+    Learn(super::learn::LearnArgs),
     /// Measure latency by stage and throughput
-    Bench(BenchArgs),
+    Bench(args::BenchArgs),
     /// List the tools for an obligation, by policy: which to run, which after it, what is missing
-    Candidates(CandidatesArgs),
+    Candidates(super::candidates::CandidatesArgs),
     /// Show and check the configuration
-    Config(ConfigArgs),
+    Config(super::configure::ConfigArgs),
     /// Discharge the obligations of a request with tools, and record the steps in a ledger
     #[cfg(feature = "mcp")]
-    Conduct(ConductArgs),
+    Conduct(super::conduct::ConductArgs),
     /// Show how well calls of tools go: errors, fallbacks, estimates, truncated answers
     #[cfg(feature = "mcp")]
-    Metrics(MetricsArgs),
+    Metrics(super::metrics::MetricsArgs),
     /// Show the conductor's ledger
     #[cfg(feature = "mcp")]
-    Ledger(LedgerArgs),
+    Ledger(super::ledger::LedgerArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell

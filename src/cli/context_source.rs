@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::args::{ContextArgs, ContextSourceArgs, Global};
-use super::exit::{self, Failure};
+use super::exit;
 use super::{render, setup};
 use toolroute_rank::engine::{Context, Engine, SourceFile, Turn};
 use toolroute_rank::selection::ToolFilter;
@@ -82,8 +82,10 @@ impl ContextSourceArgs {
         for path in &self.files {
             let context = context.get_or_insert_default();
             if !path.exists() {
-                let said = format!("there is no file or folder {}; check --files", path.display());
-                return Err(Failure { code: exit::IO, said }.into());
+                return Err(exit::io(format!(
+                    "there is no file or folder {}; check --files",
+                    path.display()
+                )));
             }
             let mut found = Vec::new();
             list(path, &mut found)?;
@@ -111,7 +113,7 @@ fn conversation(text: &str, path: &Path) -> anyhow::Result<Vec<Turn>> {
             "{}: expected a list of turns such as {{\"role\": \"user\", \"text\": \"…\"}}, {found}",
             path.display()
         );
-        anyhow::Error::from(Failure { code: exit::BAD_DATA, said })
+        exit::bad_data(said)
     };
     let mut value: Value =
         serde_json::from_str(text).map_err(|error| bad(format!("found no JSON: {error}")))?;
@@ -172,12 +174,11 @@ fn add(root: &Path, file: &Path, context: &mut Context, global: &Global) -> anyh
     let about = std::fs::metadata(file).with_context(failed)?;
     if !about.is_file() {
         // A device may have no end, and a pipe no writer.
-        let said = format!(
+        return Err(exit::io(format!(
             "{} is no regular file but a device, a pipe or a socket; expected files and folders \
              for --files",
             file.display()
-        );
-        return Err(Failure { code: exit::IO, said }.into());
+        )));
     }
     let size = about.len();
     let content = if size > MOST_BYTES {

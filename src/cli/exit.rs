@@ -34,9 +34,26 @@ pub const INTERRUPTED: u8 = 130;
 /// An error of the command line itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{said}")]
-pub struct Failure {
-    pub code: u8,
-    pub said: String,
+struct Failure {
+    code: u8,
+    said: String,
+}
+
+/// An error of the command line itself, with a code of its own.
+pub fn failure(code: u8, said: impl Into<String>) -> anyhow::Error {
+    Failure { code, said: said.into() }.into()
+}
+
+pub fn bad_arguments(said: impl Into<String>) -> anyhow::Error {
+    failure(BAD_ARGUMENTS, said)
+}
+
+pub fn bad_data(said: impl Into<String>) -> anyhow::Error {
+    failure(BAD_DATA, said)
+}
+
+pub fn io(said: impl Into<String>) -> anyhow::Error {
+    failure(IO, said)
 }
 
 /// Whether stdout was closed by its reader, such as `head`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::args::{CatalogArgs, EngineArgs, Global};
-use super::exit::{self, Failure};
+use super::exit;
 use super::render;
 use super::setup::{self, EngineRequirements};
 use toolroute_rank::engine::{IndexReport, SnapshotState};
@@ -37,8 +37,7 @@ pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
         }
         _ => return Ok(ExitCode::SUCCESS),
     };
-    let said = format!("the vectors are not kept: {because}");
-    Err(Failure { code: exit::IO, said }.into())
+    Err(exit::io(format!("the vectors are not kept: {because}")))
 }
 
 fn show(report: &IndexReport, took: Duration) -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::args::{CatalogArgs, EngineArgs, Global};
-use super::exit::{self, Failure};
+use super::exit;
 use super::progress::Progress;
 use super::settings::{Settings, keys};
 use super::setup::{self, EngineRequirements};
@@ -119,20 +119,20 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
-    let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
     let Some(output) = args.output.as_deref() else {
         let said = "no file is named for what is learned; expected --output FILE or the variable TOOLROUTE_USAGE";
-        return Err(refused(said.to_owned()).into());
+        return Err(exit::bad_arguments(said));
     };
     if args.past.is_empty() && args.forget.is_empty() && args.log.is_none() {
         let said = "nothing to do; expected a file of past prompts, --log or --forget ID";
-        return Err(refused(said.to_owned()).into());
+        return Err(exit::bad_arguments(said));
     }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let said =
-            format!("there is no folder {}; make it, or name another file", folder.display());
-        return Err(Failure { code: exit::IO, said }.into());
+        return Err(exit::io(format!(
+            "there is no folder {}; make it, or name another file",
+            folder.display()
+        )));
     }
     Ok(output)
 }

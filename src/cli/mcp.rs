@@ -11,9 +11,9 @@ use anyhow::Context as _;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::args::{ConfirmChoice, ExposeChoice, Global, McpArgs};
+use super::args::{Global, McpArgs};
 use super::command::Command;
-use super::exit::{self, Failure};
+use super::exit;
 use super::limit::Limit;
 use super::serve::sources::{LastRead, SourceFiles};
 use super::setup::{self, EngineRequirements};
@@ -23,7 +23,7 @@ use hints::KeptHints;
 use toolroute_catalog::{Catalog, LoadOptions, LoadedCatalog, Tool};
 use toolroute_rank::engine::{self, DEFAULT_LIMIT, NEAR_BEST};
 use toolroute_rank::query::says_nothing;
-use toolroute_run::execution::{Confirm, ExecutorOptions, Permissions, ServersFile};
+use toolroute_run::execution::{ExecutorOptions, Permissions, ServersFile};
 use toolroute_serve::http::{App, HttpOptions};
 use toolroute_serve::{
     Assembly, Expose, Gateway, GatewayOptions, McpHttpOptions, Profiles, SELECTED, Service,
@@ -114,14 +114,8 @@ fn open(args: &McpArgs, global: &Global) -> anyhow::Result<Setup> {
     let (assembly, read) = assembly(args, None, global)?;
     let file = assembly.servers.as_ref().map(|servers| servers.file.clone()).unwrap_or_default();
     let hints = KeptHints::of(args, &file, &profiles);
-    let gateway = GatewayOptions {
-        expose: match args.expose {
-            ExposeChoice::Search => Expose::Search,
-            ExposeChoice::Selected => Expose::Selected,
-        },
-        profile: args.profile.clone(),
-        hints: hints.read(),
-    };
+    let gateway =
+        GatewayOptions { expose: args.expose, profile: args.profile.clone(), hints: hints.read() };
     let service = assembly.build().map_err(serve::failure)?;
     setup::warn_scanned(service.engine(), global);
     let sources = SourceFiles::new(of_command, read, (None, global));
@@ -147,7 +141,7 @@ fn assembly(
     global: &Global,
 ) -> anyhow::Result<(Assembly, LastRead)> {
     let Some(path) = args.catalog.live.servers() else {
-        return Err(servers::none_named().into());
+        return Err(servers::none_named());
     };
     let file = servers::read(path)?;
     if file.entries.is_empty() {
@@ -228,7 +222,7 @@ fn tell_exposed(args: &McpArgs, profiles: &Profiles, global: &Global) {
         None => (None, None),
     };
     let is_asked = query.is_some_and(|query| !says_nothing(query));
-    if args.expose == ExposeChoice::Selected && !is_asked {
+    if args.expose == Expose::Selected && !is_asked {
         let most = limit.unwrap_or(SELECTED);
         let said = format!(
             "--expose selected without --query lists the first {most} tools in the order of the catalog; \
@@ -244,8 +238,9 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
     let named = args.profile.clone().unwrap_or_default();
     if !named.is_empty() && !profiles.contains_key(&named) {
         let known = profiles.keys().cloned().collect();
-        let said = engine::Error::UnknownProfile { name: named, known }.to_string();
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        return Err(exit::bad_arguments(
+            engine::Error::UnknownProfile { name: named, known }.to_string(),
+        ));
     }
     let profile = profiles.entry(named).or_default();
     profile.pinned.extend(args.pinned.iter().cloned());
@@ -256,11 +251,6 @@ fn profiles(args: &McpArgs, global: &Global) -> anyhow::Result<Profiles> {
 
 fn executor_options(args: &McpArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
     let options = call::options(&args.rights, file)?;
-    let confirm = match args.confirm {
-        ConfirmChoice::Never => Confirm::Never,
-        ConfirmChoice::Destructive => Confirm::Destructive,
-        ConfirmChoice::Writes => Confirm::Writes,
-    };
-    let permissions = Permissions { confirm, ..options.permissions };
+    let permissions = Permissions { confirm: args.confirm, ..options.permissions };
     Ok(ExecutorOptions { permissions, ..options })
 }

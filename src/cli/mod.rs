@@ -86,7 +86,6 @@ use clap::error::ErrorKind;
 use serde_json::json;
 
 use command::{Cli, Command};
-use exit::Failure;
 use global::Global;
 
 /// Parses the process's arguments, runs the command and returns its exit code.
@@ -196,7 +195,7 @@ fn usage(error: &clap::Error, as_json: bool) -> ExitCode {
             }
             _ => one_line(&error.render().to_string()),
         };
-        return report(&Failure { code, said }.into(), as_json);
+        return report(&exit::failure(code, said), as_json);
     }
     match error.print() {
         Err(failed) if !error.use_stderr() => report(&render::failed(failed), false),

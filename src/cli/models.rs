@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::{EngineArgs, Global, ModelChoice};
-use super::exit::{self, Failure};
+use super::exit;
 use super::words::BackendName;
 use super::{paths, render};
 use toolroute_rank::engine::Strategy;
@@ -18,10 +18,9 @@ pub fn options(choice: &ModelChoice, precision: Precision) -> anyhow::Result<Enc
         (None | Some(BackendName::Native), Device::Cpu) => Backend::Native,
         (None | Some(BackendName::Candle), device) => Backend::Candle(device),
         (Some(BackendName::Native), device) => {
-            let said = format!(
+            return Err(exit::bad_arguments(format!(
                 "the native encoder runs on the processor, not on {device}; expected --backend candle"
-            );
-            return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+            )));
         }
     };
     let precision = if backend == Backend::Native { precision } else { Precision::F32 };

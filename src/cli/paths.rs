@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use anyhow::Context;
 
 #[cfg(feature = "mcp")]
-use super::exit::{self, Failure};
+use super::exit;
 use toolroute_rank::engine::fingerprint;
 use toolroute_vectors::durable;
 #[cfg(feature = "mcp")]
@@ -129,8 +129,7 @@ pub fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
 #[cfg(feature = "mcp")]
 pub fn expect_named(named: Option<&Path>) -> anyhow::Result<()> {
     let Some(missing) = named.filter(|path| !path.exists()) else { return Ok(()) };
-    let said = format!("there is no file {}; check the path", missing.display());
-    Err(Failure { code: exit::IO, said }.into())
+    Err(exit::io(format!("there is no file {}; check the path", missing.display())))
 }
 
 /// Locks a file against other commands that change it, until the returned file is dropped.

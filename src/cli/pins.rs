@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::args::{Global, LiveArgs, pins_at};
-use super::exit::{self, Failure};
+use super::exit;
 use super::{paths, render, servers};
 use toolroute_catalog::Catalog;
 use toolroute_rank::engine::HeldTool;
@@ -185,8 +185,7 @@ fn approve(pins: &Pins, args: &ApproveArgs, global: &Global) -> anyhow::Result<(
         (None, Some(server)) => Approve::Server(server.clone()),
         (None, None) if *all => Approve::All,
         (None, None) => {
-            let said = "expected a tool's id, --server or --all".to_owned();
-            return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+            return Err(exit::bad_arguments("expected a tool's id, --server or --all"));
         }
     };
     let approved = pins.approve(&what)?;

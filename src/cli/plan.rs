@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::args::{Global, LiveArgs};
 use super::arguments;
 use super::call::{self, Caller};
-use super::exit::{self, Failure};
+use super::exit;
 use super::limit::Limit;
 use super::run::{RunArgs, call_by_name};
 use super::session::KeptSession;
@@ -43,12 +43,11 @@ pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<Exit
     if let (false, Some(left)) = (args.sources.dry_run, kept.guard().calls_left())
         && needs.len() > left as usize
     {
-        let said = format!(
+        return Err(exit::bad_arguments(format!(
             "expected a prompt with at most {left} requests, the calls that --session-calls \
              leaves, found {}; nothing was called: raise it, or ask for less",
             needs.len()
-        );
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        )));
     }
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
     join(&engine, &executor);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::args::{Global, ProxyArgs};
-use super::exit::{self, Failure};
+use super::exit;
 use super::{models, serve, servers};
 use toolroute_serve::proxy::{Proxy, ProxyOptions};
 use toolroute_serve::{Assembly, Error, Shutdown};
@@ -26,7 +26,7 @@ pub fn run(args: &ProxyArgs, global: &Global) -> anyhow::Result<ExitCode> {
         connections: listening.connections,
         ..ProxyOptions::new(&args.upstream)
     };
-    let refused = |error: Error| Failure { code: exit::BAD_ARGUMENTS, said: error.to_string() };
+    let refused = |error: Error| exit::bad_arguments(error.to_string());
     let proxy = Proxy::new(Arc::new(engine), options).map_err(refused)?;
     servers::run(async {
         let listener = serve::bind(args.addr, global).await?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::args::{
     CatalogArgs, ContextArgs, EngineArgs, Global, HistoryArgs, SelectArgs, SessionArgs,
 };
-use super::exit::{self, Failure};
+use super::exit;
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
@@ -118,13 +118,14 @@ pub fn prompt(words: &[String]) -> anyhow::Result<String> {
         read.context("cannot read the prompt from stdin; give it as an argument, in quotes")?;
     }
     if words.is_empty() && prompt.is_empty() {
-        let said = "no prompt is given; expected one as an argument, in quotes, or on stdin";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+        return Err(exit::bad_arguments(
+            "no prompt is given; expected one as an argument, in quotes, or on stdin",
+        ));
     }
     let prompt = String::from_utf8(prompt).map_err(|error| {
         let at = error.utf8_error().valid_up_to() + 1;
         let said = format!("the prompt on stdin is not UTF-8 at byte {at}; expected text in UTF-8");
-        Failure { code: exit::BAD_DATA, said }
+        exit::bad_data(said)
     })?;
     Ok(prompt.trim().to_owned())
 }

@@ -9,7 +9,7 @@ use super::args::{
 };
 use super::arguments;
 use super::call::{self, PreparedCall};
-use super::exit::{self, Failure};
+use super::exit;
 use super::limit::Limit;
 use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
@@ -68,7 +68,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
             arguments::print(&Report::failed(said), None)?;
             return Ok(ExitCode::from(exit::FAILED));
         }
-        return Err(Failure { code: exit::FAILED, said }.into());
+        return Err(exit::failure(exit::FAILED, said));
     };
     let why = render::plain(&first.explanation.why);
     render::warn(global, &format!("{}: {why}", first.tool.id));
@@ -81,7 +81,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
             arguments::print(&Report::asking(&first.tool, said), Some(&prepared))?;
             return Ok(ExitCode::from(exit::BAD_ARGUMENTS));
         }
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        return Err(exit::bad_arguments(said));
     }
     if let Some(end) =
         arguments::show((&first.tool, &engine.catalog()), &prepared, &args.sources, global)?

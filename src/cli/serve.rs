@@ -15,11 +15,12 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::args::{
-    CatalogArgs, EngineArgs, FallbackArgs, Global, ListenArgs, LogFormat, PinArgs, RecordArgs,
-    RightsArgs, ServeArgs, UsageArgs,
+    CatalogArgs, EngineArgs, FallbackArgs, Global, ListenArgs, PinArgs, RecordArgs, RightsArgs,
+    ServeArgs, UsageArgs,
 };
-use super::exit::{self, Failure};
+use super::exit;
 use super::settings::ProfileSettings;
+use super::words::LogFormat;
 use super::{paths, render, servers, setup};
 use sources::SourceFiles;
 use toolroute_rank::feedback::StoreOptions;
@@ -122,15 +123,15 @@ pub fn token(file: Option<&Path>, addr: SocketAddr) -> anyhow::Result<Option<Tok
         }
         None => std::env::var("TOOLROUTE_TOKEN").ok().filter(|token| !token.is_empty()),
     };
-    let refused = |said: String| Failure { code: exit::BAD_ARGUMENTS, said };
     match text {
-        Some(text) => Ok(Some(Token::new(&text).map_err(|error| refused(error.to_string()))?)),
+        Some(text) => {
+            Ok(Some(Token::new(&text).map_err(|error| exit::bad_arguments(error.to_string()))?))
+        }
         None if addr.ip().is_loopback() => Ok(None),
-        None => Err(refused(format!(
+        None => Err(exit::bad_arguments(format!(
             "others can reach {addr}: expected a token, by --token-file FILE or the variable \
              TOOLROUTE_TOKEN; 127.0.0.1 does without"
-        ))
-        .into()),
+        ))),
     }
 }
 
@@ -189,14 +190,16 @@ pub fn learning(
     present: CurrentService,
 ) -> anyhow::Result<Option<JoinHandle<()>>> {
     if record.keep_prompts && record.log.feedback.is_none() {
-        let said = "--keep-prompts needs --feedback, the log to keep them in";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+        return Err(exit::bad_arguments(
+            "--keep-prompts needs --feedback, the log to keep them in",
+        ));
     }
     let Some(every) = record.learn_every else { return Ok(None) };
     let (Some(log), Some(usage)) = (&record.log.feedback, &usage.usage) else {
-        let said = "--learn-every needs --feedback, the log to learn from, and --usage, the file \
-                    that keeps what was learned";
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said: said.to_owned() }.into());
+        return Err(exit::bad_arguments(
+            "--learn-every needs --feedback, the log to learn from, and --usage, the file \
+                    that keeps what was learned",
+        ));
     };
     let plan = LearnEvery { every, log: log.clone(), usage: usage.clone() };
     Ok(Some(tokio::spawn(learn_every(present, plan))))
@@ -219,7 +222,7 @@ const PERSISTED: &str =
 fn lock(path: &Path) -> anyhow::Result<File> {
     let unlocked = |found: String| {
         let said = format!("{PERSISTED}, found {}: {found}", path.display());
-        anyhow::Error::from(Failure { code: exit::IO, said })
+        exit::io(said)
     };
     if path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
         return Err(unlocked("its folder does not exist".to_owned()));
@@ -236,12 +239,12 @@ fn changes(path: Option<&Path>) -> anyhow::Result<Changes> {
     match std::fs::read_to_string(path) {
         Ok(text) => Changes::parse(&text).map_err(|said| {
             let said = format!("{}: {said}", path.display());
-            Failure { code: exit::BAD_DATA, said }.into()
+            exit::bad_data(said)
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let none = Changes::default();
             persist(path)(&none.to_json())
-                .map_err(|said| Failure { code: exit::IO, said: format!("{said}; {PERSISTED}") })?;
+                .map_err(|said| exit::io(format!("{said}; {PERSISTED}")))?;
             Ok(none)
         }
         Err(error) => {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use super::args::LiveArgs;
-use super::exit::{self, Failure};
+use super::exit;
 use super::{logging, paths, render, secrets};
 use toolroute_catalog::{Catalog, Tool};
 use toolroute_run::execution::{
@@ -50,14 +50,14 @@ pub fn is_interrupted() -> bool {
 }
 
 /// The error if a command needs servers and no servers file is named.
-pub fn none_named() -> Failure {
+pub fn none_named() -> anyhow::Error {
     let default = paths::servers().map(|path| format!(", and there is no {}", path.display()));
     let said = format!(
         "no servers are named; expected --servers FILE or the variable TOOLROUTE_SERVERS{}; \
          `toolroute import` makes one of those of other programs",
         default.unwrap_or_default()
     );
-    Failure { code: exit::BAD_ARGUMENTS, said }
+    exit::bad_arguments(said)
 }
 
 /// Reads the servers file and prints its problems.
@@ -70,10 +70,7 @@ pub fn read(path: &Path) -> anyhow::Result<ServersFile> {
         let names = file.fingerprints.keys().chain(file.left_out.keys());
         secrets::keep(names.map(String::as_str).chain(path.to_str()));
     });
-    read.map_err(|error| {
-        let said = format!("{}: {error}", path.display());
-        Failure { code: exit::BAD_DATA, said }.into()
-    })
+    read.map_err(|error| exit::bad_data(format!("{}: {error}", path.display())))
 }
 
 /// The same as [`open`], after [`catalogs`] has printed the problems of the file.

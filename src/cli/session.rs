@@ -11,7 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::args::{Global, SessionArgs};
-use super::exit::{self, Failure};
+use super::exit;
 use super::render;
 use toolroute_catalog::json_fault;
 #[cfg(feature = "mcp")]
@@ -81,7 +81,7 @@ impl SessionPath {
              another name",
             self.0.display()
         );
-        Failure { code: exit::BAD_DATA, said }.into()
+        exit::bad_data(said)
     }
 
     fn write(&self, session: &Map<String, Value>) -> anyhow::Result<()> {
@@ -200,11 +200,10 @@ fn path_of(name: &str) -> anyhow::Result<SessionPath> {
         && !name.starts_with('.');
     if !is_good {
         let found = render::shortened(name, render::MAX_ID_CHARS);
-        let said = format!(
+        return Err(exit::bad_arguments(format!(
             "expected --session with 1 to {NAME_CHARS} letters, digits, `-`, `_` and `.`, not \
              beginning with a dot; found `{found}`"
-        );
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        )));
     }
     let folder = dirs::state_dir().or_else(dirs::data_local_dir).context(
         "this user has no state folder to keep sessions in; set XDG_STATE_HOME, or leave --session out",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
 use super::args::{CatalogArgs, EngineArgs, Global, SelectArgs};
-use super::exit::{self, Failure};
+use super::exit;
 use super::limit::Limit;
 use super::progress::Progress;
 use super::settings::keys;
@@ -74,12 +74,11 @@ pub fn names_sources(args: &CatalogArgs) -> bool {
 
 pub fn expect_sources(args: &CatalogArgs) -> anyhow::Result<()> {
     if !names_sources(args) {
-        let said = format!(
+        return Err(exit::bad_arguments(format!(
             "no catalog is named; expected --tools PATH or --servers FILE, or the variable \
              TOOLROUTE_TOOLS or TOOLROUTE_SERVERS; {}",
             imported()
-        );
-        return Err(Failure { code: exit::BAD_ARGUMENTS, said }.into());
+        )));
     }
     Ok(())
 }

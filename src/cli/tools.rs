@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::args::{CatalogArgs, Global};
-use super::exit::{self, Failure};
+use super::exit;
 use super::probe::ProbeArgs;
 use super::{probe, render, setup};
 use toolroute_catalog::{
@@ -145,8 +145,7 @@ pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
         _ => format!("did you mean {}?", near.join(", ")),
     };
     let id = render::shortened(id, render::MAX_ID_CHARS);
-    let said = format!("no tool `{id}` in the catalog, or several of that name; {hint}");
-    Err(Failure { code: exit::BAD_DATA, said }.into())
+    Err(exit::bad_data(format!("no tool `{id}` in the catalog, or several of that name; {hint}")))
 }
 
 fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode> {

@@ -53,7 +53,8 @@ pub use listing::SELECTED;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Which tools are in `tools/list`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Expose {
     /// `find_tools`, `describe_tool`, `call_tool` and `read_more`, which give access to all others.

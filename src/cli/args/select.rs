@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::TypedValueParser as _;
 
-use crate::cli::exit::{self, Failure};
+use crate::cli::exit;
 use crate::cli::settings::keys;
 use crate::cli::words::{Blend, joined, word};
 use toolroute_catalog::{Cost, LatencyTier, Reliability};
@@ -113,13 +113,10 @@ impl SelectArgs {
         if self.blend == Blend::Plain {
             return match self.changed() {
                 None => Ok(Fusion::Plain),
-                Some(flag) => {
-                    let said = format!(
-                        "--blend plain is 0.7 and 0.3 of both parts and nothing else; expected no \
+                Some(flag) => Err(exit::bad_arguments(format!(
+                    "--blend plain is 0.7 and 0.3 of both parts and nothing else; expected no \
                          {flag} beside it (or no --blend plain)"
-                    );
-                    Err(Failure { code: exit::BAD_ARGUMENTS, said }.into())
-                }
+                ))),
             };
         }
         Ok(Fusion::Weighted { semantic_weight: self.semantic_weight })

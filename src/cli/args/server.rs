@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use clap::Args;
 use clap::builder::TypedValueParser as _;
-use clap::{Args, ValueEnum};
 
 use super::call::{FallbackArgs, LimitArgs, RightsArgs};
 use super::catalog::CatalogArgs;
@@ -15,6 +15,8 @@ use crate::cli::limit::Limit;
 use crate::cli::settings::keys;
 use crate::cli::words::{joined, word};
 use toolroute_rank::engine::DEFAULT_LIMIT;
+use toolroute_run::execution::Confirm;
+use toolroute_serve::Expose;
 use toolroute_vectors::embedding::Precision;
 
 #[derive(Args)]
@@ -31,9 +33,10 @@ pub struct McpArgs {
     /// that it listens on; repeatable
     #[arg(long, value_name = "NAME", requires = "http")]
     pub allowed_host: Vec<String>,
-    /// Which tools agents see directly
-    #[arg(long, value_enum, default_value_t = ExposeChoice::Search, value_name = "search|selected")]
-    pub expose: ExposeChoice,
+    /// Which tools agents see directly: find_tools, describe_tool and call_tool, which give access to
+    /// all others, or the best tools for the profile's query under their own names
+    #[arg(long, default_value = "search", value_parser = word::<Expose>(), value_name = joined::<Expose>())]
+    pub expose: Expose,
     /// The profile of the configuration for clients that name none
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
@@ -47,9 +50,10 @@ pub struct McpArgs {
     /// Always list this tool directly; repeatable
     #[arg(long, value_name = "ID")]
     pub pinned: Vec<String>,
-    /// Which calls a person must confirm
-    #[arg(long, value_enum, default_value_t = ConfirmChoice::Destructive, value_name = "never|destructive|writes")]
-    pub confirm: ConfirmChoice,
+    /// Which calls a person must confirm: none, because the client asks its user; those of tools that
+    /// may destroy something; those of all tools that do not declare that they only read
+    #[arg(long, default_value = "destructive", value_parser = word::<Confirm>(), value_name = joined::<Confirm>())]
+    pub confirm: Confirm,
     #[command(flatten)]
     pub stand_ins: FallbackArgs,
     #[command(flatten)]
@@ -62,28 +66,6 @@ pub struct McpArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub select: SelectArgs,
-}
-
-/// Which tools agents see directly.
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum ExposeChoice {
-    /// find_tools, describe_tool and call_tool, which give access to all others
-    #[default]
-    Search,
-    /// The best tools for the profile's query, under their own names
-    Selected,
-}
-
-/// Which calls a person must confirm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ConfirmChoice {
-    /// None: the client asks its user
-    Never,
-    /// Calls of tools that may destroy something
-    #[default]
-    Destructive,
-    /// Calls of all tools that do not declare that they only read
-    Writes,
 }
 
 #[derive(Args)]

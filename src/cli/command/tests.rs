@@ -25,7 +25,11 @@ fn read(typed: &[&str], variables: &[(&str, &str)]) -> Command {
 }
 
 /// Parses `toolroute route …` with a file and variables.
-fn route(file: &str, variables: &[(&str, &str)], typed: &[&str]) -> (RouteArgs, Settings) {
+fn route(
+    file: &str,
+    variables: &[(&str, &str)],
+    typed: &[&str],
+) -> (crate::cli::route::RouteArgs, Settings) {
     let cli = configured(file, &[&["route"], typed].concat(), variables);
     let Command::Route(args) = cli.command else { panic!("route was typed") };
     (args, cli.global.settings)

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::args::{AddArgs, Outcome};
-use crate::cli::exit::{self, Failure};
+use crate::cli::exit;
 use crate::cli::global::Global;
 use crate::cli::progress::Progress;
 use crate::cli::{models, render, setup};
@@ -38,20 +38,20 @@ pub fn run(
         }
     };
     if executions.is_empty() && bad.is_empty() {
-        let said = "expected at least one execution, found none: nothing is logged".to_owned();
-        return Err(Failure { code: exit::BAD_DATA, said }.into());
+        return Err(exit::bad_data(
+            "expected at least one execution, found none: nothing is logged",
+        ));
     }
     // Otherwise the valid rows would be logged twice when the corrected file is added.
     if !bad.is_empty() {
         let all = bad.len() + executions.len();
         render::bad_rows(global, "line", &bad);
-        let said = format!(
+        return Err(exit::bad_data(format!(
             "nothing is logged, because {} of {} {} invalid: correct or remove them",
             bad.len(),
             render::counted(all, "row"),
             if all == 1 { "is" } else { "are" }
-        );
-        return Err(Failure { code: exit::BAD_DATA, said }.into());
+        )));
     }
     let options = StoreOptions {
         keep_prompts: args.keep_prompts,

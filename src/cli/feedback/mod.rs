@@ -15,7 +15,7 @@ use serde_json::json;
 pub use self::args::FeedbackArgs;
 use self::args::{FeedbackCommand, ForgetArgs, RecommendArgs, WeightsArgs};
 use super::args::{Global, HistoryArgs, weights as signal_weights};
-use super::exit::{self, Failure};
+use super::exit;
 use super::setup::EngineRequirements;
 use super::{paths, render, setup};
 use toolroute_batch::Output;
@@ -51,11 +51,10 @@ pub fn run(args: &FeedbackArgs, global: &Global) -> anyhow::Result<ExitCode> {
 /// Opens an existing log. Reading must not create an empty one. `flag` is how the command names it.
 pub fn open(path: &Path, flag: &str) -> anyhow::Result<ExecutionStore> {
     if !path.exists() {
-        let said = format!(
+        return Err(exit::io(format!(
             "there is no log of executions at {}; `toolroute feedback add` makes one, `{flag} FILE` names another",
             path.display()
-        );
-        return Err(Failure { code: exit::IO, said }.into());
+        )));
     }
     Ok(ExecutionStore::open(path, StoreOptions::default())?)
 }
@@ -94,8 +93,9 @@ fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow:
         .collect();
     if let (Some(only), true) = (only, shown.is_empty()) {
         let id = render::shortened(only, render::MAX_ID_CHARS);
-        let said = format!("no execution of `{id}` is logged; `feedback stats` shows what is");
-        return Err(Failure { code: exit::BAD_DATA, said }.into());
+        return Err(exit::bad_data(format!(
+            "no execution of `{id}` is logged; `feedback stats` shows what is"
+        )));
     }
     if global.json {
         let executions = observations.executions();

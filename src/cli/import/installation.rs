@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::clients::Client;
 use super::{codex, jsonc};
-use crate::cli::exit::{self, Failure};
+use crate::cli::exit;
 use crate::cli::paths;
 use toolroute_vectors::durable::sha256_hex;
 
@@ -161,7 +161,7 @@ impl Request {
 
 fn failed(target: &Path, error: &anyhow::Error) -> anyhow::Error {
     let said = format!("{}: nothing was changed: {error:#}", target.display());
-    Failure { code: exit::BAD_DATA, said }.into()
+    exit::bad_data(said)
 }
 
 /// Adds the gateway, beside the other servers or in their place.

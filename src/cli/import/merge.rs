@@ -9,7 +9,7 @@ use super::clients::Place;
 use super::report::{Imported, Origin, Report, State};
 use super::server_entry::{fault, is_allowed, is_ours, read as read_entry, same, with_private};
 use super::{codex, jsonc};
-use crate::cli::exit::{self, Failure};
+use crate::cli::exit;
 use crate::cli::paths;
 
 /// A server found in another program's file.
@@ -67,10 +67,8 @@ pub fn run(places: &[Place], allow_private: bool, report: &mut Report) -> anyhow
 
 fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::Result<Vec<Found>> {
     let text = paths::read(&place.path)?;
-    let text = text.ok_or_else(|| {
-        let said = format!("there is no file {}", place.path.display());
-        Failure { code: exit::IO, said }
-    })?;
+    let text =
+        text.ok_or_else(|| exit::io(format!("there is no file {}", place.path.display())))?;
     let is_toml = place.path.extension().is_some_and(|extension| extension == "toml");
     let root = if is_toml { codex::value(&text) } else { jsonc::value(&text).map_err(Into::into) };
     let root = root.map_err(|error| bad(&place.path, &error))?;
@@ -103,7 +101,7 @@ fn of_file(place: &Place, allow_private: bool, report: &mut Report) -> anyhow::R
 
 fn bad(path: &Path, error: &anyhow::Error) -> anyhow::Error {
     let said = format!("{}: expected a configuration with servers, found: {error}", path.display());
-    Failure { code: exit::BAD_DATA, said }.into()
+    exit::bad_data(said)
 }
 
 /// The lists of servers in a document; those of a project with its folder.

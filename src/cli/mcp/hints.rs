@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::super::args::{ExposeChoice, McpArgs, RightsArgs};
+use super::super::args::{McpArgs, RightsArgs};
 use super::super::paths;
 use toolroute_rank::engine::fingerprint;
 use toolroute_run::execution::ServersFile;
-use toolroute_serve::{Profiles, Service, Status, catalog_hint};
+use toolroute_serve::{Expose, Profiles, Service, Status, catalog_hint};
 
 /// The file with the hints of one configuration.
 pub(super) struct KeptHints {
@@ -48,7 +48,7 @@ impl KeptHints {
 fn revision(args: &McpArgs, file: &ServersFile, profiles: &Profiles) -> String {
     let prints = format!("{:?}", file.fingerprints);
     let profiles = format!("{profiles:?}");
-    let exposed = if args.expose == ExposeChoice::Search { "search" } else { "selected" };
+    let exposed = if args.expose == Expose::Search { "search" } else { "selected" };
     let rights = {
         let RightsArgs { allow, deny, read_only, .. } = &args.rights;
         let pinned = args.catalog.live.pinning.pin_mode;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::args::{CatalogArgs, EngineArgs, Global, LimitArgs, ServeArgs};
 use super::super::command::{Cli, Command};
-use super::super::exit::{self, Failure};
+use super::super::exit;
 use super::super::setup::{self, EngineRequirements};
 use super::super::tool_lists::Lists;
 use super::super::{call, file_changes, models, render, secrets, servers};
@@ -189,11 +189,10 @@ fn expect_tools(
     if has_tools || before.is_none_or(|before| !before.has_tools) {
         return Ok(());
     }
-    let said = format!(
+    Err(exit::bad_data(format!(
         "expected at least one usable tool in {}, found none; the tools of before stay. To serve none, start again",
         setup::places(from)
-    );
-    Err(Failure { code: exit::BAD_DATA, said }.into())
+    )))
 }
 
 /// Returns the files that could not be parsed.

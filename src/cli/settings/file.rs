@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::keys::{self, Key, Kind, REPLACEMENT, RETIRED};
-use crate::cli::exit::{self, Failure};
+use crate::cli::exit;
 
 pub const FILE: &str = "toolroute.toml";
 
@@ -20,7 +20,7 @@ pub struct File {
 
 /// Finds the files in order of precedence: the named one only, or that of the current folder and
 /// then the user's own.
-pub fn find(named: Option<&Path>) -> Result<Vec<File>, Failure> {
+pub fn find(named: Option<&Path>) -> anyhow::Result<Vec<File>> {
     if let Some(path) = named {
         return Ok(vec![read(path)?]);
     }
@@ -29,12 +29,10 @@ pub fn find(named: Option<&Path>) -> Result<Vec<File>, Failure> {
     places.into_iter().flatten().filter(|path| path.is_file()).map(|path| read(&path)).collect()
 }
 
-fn read(path: &Path) -> Result<File, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let said = format!("cannot read {}: {error}", path.display());
-        Failure { code: exit::IO, said }
-    })?;
-    parse(path, &text).map_err(|said| Failure { code: exit::BAD_DATA, said })
+fn read(path: &Path) -> anyhow::Result<File> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| exit::io(format!("cannot read {}: {error}", path.display())))?;
+    parse(path, &text).map_err(exit::bad_data)
 }
 
 pub fn parse(path: &Path, text: &str) -> Result<File, String> {

@@ -29,7 +29,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Value;
 
-use super::exit::{self, Failure};
+use super::exit;
 use super::words::Blend;
 use toolroute_rank::engine::EngineConfig;
 
@@ -176,16 +176,16 @@ impl Typed {
 
 impl Settings {
     /// Looks up every key.
-    pub fn resolve(typed: &Typed, variables: Variables<'_>) -> Result<Self, Failure> {
+    pub fn resolve(typed: &Typed, variables: Variables<'_>) -> anyhow::Result<Self> {
         let named = typed.matches.get_one::<PathBuf>("config").cloned();
         let named = named.or_else(|| set(keys::CONFIG.variable, variables).map(PathBuf::from));
         let files = file::find(named.as_deref())?;
         let errors: Vec<String> = files.iter().flat_map(|file| file.errors.clone()).collect();
         if let (false, Some(first)) = (typed.allows_errors, errors.first()) {
             let more = if errors.len() > 1 { "; `toolroute config check` tells all" } else { "" };
-            return Err(Failure { code: exit::BAD_DATA, said: format!("{first}{more}") });
+            return Err(exit::bad_data(format!("{first}{more}")));
         }
-        let values: Result<Vec<Setting>, Failure> =
+        let values: anyhow::Result<Vec<Setting>> =
             KEYS.iter().map(|key| look_up(key, typed, &files, variables)).collect();
         let mut settings = Self {
             values: values?,
@@ -287,7 +287,7 @@ fn look_up(
     typed: &Typed,
     files: &[File],
     variables: Variables<'_>,
-) -> Result<Setting, Failure> {
+) -> anyhow::Result<Setting> {
     let is_taken = !key.unless.iter().any(|other| typed.has(other));
     let default = key.default;
     let setting = |value, origin| Setting { key, value, default, origin, text: None, is_taken };
@@ -298,8 +298,7 @@ fn look_up(
     if let Some(text) = set(key.variable, variables) {
         let value = key.parse(&text.to_string_lossy());
         key.check(&value).map_err(|said| {
-            let said = format!("the variable {}: {said}", key.variable);
-            Failure { code: exit::BAD_ARGUMENTS, said }
+            exit::bad_arguments(format!("the variable {}: {said}", key.variable))
         })?;
         let origin = Origin::Variable { name: key.variable };
         return Ok(Setting { text: Some(text), ..setting(Some(value), origin) });

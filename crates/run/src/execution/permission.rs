@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use toolroute_catalog::{EffectKind, Tool};
@@ -75,7 +75,8 @@ impl Offers {
 }
 
 /// Which calls need the agreement of a person, each time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Confirm {
     Never,
     /// Tools that declare that they are destructive, and tools without a declaration whose names
