@@ -14,9 +14,7 @@ use crate::cli::{models, render, setup};
 use toolroute_catalog::row_fault;
 use toolroute_eval::BadRow;
 use toolroute_rank::engine;
-use toolroute_rank::feedback::{
-    Choice, Execution, ExecutionStore, LoggedContext, Retention, StoreOptions,
-};
+use toolroute_rank::feedback::{Execution, ExecutionStore, Retention, StoreOptions};
 use toolroute_rank::query::says_nothing;
 use toolroute_vectors::embedding::Precision;
 
@@ -99,25 +97,11 @@ fn tell(
 
 /// The execution that the flags describe.
 fn typed(args: &AddArgs) -> Execution {
-    let facts = &args.facts;
     let tool = args.tool.as_deref().unwrap_or_default().into();
     let prompt = args.prompt.as_deref().unwrap_or_default();
     Execution {
-        duration_ms: facts.duration_ms,
-        error_kind: facts.error_kind.clone(),
-        cost: facts.cost,
-        feedback: facts.note.clone(),
-        session: facts.session.clone(),
-        context: LoggedContext {
-            phase: facts.phase.clone(),
-            task_type: facts.task_type.clone(),
-            ..LoggedContext::default()
-        },
-        choice: Choice {
-            rank: facts.rank,
-            offered: facts.offered.iter().map(|id| id.as_str().into()).collect(),
-            ..Choice::default()
-        },
+        duration_ms: args.duration_ms,
+        session: args.session.clone(),
         ..Execution::new(tool, prompt, args.outcome == Some(Outcome::Success))
     }
 }

@@ -49,7 +49,8 @@ pub enum FeedbackCommand {
 
 #[derive(Args)]
 pub struct AddArgs {
-    /// Rows {"tool", "success", "prompt", …} as `feedback export` writes them; `-` is stdin
+    /// Rows {"tool", "success", "prompt", …} as `feedback export` writes them, with all that is known of
+    /// an execution; `-` is stdin
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["tool", "prompt", "outcome"])]
     pub input: Option<PathBuf>,
     /// The id of the tool that ran
@@ -61,8 +62,12 @@ pub struct AddArgs {
     /// Whether the tool did what was asked
     #[arg(long, value_enum, required_unless_present = "input")]
     pub outcome: Option<Outcome>,
-    #[command(flatten)]
-    pub facts: FactArgs,
+    /// Duration in milliseconds
+    #[arg(long, value_name = "MS", conflicts_with = "input")]
+    pub duration_ms: Option<u64>,
+    /// The conversation of the execution
+    #[arg(long, value_name = "ID", conflicts_with = "input")]
+    pub session: Option<String>,
     /// Store the text of prompts, not only their hashes
     #[arg(long)]
     pub keep_prompts: bool,
@@ -77,39 +82,6 @@ pub struct AddArgs {
     pub keep_days: u32,
     #[command(flatten)]
     pub choice: ModelChoice,
-}
-
-/// Optional facts about one execution.
-#[derive(Args)]
-#[command(next_help_heading = "Of one execution")]
-pub struct FactArgs {
-    /// Duration in milliseconds
-    #[arg(long, value_name = "MS", conflicts_with = "input")]
-    pub duration_ms: Option<u64>,
-    /// A word for the error, such as timeout
-    #[arg(long, value_name = "WORD", conflicts_with = "input")]
-    pub error_kind: Option<String>,
-    /// The cost, in a unit of your own
-    #[arg(long, value_name = "N", conflicts_with = "input")]
-    pub cost: Option<f64>,
-    /// A remark of the user or the agent
-    #[arg(long, value_name = "TEXT", conflicts_with = "input")]
-    pub note: Option<String>,
-    /// The conversation of the execution
-    #[arg(long, value_name = "ID", conflicts_with = "input")]
-    pub session: Option<String>,
-    /// The tool's rank in the answer, from 1
-    #[arg(long, value_name = "N", conflicts_with = "input")]
-    pub rank: Option<u32>,
-    /// The tools of the answer, best first; repeatable
-    #[arg(long, value_name = "ID", conflicts_with = "input")]
-    pub offered: Vec<String>,
-    /// The phase of the work, one of the facet's values
-    #[arg(long, value_name = "WORD", conflicts_with = "input")]
-    pub phase: Option<String>,
-    /// The kind of work, one of the facet's values
-    #[arg(long, value_name = "WORD", conflicts_with = "input")]
-    pub task_type: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
