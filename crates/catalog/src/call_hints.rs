@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::row::Row;
+use crate::row::{Declared, Row};
 
 const FIELDS: &str =
     "timeout_ms feedback_delay_ms research typical_tokens max_tokens retry summarize";
@@ -40,17 +40,6 @@ impl CallHints {
     /// The longest timeout that a hint can ask for, in milliseconds.
     pub const MAX_TIMEOUT_MS: u64 = 3_600_000;
 
-    /// Replaces the hints that `other` has.
-    pub fn change(&mut self, other: &Self) {
-        self.timeout_ms = other.timeout_ms.or(self.timeout_ms);
-        self.feedback_delay_ms = other.feedback_delay_ms.or(self.feedback_delay_ms);
-        self.research = other.research.or(self.research);
-        self.typical_tokens = other.typical_tokens.or(self.typical_tokens);
-        self.max_tokens = other.max_tokens.or(self.max_tokens);
-        self.retry = other.retry.clone().or(self.retry.take());
-        self.summarize = other.summarize.or(self.summarize);
-    }
-
     /// Returns the first invalid member, if any, with what was expected and what was found.
     pub fn fault(&self) -> Option<(&'static str, String, String)> {
         let most = Self::MAX_TIMEOUT_MS;
@@ -68,23 +57,24 @@ impl CallHints {
 }
 
 /// Reads the object `call_hints` of a tool's routing.
-pub(super) fn read(routing: &mut Row<'_>) -> CallHints {
-    let Some(mut child) = routing.child("call_hints") else { return CallHints::default() };
+pub(super) fn read(routing: &mut Row<'_>, declared: &mut Declared) {
+    let Some(mut child) = routing.child("call_hints") else { return };
     const TOKENS: &str = "a whole number of tokens";
     const RETRY: &str = "an object with `on`, a list of unreachable, broken, busy, timeout and error, \
         and `most`, a number of times";
-    let hints = CallHints {
-        timeout_ms: child.millis("timeout_ms"),
-        feedback_delay_ms: child.millis("feedback_delay_ms"),
-        research: child.flag("research"),
-        typical_tokens: child.typed("typical_tokens", TOKENS),
-        max_tokens: child.typed("max_tokens", TOKENS),
-        retry: child.typed("retry", RETRY),
-        summarize: child.flag("summarize"),
-    };
+    let retry = child.typed::<Retry>("retry", RETRY);
+    declared.set(retry, |tool| &mut tool.routing.call_hints.retry);
+    let mut tokens = |name| child.typed::<u32>(name, TOKENS);
+    let (typical, most) = (tokens("typical_tokens"), tokens("max_tokens"));
+    declared.set(typical, |tool| &mut tool.routing.call_hints.typical_tokens);
+    declared.set(most, |tool| &mut tool.routing.call_hints.max_tokens);
+    declared.set(child.millis("timeout_ms"), |tool| &mut tool.routing.call_hints.timeout_ms);
+    let delay = child.millis("feedback_delay_ms");
+    declared.set(delay, |tool| &mut tool.routing.call_hints.feedback_delay_ms);
+    declared.set(child.flag("research"), |tool| &mut tool.routing.call_hints.research);
+    declared.set(child.flag("summarize"), |tool| &mut tool.routing.call_hints.summarize);
     child.warn_unknown(FIELDS.split(' '));
     routing.absorb(child);
-    hints
 }
 
 /// The failures after which a call is sent again, and how often; declared by a tool's author or

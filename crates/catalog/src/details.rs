@@ -1,7 +1,7 @@
 //! Tiers, facets and other members that a tool's author or an overlay may declare.
 
-use crate::row::Row;
-use crate::{ComplexityRange, Cost, Hints, LatencyTier, Reliability, Tool, routing};
+use crate::row::{Declared, Row};
+use crate::{Cost, Hints, LatencyTier, Reliability, Tool, routing};
 
 type Slot = fn(&mut Tool) -> &mut Vec<String>;
 
@@ -35,29 +35,22 @@ fn facet_fields() -> impl Iterator<Item = &'static str> {
     FACET_LISTS.iter().map(|(name, _)| *name).chain(["complexity"])
 }
 
-/// The members that a source declares. Applying them to a tool changes no other members.
+/// The members that a source declares.
 #[derive(Default)]
 pub(super) struct Details {
-    lists: Vec<(Slot, Vec<String>)>,
-    reliability: Option<Reliability>,
-    cost: Option<Cost>,
-    latency_ms: Option<u64>,
-    latency_tier: Option<LatencyTier>,
+    members: Declared,
     pub hints: Hints,
-    complexity: Option<ComplexityRange>,
-    routing: routing::RoutingDetails,
 }
 
 impl Details {
     pub fn read(row: &mut Row<'_>) -> Self {
-        let mut details = Self {
-            reliability: row.word("reliability", &["low", "medium", "high"]),
-            cost: row.word("cost", &["tiny", "low", "medium", "high"]),
-            latency_ms: row.millis("latency_ms"),
-            latency_tier: row.word("latency_tier", &["fast", "medium", "slow", "very_slow"]),
-            routing: routing::RoutingDetails::read(row),
-            ..Self::default()
-        };
+        let mut details = Self::default();
+        let reliability = row.word::<Reliability>("reliability", &["low", "medium", "high"]);
+        details.members.set(reliability, |tool| &mut tool.reliability);
+        let cost = row.word::<Cost>("cost", &["tiny", "low", "medium", "high"]);
+        details.members.set(cost, |tool| &mut tool.cost);
+        details.read_latency(row);
+        routing::read(row, &mut details.members);
         details.read_lists(row, &LISTS);
         details.read_facets(row);
         if let Some(mut facets) = row.child("facets") {
@@ -78,42 +71,35 @@ impl Details {
         details
     }
 
+    /// Reads the latency. A tier that is declared later takes precedence, so it removes
+    /// milliseconds that were declared earlier.
+    fn read_latency(&mut self, row: &mut Row<'_>) {
+        let ms = row.millis("latency_ms");
+        let tier: Option<LatencyTier> =
+            row.word("latency_tier", &["fast", "medium", "slow", "very_slow"]);
+        self.members.set(ms.map(Some).or(tier.map(|_| None)), |tool| &mut tool.latency_ms);
+        self.members
+            .set(tier.map(Some).or(ms.map(|_| None)), |tool| &mut tool.declared_latency_tier);
+    }
+
     fn read_facets(&mut self, row: &mut Row<'_>) {
         self.read_lists(row, &FACET_LISTS);
-        self.complexity = row.complexity("complexity").or(self.complexity);
+        self.members.set(row.complexity("complexity"), |tool| &mut tool.facets.complexity);
     }
 
     fn read_lists(&mut self, row: &mut Row<'_>, lists: &[(&str, Slot)]) {
         for (name, slot) in lists {
-            if let Some(list) = row.list(name) {
-                self.lists.push((*slot, list));
-            }
+            self.members.set(row.list(name), *slot);
         }
     }
 
     /// Sets the declared members of a tool and leaves the others unchanged.
     pub fn apply(&self, tool: &mut Tool) {
-        for (slot, list) in &self.lists {
-            slot(tool).clone_from(list);
-        }
-        tool.reliability = self.reliability.or(tool.reliability);
-        tool.cost = self.cost.or(tool.cost);
-        self.apply_latency(tool);
+        self.members.apply(tool);
         tool.hints.read_only = self.hints.read_only.or(tool.hints.read_only);
         tool.hints.destructive = self.hints.destructive.or(tool.hints.destructive);
         tool.hints.idempotent = self.hints.idempotent.or(tool.hints.idempotent);
-        tool.facets.complexity = self.complexity.or(tool.facets.complexity);
-        self.routing.apply(&mut tool.routing);
         tool.facets.compact();
         tool.routing.compact();
-    }
-
-    /// Sets the latency. A tier that is declared later takes precedence, so it removes milliseconds
-    /// that were declared earlier.
-    fn apply_latency(&self, tool: &mut Tool) {
-        if self.latency_ms.is_some() || self.latency_tier.is_some() {
-            tool.latency_ms = self.latency_ms;
-            tool.declared_latency_tier = self.latency_tier;
-        }
     }
 }

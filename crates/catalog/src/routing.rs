@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::row::Row;
+use crate::row::{Declared, Row};
 use crate::sparse::readable_when_sparse;
 use crate::{CallHints, Fallback, Problem, Severity, Tool, call_hints, fallback};
 
@@ -99,54 +99,20 @@ impl IntentSignal {
 const FIELDS: &str =
     "priority fallbacks conflicts_with signals critical newcomer parameter_hints call_hints";
 
-/// The members of `routing` that a source declares. Applying them to a tool changes no other
-/// members.
-#[derive(Default)]
-pub(super) struct RoutingDetails {
-    priority: Option<u8>,
-    fallbacks: Option<Vec<Fallback>>,
-    conflicts_with: Option<Vec<String>>,
-    signals: Option<Vec<IntentSignal>>,
-    critical: Option<bool>,
-    newcomer: Option<bool>,
-    parameter_hints: Option<ParameterHints>,
-    call_hints: CallHints,
-}
-
-impl RoutingDetails {
-    /// Reads the object `routing` of a row.
-    pub fn read(row: &mut Row<'_>) -> Self {
-        let Some(mut routing) = row.child("routing") else { return Self::default() };
-        let declared = Self {
-            priority: routing.typed("priority", "a whole number from 0 to 100"),
-            fallbacks: fallback::read(&mut routing),
-            conflicts_with: routing.list("conflicts_with"),
-            signals: read_signals(&mut routing),
-            critical: routing.flag("critical"),
-            newcomer: routing.flag("newcomer"),
-            parameter_hints: read_hints(&mut routing),
-            call_hints: call_hints::read(&mut routing),
-        };
-        routing.warn_unknown(FIELDS.split(' '));
-        row.absorb(routing);
-        declared
-    }
-
-    pub fn apply(&self, routing: &mut Routing) {
-        fn set<T: Clone>(field: &mut T, declared: &Option<T>) {
-            if let Some(declared) = declared {
-                field.clone_from(declared);
-            }
-        }
-        routing.priority = self.priority.or(routing.priority);
-        set(&mut routing.fallbacks, &self.fallbacks);
-        set(&mut routing.conflicts_with, &self.conflicts_with);
-        set(&mut routing.signals, &self.signals);
-        set(&mut routing.critical, &self.critical);
-        set(&mut routing.newcomer, &self.newcomer);
-        set(&mut routing.parameter_hints, &self.parameter_hints);
-        routing.call_hints.change(&self.call_hints);
-    }
+/// Reads the object `routing` of a row.
+pub(super) fn read(row: &mut Row<'_>, declared: &mut Declared) {
+    let Some(mut routing) = row.child("routing") else { return };
+    let priority = routing.typed::<u8>("priority", "a whole number from 0 to 100");
+    declared.set(priority, |tool| &mut tool.routing.priority);
+    declared.set(fallback::read(&mut routing), |tool| &mut tool.routing.fallbacks);
+    declared.set(routing.list("conflicts_with"), |tool| &mut tool.routing.conflicts_with);
+    declared.set(read_signals(&mut routing), |tool| &mut tool.routing.signals);
+    declared.set(routing.flag("critical"), |tool| &mut tool.routing.critical);
+    declared.set(routing.flag("newcomer"), |tool| &mut tool.routing.newcomer);
+    declared.set(read_hints(&mut routing), |tool| &mut tool.routing.parameter_hints);
+    call_hints::read(&mut routing, declared);
+    routing.warn_unknown(FIELDS.split(' '));
+    row.absorb(routing);
 }
 
 fn read_signals(routing: &mut Row<'_>) -> Option<Vec<IntentSignal>> {

@@ -288,6 +288,28 @@ impl<'a> Row<'a> {
     }
 }
 
+type Change = dyn Fn(&mut Tool);
+
+/// The members of a tool that a source declares, each as a change of the tool.
+#[derive(Default)]
+pub(super) struct Declared(Vec<Box<Change>>);
+
+impl Declared {
+    /// Takes a member, if it is declared.
+    pub fn set<D, T>(&mut self, declared: Option<D>, slot: fn(&mut Tool) -> &mut T)
+    where
+        T: From<D> + Clone + 'static,
+    {
+        if let Some(declared) = declared.map(T::from) {
+            self.0.push(Box::new(move |tool| slot(tool).clone_from(&declared)));
+        }
+    }
+
+    pub fn apply(&self, tool: &mut Tool) {
+        self.0.iter().for_each(|change| change(tool));
+    }
+}
+
 fn word_or_kind(raw: &RawValue) -> Option<String> {
     if let Ok(text) = serde_json::from_str(raw.get()) {
         return Some(text);
