@@ -1,8 +1,10 @@
 //! Removes secrets from logs: the values that are passed to a server, and text that looks like a
 //! secret.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use percent_encoding::percent_decode_str;
 use regex::Regex;
 use serde_json::Value;
 
@@ -160,34 +162,13 @@ fn of_address(text: &str, found: &mut Vec<String>) {
     if let Some((user, _)) = host.rsplit_once('@') {
         let password = user.split_once(':').map_or(user, |(_, password)| password);
         found.extend([user, password].map(str::to_owned));
-        found.extend(unescaped(password));
+        let plain = percent_decode_str(password).decode_utf8();
+        found.extend(plain.ok().filter(|plain| plain != password).map(Cow::into_owned));
     }
     let values = query.split('&').filter_map(|pair| Some(pair.split_once('=')?.1));
     let is_key =
         |part: &&str| part.len() >= SHORTEST_KEY && part.bytes().any(|byte| byte.is_ascii_digit());
     found.extend(path.split('/').filter(is_key).chain(values).map(str::to_owned));
-}
-
-/// Decodes the `%XX` escapes of a text. Returns `None` if there are none, or if the result is not
-/// UTF-8.
-fn unescaped(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let code = after.get(..2).filter(|_| *first == b'%');
-        let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|plain| plain != text)
 }
 
 /// Replaces secrets with `[secret]`: known values, and text that looks like a secret.

@@ -421,7 +421,7 @@ pub struct Pages {
 impl Pages {
     /// Adds a page, unless the list becomes too long with it.
     pub fn add(&mut self, page: Vec<Value>) -> Result<(), Fault> {
-        self.bytes += page.iter().map(size_of).sum::<usize>();
+        self.bytes += page.iter().map(|element| element.to_string().len()).sum::<usize>();
         if self.bytes > MOST_LISTED {
             let said = format!("one of its lists is longer than {} MiB", MOST_LISTED >> 20);
             return Err(Fault::after(FaultKind::TooLong, said));
@@ -429,25 +429,6 @@ impl Pages {
         self.elements.extend(page);
         Ok(())
     }
-}
-
-/// Returns the length of a value as JSON, without building its text.
-fn size_of(value: &Value) -> usize {
-    struct Length(usize);
-    impl std::io::Write for Length {
-        fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
-            self.0 += part.len();
-            Ok(part.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut length = Length(0);
-    // Neither a value nor the counter fails.
-    serde_json::to_writer(&mut length, value).ok();
-    length.0
 }
 
 fn with_stderr(said: String, words: &StderrTail) -> String {
