@@ -59,18 +59,13 @@ impl Serialize for PromptHash {
 impl<'de> Deserialize<'de> for PromptHash {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let digits = text.as_bytes();
-        let mut hash = [0; 32];
-        let bad = || serde::de::Error::custom("expected a prompt hash of 64 hexadecimal digits");
-        if digits.len() != 2 * hash.len() {
-            return Err(bad());
-        }
-        let digit = |at: usize| char::from(digits[at]).to_digit(16).map(|digit| digit as u8);
-        for (at, byte) in hash.iter_mut().enumerate() {
-            let pair = digit(2 * at).zip(digit(2 * at + 1));
-            *byte = pair.map(|(high, low)| high << 4 | low).ok_or_else(bad)?;
-        }
-        Ok(Self(hash))
+        let digit = |sign: &u8| Some(char::from(*sign).to_digit(16)? as u8);
+        let (pairs, odd) = text.as_bytes().as_chunks::<2>();
+        let bytes = pairs.iter().map(|[high, low]| Some(digit(high)? << 4 | digit(low)?));
+        let hash = bytes.collect::<Option<Vec<u8>>>().filter(|_| odd.is_empty());
+        let hash = hash.and_then(|hash| hash.try_into().ok()).map(Self);
+        let expected = "expected a prompt hash of 64 hexadecimal digits";
+        hash.ok_or_else(|| serde::de::Error::custom(expected))
     }
 }
 

@@ -6,9 +6,8 @@
 //! written. Queued executions are lost only if the process ends without one of these, or if the log
 //! cannot be written.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -73,15 +72,9 @@ impl RecorderCounts {
     }
 }
 
+/// The counts, and the reason for the latest loss, until it is reported.
 #[derive(Default)]
-struct Counts {
-    queued: AtomicU64,
-    written: AtomicU64,
-    dropped: AtomicU64,
-    lost: AtomicU64,
-    /// The reason for the latest loss, until it is reported.
-    because: Mutex<String>,
-}
+struct Counts(Mutex<(RecorderCounts, Option<String>)>);
 
 enum Message {
     Record(Box<Execution>),
@@ -127,15 +120,16 @@ impl Recorder {
         execution.at = execution.at.or_else(|| Some(now_ms()));
         match self.queue.try_send(Message::Record(Box::new(execution))) {
             Ok(()) => {
-                self.counts.queued.fetch_add(1, Ordering::Relaxed);
+                self.counts.get().0.queued += 1;
                 Ok(RecordOutcome::Queued)
             }
             Err(TrySendError::Full(_)) => {
-                let dropped = self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+                let dropped = &mut self.counts.get().0.dropped;
                 // A warning for each dropped execution would flood the output.
                 if dropped.is_multiple_of(1_000) {
-                    tracing::warn!(dropped = dropped + 1, "the queue of executions is full");
+                    tracing::warn!(dropped = *dropped + 1, "the queue of executions is full");
                 }
+                *dropped += 1;
                 Ok(RecordOutcome::Dropped)
             }
             Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
@@ -165,14 +159,7 @@ impl Recorder {
     }
 
     pub fn counts(&self) -> RecorderCounts {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Counts { queued, written, dropped, lost, .. } = &*self.counts;
-        RecorderCounts {
-            queued: read(queued),
-            written: read(written),
-            dropped: read(dropped),
-            lost: read(lost),
-        }
+        self.counts.get().0
     }
 
     fn end(&mut self) {
@@ -195,21 +182,22 @@ impl Drop for Recorder {
 }
 
 impl Counts {
+    fn get(&self) -> MutexGuard<'_, (RecorderCounts, Option<String>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lose(&self, executions: u64, error: &StoreError) {
-        self.lost.fetch_add(executions, Ordering::Relaxed);
-        let because = error.to_string();
-        tracing::warn!(executions, "executions are lost: {because}");
-        *self.because.lock().unwrap_or_else(PoisonError::into_inner) = because;
+        tracing::warn!(executions, "executions are lost: {error}");
+        let mut counts = self.get();
+        counts.0.lost += executions;
+        counts.1 = Some(error.to_string());
     }
 
     /// Returns an error if executions were lost since the last report.
     fn take_loss(&self) -> Result<(), StoreError> {
-        let mut because = self.because.lock().unwrap_or_else(PoisonError::into_inner);
-        if because.is_empty() {
-            return Ok(());
-        }
-        let lost = self.lost.load(Ordering::Relaxed);
-        Err(StoreError::Lost { lost, because: std::mem::take(&mut because) })
+        let mut counts = self.get();
+        let lost = counts.0.lost;
+        counts.1.take().map_or(Ok(()), |because| Err(StoreError::Lost { lost, because }))
     }
 }
 
@@ -285,7 +273,7 @@ impl Writer {
         }
         match written {
             Ok(_) => {
-                self.counts.written.fetch_add(executions, Ordering::Relaxed);
+                self.counts.get().0.written += executions;
                 self.is_stale = true;
             }
             Err(error) => self.counts.lose(executions, &error),
@@ -314,6 +302,8 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::feedback::StoreOptions;
 
