@@ -11,17 +11,14 @@ use crate::text::is_listed;
 pub(super) enum Format {
     /// MCP: `inputSchema`.
     Mcp,
-    /// OpenAI chat completions: `{"type": "function", "function": {…}}`.
-    OpenAiNested,
-    /// OpenAI's tool that takes free text: `{"type": "custom", "custom": {…}}`.
-    OpenAiCustom,
     /// OpenAI's Responses API and the old `functions`: name and `parameters` side by side.
     OpenAiFlat,
     /// Anthropic: `input_schema`, or a versioned `type` without a schema.
     Anthropic,
     /// An entry of vLLM semantic router's `tools_db.json`.
     VllmEntry,
-    /// A tool in a member of this name, which is one of [`WRAPPERS`].
+    /// A tool in a member of this name: one of [`WRAPPERS`], or OpenAI's `{"type": "function",
+    /// "function": {…}}` and `{"type": "custom", "custom": {…}}`, which takes free text.
     Wrapped(&'static str),
     /// A JSON Schema of arguments with a title, as Pydantic writes it.
     TitledSchema,
@@ -46,10 +43,10 @@ pub(super) fn detect(row: &Fields<'_>, listed: bool, mcp: bool) -> Option<Format
         return Some(Format::VllmEntry);
     }
     if is_object("function") && kind.as_deref().is_none_or(|kind| kind == "function") {
-        return Some(Format::OpenAiNested);
+        return Some(Format::Wrapped("function"));
     }
     if is_object("custom") && kind.as_deref() == Some("custom") {
-        return Some(Format::OpenAiCustom);
+        return Some(Format::Wrapped("custom"));
     }
     let parameters = schema::NAMES.iter().chain(&schema::PARAMETER_LISTS).find(|key| has(key));
     if !has("name") {

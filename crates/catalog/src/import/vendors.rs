@@ -40,23 +40,6 @@ pub(super) fn read_anthropic(row: &mut Row<'_>, server: Option<&str>) -> Option<
     Some(Tool::new(server, &kind, &description))
 }
 
-/// Reads `{"type": "function", "function": {"name": …, "parameters": …}}`.
-pub(super) fn read_openai_nested(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
-    let mut function = row.child("function")?;
-    let tool = read_openai_flat(&mut function, server);
-    row.absorb(function);
-    tool
-}
-
-/// Reads `{"type": "custom", "custom": {"name": …, "description": …}}`. The tool takes free text,
-/// so it has no schema.
-pub(super) fn read_openai_custom(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
-    let mut custom = row.child("custom")?;
-    let tool = custom.named(server);
-    row.absorb(custom);
-    tool
-}
-
 /// Reads `{"type": "function", "name": …, "parameters": …}`, and the old form without a type.
 pub(super) fn read_openai_flat(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut tool = row.named(server)?;
@@ -64,7 +47,8 @@ pub(super) fn read_openai_flat(row: &mut Row<'_>, server: Option<&str>) -> Optio
     Some(tool)
 }
 
-/// Reads a tool in a member of an object, such as Bedrock's `{"toolSpec": {…}}`.
+/// Reads a tool in a member of an object, such as Bedrock's `{"toolSpec": {…}}` or OpenAI's
+/// `{"type": "function", "function": {"name": …, "parameters": …}}`.
 pub(super) fn read_wrapped(row: &mut Row<'_>, key: &str, server: Option<&str>) -> Option<Tool> {
     let mut inner = row.child(key)?;
     let tool = read_openai_flat(&mut inner, server);
@@ -93,7 +77,7 @@ pub(super) fn read_titled_schema(
 pub(super) fn read_vllm_entry(row: &mut Row<'_>, server: Option<&str>) -> Option<Tool> {
     let mut inner = row.child("tool")?;
     let tool = if inner.value("function").is_some() {
-        read_openai_nested(&mut inner, server)
+        read_wrapped(&mut inner, "function", server)
     } else {
         read_openai_flat(&mut inner, server)
     };

@@ -306,8 +306,6 @@ impl<'s, 't> Walker<'s, 't> {
         let server = server.as_deref();
         let tool = match format {
             Format::Mcp => vendors::read_mcp(&mut row, server),
-            Format::OpenAiNested => vendors::read_openai_nested(&mut row, server),
-            Format::OpenAiCustom => vendors::read_openai_custom(&mut row, server),
             Format::OpenAiFlat => vendors::read_openai_flat(&mut row, server),
             Format::Anthropic => vendors::read_anthropic(&mut row, server),
             Format::VllmEntry => vendors::read_vllm_entry(&mut row, server),

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::names::first_free_name;
 use super::swagger;
 use crate::import::refs::Refs;
 use crate::{OperationArgument, OperationBody, Place, singular, words_of};
@@ -94,11 +95,11 @@ impl Input {
     /// Returns the first of these names that no other argument has: `name`, `name_suffix`,
     /// `name_suffix_2` and so on.
     fn free(&self, name: &str, suffix: &str) -> String {
-        let first = [name.to_owned(), format!("{name}_{suffix}")];
-        let numbered = (2..).map(|number| format!("{name}_{suffix}_{number}"));
-        let mut names = first.into_iter().chain(numbered);
-        let is_free = |name: &String| !self.properties.contains_key(name);
-        names.find(is_free).expect("numbers do not end. This is a bug.")
+        let is_taken = |name: &str| self.properties.contains_key(name);
+        match is_taken(name) {
+            true => first_free_name(&format!("{name}_{suffix}"), is_taken),
+            false => name.to_owned(),
+        }
     }
 
     /// Adds the body of OpenAPI 3.

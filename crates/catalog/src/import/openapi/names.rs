@@ -37,7 +37,9 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
         }
     }
     for (path, method) in late {
-        let name = first_free_name(&plain(&path.replace('{', " by "), method), &taken);
+        let name = first_free_name(&plain(&path.replace('{', " by "), method), |name| {
+            taken.contains(name)
+        });
         taken.insert(name.clone());
         names.insert((method, path), name);
     }
@@ -46,8 +48,8 @@ pub(super) fn by_path<'a>(operations: impl Iterator<Item = Operation<'a>>) -> Na
 
 /// Returns the name, or, if it is taken, the name with the first number from 2 on that makes it
 /// unique.
-fn first_free_name(name: &str, taken: &HashSet<String>) -> String {
+pub(super) fn first_free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names.find(|name| !taken.contains(name)).expect("numbers do not end. This is a bug.")
+    names.find(|name| !is_taken(name)).expect("numbers do not end. This is a bug.")
 }
