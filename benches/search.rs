@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ndarray::Array2;
+use toolroute_vectors::durable::ModelIdentity;
 use toolroute_vectors::index::{
-    Bm25, Bm25Settings, Field, FlatIndex, HnswIndex, ModelKey, Snapshot, VectorIndex, Vectors,
-    text_hash,
+    Bm25, Bm25Settings, Field, FlatIndex, HnswIndex, Snapshot, VectorIndex, Vectors, text_hash,
 };
 
 const DIMENSION: usize = 384;
@@ -122,7 +122,7 @@ fn keywords() {
 
 fn snapshots() {
     let (vectors, _) = clustered(4_000, 0);
-    let model = ModelKey { name: "m".into(), fingerprint: "f".into(), dimension: DIMENSION };
+    let model = ModelIdentity { name: "m".into(), fingerprint: "f".into(), dimension: DIMENSION };
     let hashes = (0..vectors.len()).map(|row| text_hash(&row.to_string())).collect();
     let snapshot = Snapshot::new(model, hashes, vectors).unwrap();
     let folder = tempfile::tempdir().unwrap();

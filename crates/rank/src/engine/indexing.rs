@@ -12,9 +12,7 @@ use super::state::CatalogIndex;
 use super::{Error, UsageReport};
 use crate::catalog::{Tool, embedding_text};
 use crate::embedding::{Embedder, ModelIdentity, Role};
-use crate::index::{
-    self, Graph, IndexKind, ModelKey, Snapshot, SnapshotError, TextHash, Vectors, text_hash,
-};
+use crate::index::{self, Graph, IndexKind, Snapshot, SnapshotError, TextHash, Vectors, text_hash};
 use toolroute_vectors::durable;
 
 /// A callback for progress: the number of embedded texts, and the total.
@@ -95,9 +93,9 @@ pub(super) fn index(
     // The texts are not kept: a snapshot usually has the vectors of all of them.
     let hashes: Vec<TextHash> =
         tools.par_iter().map(|tool| text_hash(&embedding_text(tool))).collect();
-    let model = model_key(embedder.identity());
+    let model = embedder.identity();
     let (old, mut state) = match place {
-        Some(place) => open(place, &model)?,
+        Some(place) => open(place, model)?,
         None => (None, SnapshotState::Unused),
     };
     // A snapshot that could not be opened is not overwritten.
@@ -112,7 +110,7 @@ pub(super) fn index(
     let vectors = Arc::new(work.vectors()?);
     let search = index::build(vectors.clone(), kind)?;
     if let Some(path) = path {
-        let snapshot = Snapshot::new(model, work.hashes, vectors.clone())?
+        let snapshot = Snapshot::new(model.clone(), work.hashes, vectors.clone())?
             .with_graph(search.graph().cloned())?;
         state = save(&snapshot, path, state);
     }
@@ -129,7 +127,7 @@ pub(super) fn keep(
 ) -> Result<SnapshotState, Error> {
     let hashes = tools.iter().map(|tool| text_hash(&embedding_text(tool))).collect();
     let snapshot =
-        Snapshot::new(model_key(identity), hashes, Arc::clone(vectors))?.with_graph(graph)?;
+        Snapshot::new(identity.clone(), hashes, Arc::clone(vectors))?.with_graph(graph)?;
     Ok(save(&snapshot, path, SnapshotState::Updated))
 }
 
@@ -181,16 +179,8 @@ fn reopen(
     Ok((CatalogIndex { vectors, search: search.into(), learned: None }, report))
 }
 
-pub(super) fn model_key(identity: &ModelIdentity) -> ModelKey {
-    ModelKey {
-        name: identity.name.clone(),
-        fingerprint: identity.fingerprint.clone(),
-        dimension: identity.dimension,
-    }
-}
-
 /// Opens an existing snapshot, if it is usable, and returns the state that it will have.
-fn open(place: &Place, model: &ModelKey) -> Result<(Option<Snapshot>, SnapshotState), Error> {
+fn open(place: &Place, model: &ModelIdentity) -> Result<(Option<Snapshot>, SnapshotState), Error> {
     let path = place.path.as_path();
     let usable = Snapshot::load(path).and_then(|found| found.matches(model).map(|()| found));
     let error = match usable {
@@ -274,10 +264,10 @@ impl Work<'_> {
         let Some(path) = self.path else { return };
         let known = self.hashes.iter().filter_map(|hash| Some((*hash, self.known.get(hash)?)));
         let (hashes, rows): (Vec<TextHash>, Vec<&Vec<f32>>) = known.unzip();
-        let model = model_key(self.embedder.identity());
+        let model = self.embedder.identity();
         let saved = Vectors::from_rows(&rows)
             .map_err(SnapshotError::from)
-            .and_then(|vectors| Snapshot::new(model, hashes, Arc::new(vectors)))
+            .and_then(|vectors| Snapshot::new(model.clone(), hashes, Arc::new(vectors)))
             .map(|snapshot| save(&snapshot, path, SnapshotState::Updated));
         tracing::debug!("the index so far: {saved:?}");
     }

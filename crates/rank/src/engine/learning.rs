@@ -6,7 +6,6 @@ use std::sync::Arc;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::indexing::model_key;
 use super::state::{AppliedUsage, CatalogIndex, State, UsageReport};
 use super::{Engine, Error};
 use crate::catalog::{Catalog, Tool, ToolId};
@@ -80,7 +79,7 @@ pub(super) fn apply(
     model: &ModelIdentity,
     (own, search): (Arc<Vectors>, impl FnOnce(Arc<Vectors>) -> Result<Search, Error>),
 ) -> Result<CatalogIndex, Error> {
-    usage.matches(&model_key(model))?;
+    usage.matches(model)?;
     let moved = usage.learned_vectors(tools, &own);
     let shape = (own.len(), own.dimension());
     let mut vectors = Array2::from_shape_vec(shape, own.as_slice().to_vec())
@@ -169,7 +168,7 @@ impl Engine {
     pub fn empty_usage(&self) -> Result<UsageVectors, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
-        Ok(UsageVectors::new(model_key(embedder.identity())))
+        Ok(UsageVectors::new(embedder.identity().clone()))
     }
 
     /// Adds past prompts to `usage`, which may contain others already. `progress` gets the number
@@ -240,7 +239,7 @@ impl Engine {
     ) -> Result<LearnReport, Error> {
         let state = self.state();
         let embedder = state.embedder.as_ref().ok_or(NO_MODEL)?;
-        usage.matches(&model_key(embedder.identity()))?;
+        usage.matches(embedder.identity())?;
         let (mut report, mut learned, mut unknown) =
             (LearnReport::default(), BTreeSet::new(), BTreeSet::new());
         let mut done = 0;

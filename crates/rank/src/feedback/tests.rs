@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use toolroute_catalog::{Tool, ToolId};
+use toolroute_vectors::durable::ModelIdentity;
 
 use super::usage_file::{decode, encode};
 use super::*;
-use crate::index::{ModelKey, Vectors, dot};
+use crate::index::{Vectors, dot};
 
 mod false_reports;
 
 const DIMENSION: usize = 8;
 
-fn model() -> ModelKey {
-    ModelKey { name: "m".into(), fingerprint: "m-1".into(), dimension: DIMENSION }
+fn model() -> ModelIdentity {
+    ModelIdentity { name: "m".into(), fingerprint: "m-1".into(), dimension: DIMENSION }
 }
 
 fn tools(count: usize) -> Vec<Arc<Tool>> {

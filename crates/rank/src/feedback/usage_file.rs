@@ -14,14 +14,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use toolroute_catalog::ToolId;
-use toolroute_vectors::durable::{self, Flaw, HASH, Readers, Sealed};
+use toolroute_vectors::durable::{self, Flaw, HASH, ModelIdentity, Readers, Sealed};
 
 use super::Error;
 use super::execution::PromptHash;
 use super::usage_vectors::{
     History, MOST_HANDICAP, ONE, PromptSample, SampledPrompt, ServedScores, UsageVectors,
 };
-use crate::index::ModelKey;
 
 /// Increment the version with every change of the layout, and add a file of the old version as a
 /// test.
@@ -33,7 +32,7 @@ const MOST_SCORE: f32 = 2.0;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    model: ModelKey,
+    model: ModelIdentity,
     strength: f32,
     handicap: f32,
     served: Option<ServedScores>,

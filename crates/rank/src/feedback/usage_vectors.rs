@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use toolroute_catalog::ToolId;
+use toolroute_vectors::durable::ModelIdentity;
 
 use super::Error;
 use super::execution::PromptHash;
-use crate::index::ModelKey;
 
 /// The fixed-point value of 1.0. Sums are integers, so that they do not depend on the order of
 /// addition. There is room for 2^31 prompts.
@@ -81,7 +81,7 @@ pub struct ServedScores {
 /// What was learned from past prompts, independent of their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageVectors {
-    pub(super) model: ModelKey,
+    pub(super) model: ModelIdentity,
     pub(super) tools: BTreeMap<ToolId, History>,
     pub(super) sample: PromptSample,
     /// See [`UsageVectors::strength`].
@@ -94,13 +94,13 @@ pub struct UsageVectors {
 
 impl UsageVectors {
     #[doc(hidden)] // For our own crates.
-    pub fn new(model: ModelKey) -> Self {
+    pub fn new(model: ModelIdentity) -> Self {
         let (tools, sample) = (BTreeMap::new(), BTreeMap::new());
         Self { model, tools, sample, strength: 1.0, handicap: 0.0, served: None }
     }
 
     #[doc(hidden)] // For our own crates.
-    pub fn model(&self) -> &ModelKey {
+    pub fn model(&self) -> &ModelIdentity {
         &self.model
     }
 
@@ -146,7 +146,7 @@ impl UsageVectors {
     /// # Errors
     /// [`Error::OtherModel`] if another model made them.
     #[doc(hidden)] // For our own crates.
-    pub fn matches(&self, model: &ModelKey) -> Result<(), Error> {
+    pub fn matches(&self, model: &ModelIdentity) -> Result<(), Error> {
         if self.model == *model {
             return Ok(());
         }

@@ -13,11 +13,13 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod identity;
 mod private;
 mod replaced;
 mod sealed;
 mod stamp;
 
+pub use identity::ModelIdentity;
 pub use private::{close_to_others, lock, private_file, private_folder, try_lock};
 pub use replaced::{Readers, create_with, replace, replace_with};
 pub use sealed::{Flaw, HASH, Sealed, hex, sha256_hex};

@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use super::Error;
 use super::backend::{Backend, Device};
-use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
+use super::embedder::{Calibration, Embedded, Embedder, Role};
 use super::encoder::{self, BertWeights, Encoder, Precision};
 use super::files::{INT8_FILE, Int8File, ModelConfig, ModelFiles, WEIGHTS_FILE};
 #[cfg(feature = "candle")]
 use super::reference::{BATCH, Reference};
 use super::tokenizer::TextTokenizer;
-use crate::durable::{self, Readers};
+use crate::durable::{self, ModelIdentity, Readers};
 use crate::kernels::Mapped;
 
 /// Part of the identity of vectors from int8 inference; it distinguishes them from f32 and from

@@ -7,6 +7,7 @@ use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::{Backend, BertEmbedder, EncoderOptions, Error, ModelFiles, StaticEmbedder};
+use crate::durable::ModelIdentity;
 
 /// Which side of the search a text is on. Some models use different prefixes for the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +16,6 @@ pub enum Role {
     Query,
     /// A text that can be found, embedded once.
     Document,
-}
-
-/// Identifies a model. Vectors are comparable only if their models have equal identities.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct ModelIdentity {
-    /// A name for display, such as `all-MiniLM-L6-v2`.
-    pub name: String,
-    /// SHA-256, in hexadecimal, over every file that influences the vectors.
-    pub fingerprint: String,
-    /// Length of a vector.
-    pub dimension: usize,
 }
 
 /// Parameters that turn a model's scores into a probability that something fits. They were fitted

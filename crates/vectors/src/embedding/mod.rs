@@ -35,10 +35,11 @@ mod store;
 mod tokenizer;
 mod vector_check;
 
+pub use crate::durable::ModelIdentity;
 pub use backend::{Backend, Device};
 pub use bert::{BertEmbedder, EncoderOptions};
 pub use cached::CachedEmbedder;
-pub use embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role, load};
+pub use embedder::{Calibration, Embedded, Embedder, Role, load};
 pub use encoder::Precision;
 pub use error::Error;
 pub use files::ModelFiles;

@@ -15,10 +15,11 @@ use serde::Deserialize;
 
 use super::Error;
 use super::bert::write_unit;
-use super::embedder::{Calibration, Embedded, Embedder, ModelIdentity, Role};
+use super::embedder::{Calibration, Embedded, Embedder, Role};
 use super::encoder::Keep;
 use super::files::{CONFIG_FILE, ModelFiles, STATIC_FILE};
 use super::tokenizer::{WordPiece, wordpiece};
+use crate::durable::ModelIdentity;
 use crate::kernels::{QuantizedWeight, signed};
 
 /// Increase it whenever the same file would give different vectors.

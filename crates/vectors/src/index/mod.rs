@@ -42,7 +42,7 @@ pub use error::{Error, Place};
 pub use flat::FlatIndex;
 pub use graph::{Graph, GraphError};
 pub use hnsw::HnswIndex;
-pub use snapshot::{ModelKey, Snapshot, SnapshotError, TextHash, text_hash};
+pub use snapshot::{Snapshot, SnapshotError, TextHash, text_hash};
 pub use tokenizer::is_unspaced;
 pub use tokenizer::{Term, name_words, query_terms};
 pub use vectors::Vectors;

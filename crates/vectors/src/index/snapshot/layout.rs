@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ModelKey, Snapshot, SnapshotError};
-use crate::durable::{Flaw, HASH, Sealed};
+use super::{Snapshot, SnapshotError};
+use crate::durable::{Flaw, HASH, ModelIdentity, Sealed};
 use crate::index::{Graph, Vectors};
 use crate::kernels::Mapped;
 
@@ -24,7 +24,7 @@ pub(super) const KIND: Sealed = Sealed { magic: *b"tlroute\x1a", version: 1 };
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
-    model: ModelKey,
+    model: ModelIdentity,
     rows: u64,
     graph_bytes: u64,
 }

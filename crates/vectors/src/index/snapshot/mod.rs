@@ -7,8 +7,9 @@
 //! positions.
 //!
 //! ```no_run
-//! # use toolroute_vectors::index::{ModelKey, Snapshot, SnapshotError};
-//! # let model = ModelKey { name: "m".into(), fingerprint: "f".into(), dimension: 384 };
+//! # use toolroute_vectors::durable::ModelIdentity;
+//! # use toolroute_vectors::index::{Snapshot, SnapshotError};
+//! # let model = ModelIdentity { name: "m".into(), fingerprint: "f".into(), dimension: 384 };
 //! let snapshot = Snapshot::load("index.snapshot".as_ref())?;
 //! snapshot.matches(&model)?;
 //! let (hashes, vectors) = (snapshot.hashes(), snapshot.vectors());
@@ -21,11 +22,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Error, Graph, GraphError, Vectors};
-use crate::durable::{self, Readers};
+use crate::durable::{self, ModelIdentity, Readers};
 use crate::kernels::Mapped;
 
 /// SHA-256 of an embedded text.
@@ -36,23 +36,10 @@ pub fn text_hash(text: &str) -> TextHash {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Identifies a model and how it is used. Two keys are equal only if every text gets the same
-/// vector from both.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelKey {
-    /// A name for display.
-    pub name: String,
-    /// A hash of everything that influences a vector: weights, tokenizer, pooling, prefix, text
-    /// template.
-    pub fingerprint: String,
-    /// Length of a vector.
-    pub dimension: usize,
-}
-
 /// Vectors, the hashes of their texts, and optionally the graph over the vectors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    model: ModelKey,
+    model: ModelIdentity,
     hashes: Vec<TextHash>,
     vectors: Arc<Vectors>,
     graph: Option<Graph>,
@@ -126,7 +113,7 @@ impl Snapshot {
     /// Returns [`SnapshotError::Shape`] if the numbers of hashes and vectors or the dimensions
     /// differ.
     pub fn new(
-        model: ModelKey,
+        model: ModelIdentity,
         hashes: Vec<TextHash>,
         vectors: Arc<Vectors>,
     ) -> Result<Self, SnapshotError> {
@@ -149,7 +136,7 @@ impl Snapshot {
     }
 
     /// The model that made the vectors.
-    pub fn model(&self) -> &ModelKey {
+    pub fn model(&self) -> &ModelIdentity {
         &self.model
     }
 
@@ -169,7 +156,7 @@ impl Snapshot {
     }
 
     /// Returns [`SnapshotError::OtherModel`] if the vectors were not made by `model`.
-    pub fn matches(&self, model: &ModelKey) -> Result<(), SnapshotError> {
+    pub fn matches(&self, model: &ModelIdentity) -> Result<(), SnapshotError> {
         if self.model == *model {
             return Ok(());
         }

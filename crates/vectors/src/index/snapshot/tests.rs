@@ -7,8 +7,8 @@ use super::*;
 use crate::durable::HASH;
 use crate::index::{HnswIndex, VectorIndex};
 
-fn model(name: &str) -> ModelKey {
-    ModelKey { name: name.into(), fingerprint: format!("{name}-1"), dimension: 3 }
+fn model(name: &str) -> ModelIdentity {
+    ModelIdentity { name: name.into(), fingerprint: format!("{name}-1"), dimension: 3 }
 }
 
 fn snapshot(name: &str, rows: u16) -> Snapshot {
@@ -148,7 +148,7 @@ fn another_model_is_refused_by_name() {
     assert!(snapshot.matches(&model("small")).is_ok());
     let error = snapshot.matches(&model("large")).unwrap_err().to_string();
     assert!(error.contains("made by small (small-1), expected large (large-1)"), "{error}");
-    let tuned = ModelKey { fingerprint: "small-2".into(), ..model("small") };
+    let tuned = ModelIdentity { fingerprint: "small-2".into(), ..model("small") };
     assert!(snapshot.matches(&tuned).is_err());
 }
 
@@ -157,7 +157,7 @@ fn numbers_that_disagree_are_refused() {
     let vectors = Arc::clone(snapshot("m", 2).vectors());
     let short = Snapshot::new(model("m"), vec![[0; 32]], Arc::clone(&vectors));
     assert!(matches!(short, Err(SnapshotError::Shape { hashes: 1, rows: 2, .. })));
-    let narrow = ModelKey { dimension: 2, ..model("m") };
+    let narrow = ModelIdentity { dimension: 2, ..model("m") };
     let narrow = Snapshot::new(narrow, vec![[0; 32]; 2], vectors);
     assert!(matches!(narrow, Err(SnapshotError::Shape { expected: 2, .. })));
     let other = snapshot("m", 3).with_graph(with_graph(4).graph().cloned());
