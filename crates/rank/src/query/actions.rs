@@ -37,9 +37,6 @@ const PARTICLES: &str = "back by down in off out over up";
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
 );
-static PREVENTED: Pattern = Pattern::new(
-    r"(?i)^(?:do not|don['’]?t|never|no longer)\s+(?:ever\s+)?(?:let|allow|permit)\s+(?P<who>\S+)",
-);
 static BORDER: Pattern = Pattern::new(r"(?i)[.!?:;,]\s+|\s*\n\s*|\s+(?:and|then)\s+");
 
 /// Returns the actions that a prompt requests; `None` if it requests none, or also something else.
@@ -81,14 +78,7 @@ fn order_in(text: &str) -> Option<Order> {
             return None;
         }
         let verb = if is_lowering(&verb, part) { "update".to_owned() } else { verb };
-        let (verb, phrase) = match prevents(part) {
-            true => ("block".to_owned(), action_of("block").map(|(actions, _)| actions)),
-            // "Sign Ann up" signs nothing.
-            false => {
-                (verb, actions_of_phrase(&part.to_lowercase()).filter(|_| !takes_time_off(part)))
-            }
-        };
-        let phrase = phrase.map(|actions| (actions, false));
+        let phrase = actions_of_phrase(&part.to_lowercase()).map(|actions| (actions, false));
         let Some((action, is_often_noun)) = phrase.or_else(|| action_of(&verb)) else {
             // "Draft a newsletter and send it": the tool for the first may do nothing else.
             if at == 0 && may_order(&verb) {
@@ -115,24 +105,6 @@ fn order_in(text: &str) -> Option<Order> {
         }
     }
     order
-}
-
-/// Whether an order wants somebody to be kept out: "don't let him in", but not "don't let me forget".
-fn prevents(order: &str) -> bool {
-    let who = PREVENTED.captures(order).and_then(|found| found.name("who"));
-    who.is_some_and(|who| !is_listed("me us", &who.as_str().to_lowercase()))
-}
-
-/// Whether an order wants some time off: "take the week after Easter off".
-fn takes_time_off(order: &str) -> bool {
-    const TIMES: &str = "day days week weeks month months year semester morning afternoon monday tuesday wednesday thursday friday \
-        saturday sunday today tomorrow";
-    let mut words = order.split_whitespace();
-    let begins = words.next().is_some_and(|verb| verb.eq_ignore_ascii_case("take"));
-    begins
-        && words
-            .take_while(|word| *word != "off")
-            .any(|word| is_listed(TIMES, &word.to_lowercase()))
 }
 
 /// Verbs whose object may be anything that is put somewhere or told.

@@ -106,7 +106,7 @@ pub(crate) use plural::{LISTS, asks_for_several};
 pub(crate) use reading::ReadingWords;
 pub(crate) use requests::is_verb;
 pub(crate) use spelling::Lexicon;
-pub(crate) use synonyms::{are_opposites, order_same, verbs_agree, verbs_oppose};
+pub(crate) use synonyms::{are_opposites, verbs_agree, verbs_oppose};
 pub(crate) use verbs::{Actions, action_of, actions_in, third_person, undone};
 pub(crate) use wishes::wishes;
 

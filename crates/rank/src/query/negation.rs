@@ -180,38 +180,6 @@ static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// Verbs that mean little without the words behind them: "don't turn it off".
-const PARTLY: &str = "be bring do get go have keep let make put switch take turn";
-
-/// Returns the verbs that a prompt forbids and says nowhere else. English only.
-pub fn forbidden_verbs(prompt: &str) -> Vec<String> {
-    if !may_negate(prompt) {
-        return Vec::new();
-    }
-    let (left, quotes) = (without_negated_clauses(prompt), quotes(prompt));
-    let mut verbs: Vec<String> = Vec::new();
-    for found in NEGATED.captures_iter(prompt) {
-        let whole = found.get(0).map_or(0..0, |whole| whole.range());
-        if kept(&found, prompt, &quotes) == prompt[whole] {
-            continue;
-        }
-        let named = ["first", "second"].iter().filter_map(|name| found.name(name));
-        let named = named.map(|verb| verb.as_str().to_ascii_lowercase());
-        let named = named.map(|verb| match &verb[..] {
-            "make" => "create".to_owned(),
-            form if form.ends_with("ing") => base_of(form).unwrap_or(verb),
-            _ => verb,
-        });
-        for verb in named.filter(|verb| is_verb(verb) && !is_listed(PARTLY, verb)) {
-            if !verbs.contains(&verb) {
-                verbs.push(verb);
-            }
-        }
-    }
-    verbs.retain(|verb| words(&left).all(|word| word != *verb));
-    verbs
-}
-
 /// Whether a prompt orders nothing beside what it forbids. English only.
 pub fn only_forbids(prompt: &str) -> bool {
     if !may_negate(prompt) {
@@ -349,26 +317,6 @@ mod tests {
     }
 
     #[test]
-    fn the_verbs_that_are_forbidden_are_told() {
-        for (prompt, verbs) in [
-            ("switch off his mailbox but don't delete the user", &["delete"][..]),
-            ("dont rotate or delete the secret, just read it", &["rotate", "delete"]),
-            ("don't turn the light off, dim it", &[]),
-            ("the client does not want to cancel B-2, he wants to fly later", &["cancel"]),
-            ("don't make a new note, add it to Shopping", &["create"]),
-            ("play Don't Stop Me Now", &[]),
-            ("load O2201 on M-03 without starting it", &["start"]),
-            ("message Jonas instead of posting it in the channel", &["post"]),
-            ("find a flight without stops", &[]),
-            ("cancel order 5, don't cancel order 6", &[]),
-            ("I have never deleted a user", &[]),
-            ("delete the user", &[]),
-        ] {
-            assert_eq!(forbidden_verbs(prompt), verbs, "{prompt}");
-        }
-    }
-
-    #[test]
     fn a_prompt_may_forbid_and_order_nothing() {
         for (prompt, forbids) in [
             ("don't delete the file", true),
@@ -449,7 +397,6 @@ mod tests {
     fn long_prompts_take_little_time() {
         let started = std::time::Instant::now();
         without_negations(&"it never stopped ".repeat(2_000));
-        forbidden_verbs(&"don't delete 'x' but ".repeat(5_000));
         assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
     }
 

@@ -9,7 +9,7 @@ use super::focus::{Omission, focus};
 use super::follow_up::text_after;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, is_told_by, latin_share};
-use super::negation::{forbidden_verbs, forbids_in_translation, only_forbids, without_negations};
+use super::negation::{forbids_in_translation, only_forbids, without_negations};
 use super::spelling::{Lexicon, without_typos};
 use toolroute_translation::{Translation, in_english};
 
@@ -47,8 +47,6 @@ pub struct Reading {
     pub needs_web: bool,
     /// Whether it says what not to do, and nothing else.
     pub only_forbids: bool,
-    /// The verbs that it forbids and says nowhere else.
-    pub forbidden: Vec<String>,
 }
 
 impl Reading {
@@ -84,9 +82,8 @@ impl Reading {
         }
         let read = without_negations(&text);
         let only_forbids = only_forbids(&text);
-        let forbidden = forbidden_verbs(&text);
         let left_out = asked.left_out;
-        Self { left_out, only_forbids, forbidden, is_foreign, ..Self::verbatim(&read) }
+        Self { left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }
     }
 
     /// Reads a prompt unchanged, without corrections.
@@ -98,7 +95,6 @@ impl Reading {
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             only_forbids: false,
-            forbidden: Vec::new(),
             original: None,
             left_out: Vec::new(),
             text: text.to_owned(),

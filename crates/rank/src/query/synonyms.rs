@@ -88,12 +88,6 @@ pub(crate) fn verbs_agree(one: &str, other: &str) -> bool {
     one == other || OPPOSITE_VERBS.iter().any(|(c, d)| is_side(c) || is_side(d))
 }
 
-/// Whether two verbs order the same: "delete" and "remove".
-pub(crate) fn order_same(one: &str, other: &str) -> bool {
-    let actions = |verb| action_of(verb).map(|(actions, _)| actions);
-    one == other || actions(one).zip(actions(other)).is_some_and(|(a, b)| a == b)
-}
-
 /// Whether two words are each other's opposite.
 pub(crate) fn are_opposites(one: &str, other: &str) -> bool {
     let are = |a, b| OPPOSITES.iter().any(|(c, d)| is_listed(c, a) && is_listed(d, b));

@@ -399,12 +399,10 @@ mod tests {
                 thing.map(|thing| format!("what the nearest tool cancels is no {thing}"));
             assert_eq!(missing(prompt, 0), expected, "{prompt}");
         }
-        for prompt in ["don't let Bob back in", "ban Bob", "keep Bob out"] {
+        for prompt in ["ban Bob", "keep Bob out"] {
             assert!(missing(prompt, 3).is_some(), "{prompt}");
         }
-        for prompt in ["unban Bob", "don't let me forget Bob"] {
-            assert_eq!(missing(prompt, 3), None, "{prompt}");
-        }
+        assert_eq!(missing("unban Bob", 3), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::retriever::{
 };
 use super::semantic::{NEAREST, SemanticRetriever};
 use super::usage_weighting::{learned_share, shift_to_meaning};
-use super::wording::{by_wording, without_forbidden};
+use super::wording::by_wording;
 
 /// Scores rows by vectors and by keywords, and fuses the two scores.
 pub struct HybridRetriever {
@@ -170,7 +170,6 @@ impl Retriever for HybridRetriever {
         let mut candidates = candidates(rows, scores, &named);
         let reading = prompt.reading;
         let tools = self.keyword.tools();
-        without_forbidden(&reading.forbidden, &mut candidates, tools);
         by_wording(&reading.text, &mut candidates, tools);
         times.fuse = start.elapsed();
         Ok(Retrieval { candidates, times })

@@ -1,7 +1,7 @@
 //! Decides between similar tools that differ in what an encoder hardly represents: singular or
 //! plural, the verb, the object, one of two opposites, or whether a time of day is
 //! needed. A deprecated tool ranks after the one to use instead, one that changes something after one that reads if the
-//! prompt only asks, and one that is named after a forbidden verb after the others.
+//! prompt only asks.
 //!
 //! `key_get` and `key_list` have nearly the same vector. So have `policy_create` and
 //! `policy_update`. Without these rules the choice sets `azure_mcp` and `azure_mcp_2026` have 0.004
@@ -19,7 +19,7 @@ use toolroute_vectors::index::name_words;
 use super::candidate::Candidate;
 use crate::query::{
     LISTS, Order, Pattern, actions_in, are_opposites, asks_for_several, first_words, is_verb,
-    only_looks, order, order_same, verbs_agree, verbs_oppose,
+    only_looks, order, verbs_agree, verbs_oppose,
 };
 
 /// Verbs of tools that return one thing.
@@ -123,46 +123,10 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
     let better = near
         .that_lists()
         .or_else(|| near.that_differs())
-        .or_else(|| near.named_after_order())
         .or_else(|| near.that_takes_time())
         .or_else(|| near.that_reads());
     if let Some(better) = better {
         set_score(&mut candidates[better], best.score.next_up());
-    }
-}
-
-/// The minimum score, as a share of the best score, of a tool that ranks before those that are named after a verb which
-/// the prompt forbids.
-const ALLOWED: f32 = 0.5;
-
-/// Ranks tools that are named after a forbidden verb after the best other one: "switch off his mailbox but don't delete
-/// the user" is not for `delete_user`.
-pub(super) fn without_forbidden(
-    verbs: &[String],
-    candidates: &mut [Candidate],
-    tools: &[Arc<Tool>],
-) {
-    if verbs.is_empty() {
-        return;
-    }
-    let is_forbidden = |candidate: &Candidate| {
-        let name = name_words(&tools[candidate.row as usize].name);
-        name.iter().any(|word| verbs.iter().any(|verb| order_same(verb, word)))
-    };
-    let (mut best, mut allowed) = (f32::MIN, f32::MIN);
-    for candidate in &*candidates {
-        best = best.max(candidate.score);
-        if !is_forbidden(candidate) {
-            allowed = allowed.max(candidate.score);
-        }
-    }
-    if allowed < ALLOWED * best || allowed <= 0.0 {
-        return;
-    }
-    for candidate in candidates.iter_mut() {
-        if candidate.score >= allowed && is_forbidden(candidate) {
-            set_score(candidate, allowed.next_down());
-        }
     }
 }
 
@@ -174,11 +138,6 @@ fn set_score(candidate: &mut Candidate, score: f32) {
 /// The words of a name or prompt, in the singular.
 pub(super) fn singulars(text: &str) -> Vec<String> {
     name_words(text).iter().map(|word| singular(word).into_owned()).collect()
-}
-
-/// Whether a prompt has a word.
-fn says(prompt: &str, word: &str) -> bool {
-    prompt.split(|c: char| !c.is_alphanumeric()).any(|said| said.eq_ignore_ascii_case(word))
 }
 
 /// Compares by score. Of equal scores, the one with the lower row counts as greater.
@@ -280,24 +239,6 @@ impl Neighbours<'_> {
                         || asks_for_opposite(self.prompt, before, [own, word]))
                         && other.next().is_none()
                 })
-        })
-    }
-
-    /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
-    /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
-    /// or in the name of the best candidate. Tools without a server may have nothing to do with one another.
-    fn named_after_order(&self) -> Option<usize> {
-        let best = self.tool(&self.best);
-        best.server.as_ref()?;
-        let verb = &self.order.as_ref()?.verb;
-        let own = name_words(&best.name);
-        if own.iter().any(|word| word == verb || is_verb(word) && says(self.prompt, word)) {
-            return None;
-        }
-        self.find(NEAR, |tool| {
-            let words = name_words(&tool.name);
-            let is_known = |word: &String| own.contains(word) || says(self.prompt, word);
-            words.contains(verb) && words.iter().all(is_known)
         })
     }
 
