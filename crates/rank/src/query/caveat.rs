@@ -88,9 +88,7 @@ pub fn caveat(prompt: &str, places: Places<'_>) -> Option<String> {
     let words = words.as_slice();
     let moment = || {
         let is_one_of_few = places.moments.len() <= MOST_MOMENTS;
-        let is_late = |at: &&Range<usize>| {
-            !(is_past_or_attribute(prompt, at) || is_one_of_few && is_reported(prompt, at))
-        };
+        let is_late = |at: &&Range<usize>| !(is_one_of_few && is_reported(prompt, at));
         places.moments.iter().find(is_late).map(|moment| prompt[moment.clone()].to_owned())
     };
     // "It never arrived" and "nobody uses it" forbid nothing.
@@ -300,16 +298,6 @@ fn postpones(words: &[&str], at: usize) -> Option<String> {
         _ => is_listed(LATER, this),
     };
     is_late.then(|| this.to_owned()).or_else(|| phrase(words, at, LATER_PHRASES))
-}
-
-/// Whether a moment is over, or belongs to a thing: "yesterday", "the report of 5 May".
-fn is_past_or_attribute(prompt: &str, at: &Range<usize>) -> bool {
-    let said = prompt[at.clone()].to_lowercase();
-    let lead = prompt[..at.start].split_whitespace().next_back().unwrap_or_default();
-    said.contains("yesterday")
-        || said.starts_with("last ")
-        || said.ends_with(" ago")
-        || is_listed("of about since", lead)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::mood::{Mood, has_order, last_clause};
-use super::plain_text::{TAKEN, quote_end, words};
+use super::plain_text::{TAKEN, words};
 use super::{Pattern, is_listed};
 
 /// Stands for the text behind a colon.
@@ -50,12 +50,7 @@ pub(super) fn own_words(text: &str) -> Cow<'_, str> {
         own.push(' ');
         own.push(CONTENT);
         let begin = colon.start() + 1;
-        let quoted = quote(&text[begin..]);
-        from = begin + quoted.unwrap_or_else(|| end_of(&text[begin..], &extent));
-        if quoted.is_some() {
-            own.push(',');
-            continue;
-        }
+        from = begin + end_of(&text[begin..], &extent);
         if has_order(&lower[begin..from]) {
             own.push(ORDERED);
         }
@@ -74,16 +69,6 @@ const NEAR: usize = 300;
 fn head(before: &str) -> &str {
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(NEAR))..];
     END.find_iter(near).last().map_or(near, |end| &near[end.end()..])
-}
-
-/// Returns the end of the quoted text with which a text begins. Where quotes were taken out, two spaces or a
-/// mark stand for it.
-fn quote(text: &str) -> Option<usize> {
-    let rest = text.trim_start();
-    let at = text.len() - rest.len();
-    let first = rest.chars().next()?;
-    let was_quoted = text.starts_with("  ") && !rest.starts_with(TAKEN) || ".!?;".contains(first);
-    if was_quoted { Some(0) } else { quote_end(text, at, first) }
 }
 
 fn end_of(text: &str, extent: &Extent) -> usize {
@@ -131,8 +116,6 @@ mod tests {
             ("from Ana: close T-3", "from Ana ¶‡"),
             ("Ana: close T-3\nreopen T-4", "Ana ¶‡\nreopen T-4"),
             ("close T-3: it works. Reopen T-4", "close T-3 ¶. Reopen T-4"),
-            ("enter the text: \"A. B.\" Then close T-3", "enter the text ¶, Then close T-3"),
-            ("enter the text:  then close T-3", "enter the text ¶,  then close T-3"),
         ] {
             assert_eq!(own_words(prompt), own);
         }

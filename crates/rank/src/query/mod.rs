@@ -20,7 +20,6 @@
 mod abbreviations;
 mod actions;
 mod analysis;
-mod ban;
 mod categories;
 mod caveat;
 mod classifier;
@@ -67,7 +66,6 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 pub use analysis::{Analysis, Evidence, FeatureEvidence, Guesses, analyze};
-pub use ban::order_beside_ban;
 pub use categories::CategoryWords;
 pub use caveat::{caveat, condition, is_reported, is_told_beside, only_looks, postponement};
 pub use classifier::{Classifier, Guess};
@@ -86,9 +84,7 @@ pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use named_action::{has_order_form, names_action};
 pub use phase::{phase_by_keywords, phase_examples};
-pub use plain_order::{
-    VerbMismatch, means_same, ordered_change, told, unknown_object, verb_mismatch,
-};
+pub use plain_order::{VerbMismatch, means_same, ordered_change, told, verb_mismatch};
 pub use plain_text::Places;
 pub use reading::Reading;
 pub use source_language::language_name;

@@ -130,9 +130,8 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     if first == Mood::Question || is_indirect() {
         return Some("the prompt asks a question");
     }
-    let is_called_for =
-        || clauses.iter().any(|clause| clause.is_called_for() || clause.says_a_need());
-    if first == Mood::Statement && !has(Mood::Order) && !is_called_for() {
+    let is_needed = || clauses.iter().any(Clause::says_a_need);
+    if first == Mood::Statement && !has(Mood::Order) && !is_needed() {
         return Some("the prompt tells something and orders nothing");
     }
     let is_for_others = clauses.iter().any(|clause| clause.is_for_others(tool));
@@ -293,15 +292,6 @@ impl<'a> Clause<'a> {
             }
             form => form,
         }
-    }
-
-    /// Whether it begins with words such as "please", or with "so", and then with a verb that may order something.
-    fn is_called_for(&self) -> bool {
-        let body = self.body();
-        let opener = self.text.find(body).map_or("", |from| &self.text[..from]);
-        let is_request =
-            words(opener).iter().any(|word| is_listed("kindly please pls so then", word));
-        is_request && self.order().is_some_and(|order| may_order(&first_word(order)))
     }
 
     /// Whether it tells what is to be done with a thing, or what is new: "the pipeline needs to be paused", "my new address

@@ -2,18 +2,15 @@
 //! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
-use toolroute_catalog::{
-    Schema, Tool, embedding_text, properties, same_things, singular, words_of, writes,
-};
+use toolroute_catalog::{Tool, embedding_text, singular, words_of, writes};
 use toolroute_translation::Language;
 
 use super::actions::{begins_object, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, orders};
 use super::negation::is_past;
-use super::plain_text::{self, MOMENT, Places, unquoted, words};
+use super::plain_text::{self, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::verbs::may_order;
@@ -172,58 +169,6 @@ pub fn means_same(verb: &str, other: &str) -> bool {
     actions(verb).zip(actions(other)).is_some_and(|(one, other)| one.overlaps(other))
 }
 
-/// Returns the thing that an order is about if no text of the tool has it, nor a word for the same thing, and no argument
-/// has a value of the prompt: "open the sunroof" for a tool `trunk {open}`. English only.
-///
-/// `listed` are the places of listed values that were taken: they are no object, and unlike others they do not say which
-/// thing is meant.
-pub fn unknown_object(
-    prompt: &str,
-    places: Places<'_>,
-    listed: &[Range<usize>],
-    tool: &Tool,
-) -> Option<String> {
-    if Language::of(prompt).is_some() {
-        return None;
-    }
-    let tool = ToolVerbs::new(tool);
-    let all = [places.taken, listed].concat();
-    let taken = Places { taken: &all, ..places };
-    let plain = own_words(&unquoted(prompt, taken)).into_owned();
-    let orders = orders(&plain);
-    let [order] = orders[..] else { return None };
-    let said = words(order);
-    let is_edge = |word: &&&str| is_listed(AFTER_OBJECT, word) || **word == ",";
-    let is_led =
-        |word: &&&str| begins_object(word) && !is_content(word) || listed_sign(listed, word);
-    let object = said.iter().skip(1).skip_while(is_led);
-    let object: Vec<&str> = object.take_while(|word| !is_edge(word)).copied().collect();
-    let is_known = |word: &str| {
-        let noun = singular(word);
-        !is_content(word)
-            || is_listed(NO_OBJECTS, word)
-            || tool.nouns.contains(&*noun)
-            || tool.words.iter().any(|own| inflections(own).iter().any(|form| form == word))
-            || same_things(&noun).any(|same| tool.nouns.contains(same))
-    };
-    let has_value = !places.taken.is_empty() || said.contains(&MOMENT);
-    let is_strange = !has_value && !object.is_empty() && object.len() < 4;
-    (is_strange && !object.iter().any(|word| is_known(word))).then(|| object.join(" "))
-}
-
-/// Whether a word stands for a listed value that was taken.
-fn listed_sign(listed: &[Range<usize>], word: &str) -> bool {
-    !listed.is_empty() && word == plain_text::TAKEN
-}
-
-/// Words before which the object of an order ends.
-const AFTER_OBJECT: &str = "about after and as at because before but by except for from if in inside into of off on onto or \
-    out over so that to under until up when where which while with within without";
-
-/// Words that are no object by themselves.
-const NO_OBJECTS: &str = "again all aside any anything back down everything it me now one please same that them there these this \
-    those us";
-
 /// What a tool says of what it does.
 struct ToolVerbs {
     /// The words of its name and examples, and the verbs of its description.
@@ -237,8 +182,6 @@ struct ToolVerbs {
     about: Vec<String>,
     /// The nouns of all its texts and of its first parameters, in the singular.
     nouns: HashSet<String>,
-    /// Whether it is named after a thing and takes a boolean: `sentry_mode {on}`.
-    is_switch: bool,
 }
 
 impl ToolVerbs {
@@ -254,10 +197,7 @@ impl ToolVerbs {
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
         let nouns = words_of(&embedding_text(tool));
         let nouns = nouns.iter().map(|word| singular(word).into_owned()).collect();
-        let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
-        let has_boolean = properties(&schema).any(|(_, parameter)| parameter["type"] == "boolean");
-        let is_switch = has_boolean && !name.iter().any(|word| may_order(word));
-        Self { words, name, own, actions, about, nouns, is_switch }
+        Self { words, name, own, actions, about, nouns }
     }
 
     fn has(&self, verb: &str) -> bool {
@@ -313,7 +253,7 @@ impl ToolVerbs {
             return false;
         }
         if let Some(actions) = actions_of_phrase(order) {
-            return does(actions) || self.has(&verb) || self.is_switch && is_switching(order);
+            return does(actions) || self.has(&verb);
         }
         // "Get the van booked in".
         let is_done = |word: &str| {
@@ -444,13 +384,9 @@ fn said(plain: &str, word: &str) -> bool {
 /// part, and after "and", "to" and the like. In "reopens a closed ticket" it does not close.
 fn verbs_of(description: &str) -> Vec<String> {
     let (mut begins, mut before, mut found) = (true, String::new(), Vec::new());
-    let mut marks = false;
     for token in description.split_whitespace() {
         let word = token.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        if begins {
-            marks = MARKING.split(' ').any(|verb| inflections(verb).contains(&word));
-        }
-        if begins || is_listed(LEADING, &before) || marks && before == "as" {
+        if begins || is_listed(LEADING, &before) {
             found.extend(words_of(&word));
         }
         begins = token.ends_with(['.', ':', '!', '?', ',', ';', ')']);
@@ -458,9 +394,6 @@ fn verbs_of(description: &str) -> Vec<String> {
     }
     found
 }
-
-/// Verbs of a description after which a participle says what the tool does: "Marks a ticket as solved".
-const MARKING: &str = "mark set flag";
 
 /// Words of a description after which a verb says what the tool does.
 const LEADING: &str = "this tool function endpoint api operation method command for you to and or can will which that by \

@@ -43,7 +43,6 @@ fn an_order_is_known_by_its_form() {
         "have the report sent to Dana",
         "tell me a joke",
         "let the mixer run for 5 minutes",
-        "we are done, so terminate contract 5",
         "Dr. Weber is ill, cancel order 12",
         "Lösche die Datei, die alt ist",
     ] {
