@@ -102,10 +102,7 @@ pub fn align(text: &str, verbatim: &[Range<usize>]) -> Option<Alignment> {
     let language = in_english(text)?.language;
     let lexicon = Lexicon::of(language);
     let words = super::words_of(text, verbatim, (language, lexicon));
-    let mut pieces = dates::in_english(pieces(&words, language, lexicon));
-    if language == Language::Chinese {
-        dates::put_behind_verbs(&mut pieces);
-    }
+    let pieces = dates::in_english(pieces(&words, language, lexicon));
     let is_polite = asks_politely(text, language);
     let unknown = pieces.iter().filter(|piece| piece.is_unknown);
     let mut found = Alignment {

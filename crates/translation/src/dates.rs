@@ -45,23 +45,6 @@ pub(super) fn in_english(pieces: Vec<Piece>) -> Vec<Piece> {
     written
 }
 
-/// Puts each day that a verb ends the clause of behind that verb: "1月12日入住，1月15日退房" is a check-in on 12 January and
-/// a check-out on 15 January.
-pub(super) fn put_behind_verbs(pieces: &mut [Piece]) {
-    let is_mark = |piece: &Piece| piece.place.is_empty();
-    let is_day = |piece: &Piece| {
-        let written = piece.english.split('-').map(str::len).eq([4, 2, 2]);
-        written || piece.english.split(' ').any(|word| month(word).is_some())
-    };
-    for at in 1..pieces.len() {
-        let ends = pieces.get(at + 1).is_none_or(is_mark);
-        let is_verb = !is_mark(&pieces[at]) && pieces[at].english.starts_with(char::is_alphabetic);
-        if ends && is_day(&pieces[at - 1]) && is_verb && !is_day(&pieces[at]) {
-            pieces.swap(at - 1, at);
-        }
-    }
-}
-
 /// Whether a word is a time of the day such as "19:30".
 fn is_clock(word: &str) -> bool {
     let core = word.trim_end_matches(|c: char| !c.is_ascii_digit());

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot, takes_languages};
-use super::text::{Word, is_function_word, is_listed, joins_list, overlap, singular, stem};
+use super::text::{
+    Word, is_article, is_function_word, is_listed, joins_list, overlap, singular, stem,
+};
 use super::unit::Unit;
 
 /// A listed value in a prompt.
@@ -196,7 +198,7 @@ impl PromptContext<'_> {
         // "Make the event private", "keep it private".
         let is_of_tool = self.tool_nouns.iter().any(|noun| *noun == singular(word(0)));
         let is_said_of = is_of_tool || is_listed(word(0), "it them");
-        let article = usize::from(is_listed(word(0), "a an the"));
+        let article = usize::from(is_article(word(0)));
         let is_introduced =
             is_listed(word(article), "in as to into with by using via is was are were be");
         // The language of a translation is the one that is said, unless it is that of the text: "from French".
@@ -249,12 +251,10 @@ impl PromptContext<'_> {
         let mut found: BTreeMap<usize, (Range<usize>, bool)> = BTreeMap::new();
         let name = &slot.words;
         for at in 0..self.words.len() {
-            if let Some(span) = self.spoken_stems(at, name) {
-                if let Some((end, truth)) = self.boolean_after(at + name.len(), &span) {
-                    found.insert(span.start, (span.start..end, truth));
-                } else if self.text[..span.start].ends_with("--") {
-                    found.insert(span.start, (span.start - 2..span.end, true));
-                }
+            if let Some(span) = self.spoken_stems(at, name)
+                && let Some((end, truth)) = self.boolean_after(at + name.len(), &span)
+            {
+                found.insert(span.start, (span.start..end, truth));
             }
         }
         // For `include_comments`: "with comments", "without comments".
@@ -266,10 +266,8 @@ impl PromptContext<'_> {
             && let Some(wants) = sense(first, "include with show has", "exclude without skip")
         {
             const WITH: &str = "with including include includes";
-            const ARTICLES: &str = "a an any its the their";
             for (before, at) in self.words.iter().zip(1..) {
-                let is_article =
-                    self.words.get(at).is_some_and(|word| is_listed(&word.lower, ARTICLES));
+                let is_article = self.words.get(at).is_some_and(|word| is_article(&word.lower));
                 if let Some(span) = self.spoken_stems(at + usize::from(is_article), rest)
                     && let Some(has) = sense(&before.lower, WITH, "without excluding exclude no")
                 {
@@ -289,22 +287,18 @@ impl PromptContext<'_> {
         (same && !self.is_in_a_value(&span)).then_some(span)
     }
 
-    /// Returns the boolean after a name, and its end: "raw: true", "raw = no", "raw is on".
+    /// Returns the boolean after a name, and its end: "raw: true", "raw = no".
     fn boolean_after(&self, at: usize, name: &Range<usize>) -> Option<(usize, bool)> {
-        let mut next = self.words.get(at)?;
-        let mut gap = self.text[name.end..next.span.start].trim().to_owned();
-        if matches!(next.lower.as_str(), "is" | "to") && gap.is_empty() {
-            gap = ":".to_owned();
-            next = self.words.get(at + 1)?;
-        }
+        let next = self.words.get(at)?;
+        let gap = self.text[name.end..next.span.start].trim();
         let truth = match next.lower.as_str() {
             "true" => true,
             "false" => false,
-            "yes" | "on" if matches!(gap.as_str(), ":" | "=") => true,
-            "no" | "off" if matches!(gap.as_str(), ":" | "=") => false,
+            "yes" | "on" if matches!(gap, ":" | "=") => true,
+            "no" | "off" if matches!(gap, ":" | "=") => false,
             _ => return None,
         };
-        matches!(gap.as_str(), "" | ":" | "=").then_some((next.span.end, truth))
+        matches!(gap, "" | ":" | "=").then_some((next.span.end, truth))
     }
 }
 

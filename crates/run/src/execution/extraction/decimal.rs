@@ -37,11 +37,6 @@ impl Decimal {
         self
     }
 
-    /// Whether it is whole and has four digits or more, as ids have.
-    pub fn is_long(self) -> bool {
-        self.scale == 0 && self.digits >= 1_000
-    }
-
     pub fn negated(self) -> Self {
         Self { digits: -self.digits, ..self }
     }

@@ -116,8 +116,7 @@ impl Interpreter<'_> {
             return Interpretation::NotApplicable;
         }
         if slot.is_change() && !named && !amount.is_signed {
-            let why = "whether it is added or taken away is not said";
-            return Interpretation::Invalid(why.to_owned());
+            return Interpretation::invalid("whether it is added or taken away is not said");
         }
         let (value, how) = match slot.unit {
             _ if !amount.units.is_empty() => match self.in_unit(amount, slot, named) {
@@ -455,7 +454,6 @@ fn is_code(word: &str) -> bool {
 
 /// Whether a quoted text looks like a path.
 fn has_path_form(text: &str) -> bool {
-    let starts = ["/", "~/", "./", "../"].iter().any(|root| text.starts_with(root));
     let joined: String = text.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
-    (starts || is_path(&joined)) && !text.contains("://")
+    is_path(&joined) && !text.contains("://")
 }

@@ -24,11 +24,10 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
-use super::decimal::Decimal;
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
-use super::text::{Word, is_function_word, is_listed, joins_list, name_words, stem};
+use super::text::{is_article, is_function_word, is_listed, joins_list, name_words, stem};
 use super::unit::{Dimension, Unit};
 use super::{Question, Source, TakenValue};
 use toolroute_catalog::{Effects, same_things};
@@ -219,8 +218,7 @@ impl<'a> Plan<'a> {
         let Some(mut whole) = cue.span.clone() else { return };
         let before = self.context.before(whole.start);
         let mut before = before.into_iter().peekable();
-        let is_article = |word: &&Word| matches!(word.lower.as_str(), "a" | "an" | "the");
-        while let Some(article) = before.next_if(is_article) {
+        while let Some(article) = before.next_if(|word| is_article(&word.lower)) {
             whole.start = article.span.start;
         }
         self.spent.push(whole);
@@ -234,18 +232,13 @@ impl<'a> Plan<'a> {
         if is_text && mention.content.is_id() && self.word_before(mention) == "of" {
             return Cue::default();
         }
-        // "Ticket 415-555-0132".
-        const OTHERS: &str = "account badge booking case invoice order reference ticket";
-        if slot.is_phone() && is_listed(&self.word_before(mention), OTHERS) {
-            return Cue { conflicts: true, ..Cue::default() };
-        }
         // "Lower the budget to 20" gives a number, and no id of a budget.
         let is_number = |other: &Slot| matches!(other.kind, Kind::Integer | Kind::Number);
         let is_value = slot.kind == Kind::Id
             && matches!(mention.content, Content::Amount(_))
             && self.word_before(mention) == "to"
             && self.slots.iter().any(is_number);
-        if is_value || self.may_be_id(mention, slot) {
+        if is_value {
             return Cue { conflicts: true, ..Cue::default() };
         }
         let cue = self.context.cue(mention, slot, self.slots);
@@ -266,17 +259,6 @@ impl<'a> Plan<'a> {
         cue
     }
 
-    /// Whether a bare number for an optional sum may be the id that a tool requires: "refund 100477" says no amount.
-    fn may_be_id(&self, mention: &Mention, slot: &Slot) -> bool {
-        let Content::Amount(amount) = &mention.content else { return false };
-        let is_sum = !slot.required && slot.has_word("amount money price sum total");
-        let is_needed = |(at, other): (usize, &Slot)| {
-            other.kind == Kind::Id && other.required && self.is_open(at)
-        };
-        let is_long = amount.value.is_some_and(Decimal::is_long);
-        is_sum && amount.units.is_empty() && is_long && self.slots.iter().enumerate().any(is_needed)
-    }
-
     /// Whether an id is that of another thing than the parameter's, so that a tool that may change
     /// something must not act on it: "remove driver D-12" for a ticket. The prompt or the id must also say
     /// each noun of the tool's name: "delete D-12" for `delete_ticket` says no ticket, and "delete T-12"
@@ -290,8 +272,7 @@ impl<'a> Plan<'a> {
         let mut before = before.iter().skip_while(|word| is_listed(&word.lower, "id no nr number"));
         let noun = before.next().filter(|word| !is_function_word(&word.lower));
         // The first word that is none of prose is what to do, if it has no article.
-        let has_article =
-            before.clone().next().is_some_and(|word| is_listed(&word.lower, "a an my our the"));
+        let has_article = before.clone().next().is_some_and(|word| is_article(&word.lower));
         let begins = !has_article
             && before.all(|word| {
                 is_function_word(&word.lower) || is_listed(&word.lower, "kindly then want")

@@ -7,7 +7,9 @@ use super::mention::{Content, Mention};
 use super::plan::Plan;
 use super::reference;
 use super::slot::Kind;
-use super::text::{Word, is_function_word, is_listed, name_words, stem, words};
+use super::text::{
+    ARTICLES, Word, is_article, is_function_word, is_listed, name_words, stem, words,
+};
 use serde_json::Value;
 use toolroute_catalog::Tool;
 
@@ -22,9 +24,6 @@ const MOST_PHRASE_WORDS: usize = 6;
 
 /// Words before the verb of an order.
 const POLITE: &str = "can could kindly please will would you";
-
-/// Words before an object.
-const ARTICLES: &str = "a all an any my our some the";
 
 /// Prepositions that only lead to what is searched for.
 const TOPICAL: &str = "about concerning for on regarding";
@@ -191,7 +190,7 @@ impl Plan<'_> {
         while words.first().is_some_and(|word| is_loose(word)) {
             words.remove(0);
         }
-        let is_left = |word: &&str| is_loose(word) || is_listed(&word.to_lowercase(), ARTICLES);
+        let is_left = |word: &&str| is_loose(word) || is_article(&word.to_lowercase());
         while words.last().is_some_and(is_left) {
             words.pop();
         }

@@ -7,7 +7,7 @@ use super::cue::PromptContext;
 use super::flag::{BEFORE_ORDERS, ORDERS};
 use super::mention::Content;
 use super::slot::{Kind, Slot};
-use super::text::{Word, is_denial, is_function_word, is_listed, overlap, stem};
+use super::text::{Word, is_article, is_function_word, is_listed, overlap, stem};
 
 /// Words of one sense, and their opposites.
 const SENSES: [(&str, &str); 6] = [
@@ -43,8 +43,6 @@ const SWITCHING: &str = "flick flip keep leave put set switch turn";
 
 /// Verbs that give a thing the state that stands behind it: "make the project private".
 const SETTING: &str = "change keep leave make mark put render set switch turn update";
-
-const ARTICLES: &str = "a an her his its my our that the their this your";
 
 /// What the words of a prompt say of a boolean.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,14 +99,15 @@ impl PromptContext<'_> {
     /// Returns what the prompt orders of the thing that a boolean is named after: "turn off auto renew", "turn
     /// auto renew off", "set auto renew of S-1 to false".
     pub fn switched(&self, slot: &Slot) -> Option<Sense> {
-        let name = (0..self.words.len()).find_map(|at| self.spoken_stems(at, &slot.words))?;
+        let named = |at| Some((at, self.spoken_stems(at, &slot.words)?));
+        let (begin, name) = (0..self.words.len()).find_map(named)?;
         let is_between = |word: &Range<usize>, other: &Word| {
             let (first, last) = (word.end.min(name.end), word.start.max(name.start));
             first <= other.span.start && other.span.end <= last
         };
         let is_beside = |word: &Range<usize>| {
             let mut between = self.words.iter().filter(|other| is_between(word, other));
-            between.all(|other| is_listed(&other.lower, ARTICLES))
+            between.all(|other| is_article(&other.lower))
         };
         let others = self.words.iter().enumerate().filter(|(_, word)| !overlap(&word.span, &name));
         let mut said = others.filter_map(|(at, word)| {
@@ -119,19 +118,11 @@ impl PromptContext<'_> {
                 _ => truth("on", &stem(&word.lower))
                     .filter(|_| self.is_ordered(at) && (is_set || is_beside(&word.span))),
             };
-            truth.map(|truth| (word.span.clone(), truth))
+            truth.map(|truth| (at, word.span.clone(), truth))
         });
-        let (span, truth) = said.next().filter(|_| said.next().is_none())?;
-        let is_denied = self.denies_order(name.start.min(span.start));
+        let (at, span, truth) = said.next().filter(|_| said.next().is_none())?;
+        let is_denied = self.truth_of(at.min(begin)) != Some(true);
         Some(if is_denied { Sense::Unclear(vec![span]) } else { Sense::Said(span, truth) })
-    }
-
-    /// Whether the sentence denies what it orders from a byte offset on: "do not turn off auto renew".
-    fn denies_order(&self, at: usize) -> bool {
-        let start = self.text[..at].rfind(['.', ';', '!', '?', '\n']).unwrap_or(0);
-        let mut before =
-            self.words.iter().filter(|word| start <= word.span.start && word.span.end <= at);
-        before.any(|word| is_denial(&word.lower) || word.lower == "nobody")
     }
 
     /// Whether a word is the verb of an order, its particle, or the state that it is to bring about.
@@ -180,7 +171,7 @@ impl PromptContext<'_> {
             self.mentions.iter().any(|m| m.span.start == start && is_day(&m.content))
         };
         let after = self.after(self.words[at].span.end);
-        let is_article = after.first().is_some_and(|word| is_listed(&word.lower, ARTICLES));
+        let is_article = after.first().is_some_and(|word| is_article(&word.lower));
         next.is_some_and(is_at) || (!is_verb && (is_article || !self.ends(at)))
     }
 }

@@ -30,6 +30,10 @@ pub(super) struct Word {
     pub lower: String,
 }
 
+/// Words before a noun.
+pub(super) const ARTICLES: &str =
+    "a all an any her his its my new our some that the their this your";
+
 /// Words that do not describe a value.
 const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be because before between but by can could \
      do does exactly for from get give has have how i in instead into is it just let make me my near \
@@ -49,6 +53,11 @@ pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
 /// Whether a word is in a list whose words are separated by spaces.
 pub(super) fn is_listed(word: &str, list: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
+}
+
+/// Whether a word stands before a noun.
+pub(super) fn is_article(word: &str) -> bool {
+    is_listed(word, ARTICLES)
 }
 
 pub(super) fn is_function_word(word: &str) -> bool {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::text::{is_function_word, is_listed, regex};
+use super::super::text::{is_article, is_function_word, is_listed, regex};
 use super::{Content, Mention};
 
 /// Opening quotation marks, each with the marks that close it.
@@ -112,7 +112,7 @@ pub(super) fn reminder(text: &str, quotes: &[Mention], times: &[Mention]) -> Opt
         let is_time = times.iter().any(|time| time.span.start <= found.start() + 3);
         // "Remind me every Monday about …", "remind Ana about …".
         let is_other = is_time
-            || is_function_word(&first) && !is_listed(&first, "a an her his my our the your")
+            || is_function_word(&first) && !is_article(&first)
             || is_listed(&first, "daily each every monthly weekly")
             || found.as_str().starts_with(char::is_uppercase);
         Some(found).filter(|_| !is_other)

@@ -7,7 +7,7 @@ use super::super::flag::BEFORE_ORDERS;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_function_word, is_listed, overlap, stem};
+use super::super::text::{is_article, is_function_word, is_listed, overlap, stem};
 use super::Plan;
 use super::phrase_left::{ADVERBS, CHOOSING};
 
@@ -20,9 +20,6 @@ const VERBS: &str = "activate add book buy call create deactivate dim disable en
 
 /// Words for no thing in particular.
 const NO_THING: &str = "no none nothing other same stuff usual";
-
-/// Words before a noun.
-const ARTICLES: &str = "a an her his my new our some the their your";
 
 /// Words that end the object of a verb, beside prose.
 const PARTICLES: &str = "again away back down off out please too up";
@@ -80,7 +77,7 @@ impl Plan<'_> {
             let is_of = amount.is_some() && all[start].lower == "of";
             // "Turn off the radio".
             let is_particle = start == verb + 1 && is_listed(&all[start].lower, "off on out up");
-            let is_article = is_listed(&all[start].lower, ARTICLES) || is_particle;
+            let is_article = is_article(&all[start].lower) || is_particle;
             if counted.is_none() && !is_of && !is_article {
                 break;
             }

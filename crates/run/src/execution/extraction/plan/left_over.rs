@@ -98,7 +98,7 @@ impl Plan<'_> {
                 slots.iter().all(|slot| score(slot, at).is_some() == row.contains(slot))
             };
             let own: Vec<usize> = amounts.iter().filter(is_own).copied().collect();
-            if own.len() == row.len() && self.is_row(&own) {
+            if own.len() == row.len() {
                 row.iter().zip(own).for_each(|(slot, at)| self.give_number(*slot, at));
             }
         }
@@ -176,12 +176,6 @@ impl Plan<'_> {
             is_bare && after.first().is_some_and(|word| slot.counts_other(&word.lower));
         let has_unit = !is_bare && slot.unit.is_some();
         (fits && !counts_other).then(|| 2 + u8::from(has_unit) * 2)
-    }
-
-    /// Whether numbers stand in the order in which they are meant: "3 from 5" takes the first from the second.
-    fn is_row(&self, amounts: &[usize]) -> bool {
-        let lead = |at: &usize| self.word_before(self.mention(*at));
-        amounts.iter().skip(1).all(|at| lead(at) != "from")
     }
 
     pub(super) fn open_required(&self, is_it: impl Fn(&Slot) -> bool) -> Vec<usize> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::REGION_WORDS;
 use super::super::country::is_region;
 use super::super::slot::{Kind, Role, Slot};
-use super::super::text::{Word, is_function_word, is_listed, stem, words};
+use super::super::text::{Word, is_article, is_function_word, is_listed, stem, words};
 use super::names::begins_a_name;
 
 /// A part of the prompt that may be the value of an open parameter.
@@ -63,7 +63,7 @@ const WHOLES: &str = "album catalog collection competition database department g
 /// actor in the film".
 fn head_noun(about: &[Word]) -> Option<&str> {
     let words = about.iter().map(|word| word.lower.as_str());
-    let mut first = words.skip_while(|word| is_listed(word, "a an the")).take(4);
+    let mut first = words.skip_while(|word| is_article(word)).take(4);
     let mut last = None;
     for word in first.by_ref() {
         if is_function_word(word) || is_listed(word, "whose used") {

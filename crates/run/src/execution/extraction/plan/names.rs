@@ -8,7 +8,7 @@ use super::super::arguments::may_be_meant;
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_certain_id};
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_function_word, is_listed, overlap, stem};
+use super::super::text::{is_article, is_function_word, is_listed, overlap, stem};
 use super::Plan;
 
 /// Words before a name after which its value is sure to follow.
@@ -135,7 +135,7 @@ impl Plan<'_> {
         if is_part || self.context.denies(words[first].span.start) {
             return None;
         }
-        let lead = words[..first].iter().rposition(|word| !is_listed(&word.lower, "a an its the"));
+        let lead = words[..first].iter().rposition(|word| !is_article(&word.lower));
         let lead_word = lead.map_or("", |at| words[at].lower.as_str());
         let edge = lead.map_or(0, |at| words[at].span.end);
         let before = &self.context.text[edge..words[first].span.start];

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::super::REGION_WORDS;
 use super::super::mention::{Content, end_of_place, joins_region};
 use super::super::slot::Kind;
-use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
+use super::super::text::{
+    Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
+};
 use super::Plan;
 use super::left_over::{MOST, best};
 use super::name_fit::{Candidate, role_of_lead, score};
@@ -91,7 +93,7 @@ impl Plan<'_> {
             first.is_some_and(|word| is_listed(&word.to_lowercase(), "he it she they we"));
         // "To the Marketing department", "assign Mr Lindqvist", but not "this is Dr. Weber", "from Berlin" and "-- Tom".
         let lead = self.context.before(span.start);
-        let lead = lead.iter().find(|word| !is_listed(&word.lower, "a an the"));
+        let lead = lead.iter().find(|word| !is_article(&word.lower));
         let is_led = lead.is_some_and(|word| {
             let is_joined = self.context.text[word.span.end..span.start]
                 .chars()
@@ -111,21 +113,10 @@ impl Plan<'_> {
             && is_led
             && !is_aside
             && one.value.starts_with(begins_a_name)
-            && !self.is_before_own_order(span)
             && !this.has_word(TEXTS)
             && this.kind != Kind::Message;
         let is_quote = one.is_quoted && (is_led || !self.effects.destroys());
         this.required && (is_quote || is_name)
-    }
-
-    /// Whether the tool's order only begins behind a part of the prompt: "Marek" of "write to Marek and assign T-503".
-    fn is_before_own_order(&self, part: &Range<usize>) -> bool {
-        let is_own = |word: &&Word| self.tool_words[..self.named].contains(&stem(&word.lower));
-        let mut owns = self.context.words.iter().filter(is_own);
-        let after = self.context.after(part.end);
-        let is_next = after.first().is_some_and(|word| word.lower == "and")
-            && after.get(1).is_some_and(is_own);
-        is_next && owns.all(|word| word.span.start > part.end)
     }
 
     /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".
@@ -229,7 +220,6 @@ impl Plan<'_> {
     }
 
     pub(super) fn candidate(&self, span: Range<usize>, value: String) -> Candidate {
-        let is_article = |word: &str| is_listed(word, "a an the");
         let is_quoted = span.len() > value.len();
         let is_number = value.starts_with(|c: char| c.is_ascii_digit());
         let all = self.context.words;

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Slot};
-use super::super::text::{Word, is_function_word, is_listed, overlap, stem, without_possessive};
+use super::super::text::{
+    Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
+};
 use super::super::unit::{Dimension, Unit};
 use super::Plan;
 use super::name_fit::score;
@@ -55,16 +57,11 @@ impl Plan<'_> {
         if this.kind != Kind::Text || this.is_list || this.says("code expression function sql") {
             return;
         }
-        let mut phrases = self.phrases_left();
+        let phrases = self.phrases_left();
         let measured: Vec<_> = phrases.iter().filter(|one| self.is_measured(one)).collect();
         if let ([measured], false) = (&measured[..], self.effects.reads_only()) {
             let (_, span) = self.place_of(measured);
             return self.offer(slot, &span, measured.len() <= MOST_WORDS);
-        }
-        // "Ship" is what `create_shipment` does.
-        let verb = self.context.words.first().map(|word| stem(&word.lower)).unwrap_or_default();
-        if verb.len() > 3 && self.tool_words.iter().any(|word| word.starts_with(&verb)) {
-            phrases.retain(|phrase| phrase.end > 1);
         }
         let [phrase] = &phrases[..] else { return };
         let (lead, span) = self.place_of(phrase);
@@ -216,8 +213,7 @@ impl Plan<'_> {
         let describes = ["ed", "ing", "ly", "est"].iter().any(|end| word.ends_with(end))
             || is_listed(word, ADVERBS)
             || is_listed(word, CHOOSING);
-        let before =
-            all[..phrase.start].iter().rev().find(|word| !is_listed(&word.lower, "a an my the"));
+        let before = all[..phrase.start].iter().rev().find(|word| !is_article(&word.lower));
         let is_for = before.is_some_and(|word| is_listed(&word.lower, "called for named of"));
         if describes || phrase.len() > 2 || !(is_thing(all.get(phrase.end)) || is_for) {
             return;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::flag::BEFORE_ORDERS;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{Word, is_listed, name_words, overlap, stem};
+use super::super::text::{Word, is_article, is_listed, name_words, overlap, stem};
 use super::Plan;
 
 /// Words in names of parameters for the state of a thing.
@@ -60,8 +60,7 @@ impl Plan<'_> {
         let verb = &self.context.words[at];
         let mut words = self.context.words[at + 1..].iter();
         // "Start the review of task T-5" starts no task.
-        let is_article = |word: &&Word| is_listed(&word.lower, "a an my our that the this");
-        let object = words.find(|word| !is_article(word));
+        let object = words.find(|word| !is_article(&word.lower));
         let is_value = |word: &Word| {
             let mut mentions = self.context.mentions.iter();
             mentions.any(|mention| overlap(&mention.span, &word.span))
