@@ -8,9 +8,9 @@ use toolroute_catalog::{Schema, Tool, embedding_text, properties, required, sing
 use toolroute_rank::query::{is_reported, is_told_beside, told};
 use toolroute_run::execution::{Arguments, PreparedArguments, TakenValue};
 
-/// Returns what a prompt says of a call and no argument takes. `words` is the prompt in English.
+/// Returns what a prompt says of a call and no argument takes. `words` is the prompt in English, `original` in its own words.
 pub(super) fn lost<'a>(
-    words: &'a str,
+    (original, words): (&'a str, &'a str),
     tool: &Tool,
     prepared: &PreparedArguments,
     moments: &[Range<usize>],
@@ -18,6 +18,7 @@ pub(super) fn lost<'a>(
     lost_value(words, prepared, moments)
         .or_else(|| lost_words(words, tool, prepared))
         .or_else(|| lost_person(words, tool, prepared))
+        .or_else(|| lost_second(original, prepared))
 }
 
 /// Returns what the words say of the call and no parameter takes, so that it would be lost: "20 EUR", "in Bremen".
@@ -112,6 +113,42 @@ fn lost_words<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> 
     })?;
     let last = (first..said.len()).take_while(|at| is_plain(*at)).last()?;
     Some(&clause[said[first].span.start..said[last].span.end])
+}
+
+/// Words of each language that join a second value to the first, and what they are joined with.
+const JOINING: &str = "and und sowie y e et и و 和 跟 及 与 或 or o ou oder или או או";
+
+/// Returns the word that the prompt joins to a listed value, if no argument has it: "Küche" of "im Bad und in der Küche" for
+/// one room. `prompt` is in its own language.
+fn lost_second<'a>(prompt: &'a str, prepared: &PreparedArguments) -> Option<&'a str> {
+    let all: Vec<Range<usize>> = prepared.sources.iter().filter_map(TakenValue::place).collect();
+    let listed = prepared.sources.iter().filter(|taken| taken.is_listed());
+    listed.filter_map(TakenValue::place).find_map(|place| {
+        let behind = prompt.get(place.end..)?;
+        let rest = behind.trim_start();
+        let mut words = rest.split_whitespace();
+        let first = words.next()?;
+        let joint = match JOINING.split(' ').find(|joint| *joint == first) {
+            Some(joint) => joint,
+            // Written with the word behind them.
+            None => ["ו", "و", "和"].into_iter().find(|joint| {
+                first.strip_prefix(*joint).is_some_and(|second| second.chars().count() > 1)
+            })?,
+        };
+        let from = prompt.len() - rest.len() + joint.len();
+        let end = prompt[from..]
+            .find([',', '.', '!', '?', '，', '。'])
+            .map_or(prompt.len(), |end| from + end);
+        let second = prompt[from..end].trim();
+        // "Und im Flur": the first word that is neither a preposition nor an article.
+        let is_noun =
+            |word: &&str| word.chars().count() > 3 || !word.is_ascii() && word.chars().count() > 2;
+        let noun = second.split_whitespace().find(is_noun)?;
+        let start = from + prompt[from..end].find(noun)?;
+        let is_taken =
+            all.iter().any(|other| other.start < start + noun.len() && start < other.end);
+        (!is_taken).then_some(noun)
+    })
 }
 
 /// Titles of persons.
@@ -266,8 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn a_person_that_no_argument_has_is_lost() {
+    fn a_second_room_and_a_person_that_no_argument_has_are_lost() {
         let now: LocalTime = "2026-04-20T10:30:00+02:00".parse().unwrap();
+        let rooms = json!({"room": {"enum": ["kitchen", "bedroom", "hallway"]}});
+        let light = tool("light_off", "Turns off the light of a room", rooms);
+        let second = |prompt: &str| {
+            let prepared = prepare_arguments(&light, &ArgumentSources::new(prompt, &now));
+            lost_second(prompt, &prepared).map(str::to_owned)
+        };
+        let german = "mach das Licht in der Küche und im Schuppen aus";
+        assert_eq!(second(german).as_deref(), Some("Schuppen"));
+        assert_eq!(
+            second("turn off the light in the kitchen and the shed").as_deref(),
+            Some("shed")
+        );
+        assert_eq!(second("turn off the light in the kitchen, please"), None);
         let text = json!({"type": "string"});
         let send =
             tool("send_invoice", "Sends an invoice to the patient", json!({"invoice_id": text}));

@@ -123,6 +123,7 @@ pub(super) fn by_wording(prompt: &str, candidates: &mut [Candidate], tools: &[Ar
     let better = near
         .that_lists()
         .or_else(|| near.that_differs())
+        .or_else(|| near.named_after_order())
         .or_else(|| near.that_takes_time())
         .or_else(|| near.that_reads());
     if let Some(better) = better {
@@ -138,6 +139,11 @@ fn set_score(candidate: &mut Candidate, score: f32) {
 /// The words of a name or prompt, in the singular.
 pub(super) fn singulars(text: &str) -> Vec<String> {
     name_words(text).iter().map(|word| singular(word).into_owned()).collect()
+}
+
+/// Whether a prompt has a word.
+fn says(prompt: &str, word: &str) -> bool {
+    prompt.split(|c: char| !c.is_alphanumeric()).any(|said| said.eq_ignore_ascii_case(word))
 }
 
 /// Compares by score. Of equal scores, the one with the lower row counts as greater.
@@ -239,6 +245,24 @@ impl Neighbours<'_> {
                         || asks_for_opposite(self.prompt, before, [own, word]))
                         && other.next().is_none()
                 })
+        })
+    }
+
+    /// Returns the tool that is named after the verb of an order, if the best candidate is named after no verb of the
+    /// prompt: `git_commit` for "commit the staged changes", not `git_diff_staged`. Its other words must be in the prompt
+    /// or in the name of the best candidate. Tools without a server may have nothing to do with one another.
+    fn named_after_order(&self) -> Option<usize> {
+        let best = self.tool(&self.best);
+        best.server.as_ref()?;
+        let verb = &self.order.as_ref()?.verb;
+        let own = name_words(&best.name);
+        if own.iter().any(|word| word == verb || is_verb(word) && says(self.prompt, word)) {
+            return None;
+        }
+        self.find(NEAR, |tool| {
+            let words = name_words(&tool.name);
+            let is_known = |word: &String| own.contains(word) || says(self.prompt, word);
+            words.contains(verb) && words.iter().all(is_known)
         })
     }
 

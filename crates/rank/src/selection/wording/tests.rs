@@ -86,6 +86,8 @@ fn the_verb_that_is_said_goes_before_another() {
     for (prompt, names) in [
         ("Create a weekly policy", ["policy_update", "policy_create"]),
         ("I want to cancel it", ["setAlarm", "cancelAlarm"]),
+        ("commit the staged changes", ["git_diff_staged", "git_commit"]),
+        ("Create a policy", ["policy", "policy_create"]),
         ("sign off on request 44", ["unapprove_request", "approve_request"]),
         ("erase the tag", ["create_tag", "delete_tag"]),
         ("register tom for the meeting", ["webinar_registrant_add", "meeting_registrant_add"]),
