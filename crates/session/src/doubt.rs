@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use toolroute_catalog::{EffectKind, Tool, words_of};
+use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
     VerbMismatch, has_order_form, means_same, names_action, only_looks, ordered_change,
@@ -65,7 +65,7 @@ pub fn doubt(
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated || took_only_content(words, prepared)).then(verb).flatten();
-    let lost = || lost(words, tool, prepared, moments);
+    let lost = || lost((original, words), tool, prepared, moments);
     let lost = || lost().map(|text| format!("no parameter takes \"{text}\" of the prompt"));
     let caveat = caveat_in(original, prepared, places);
     let reason = caveat.map(|word| says(&word)).or_else(unread).or_else(form);
@@ -198,7 +198,30 @@ fn is_view(tool: &Tool) -> bool {
     let is_named = is_in(VIEWS, words.last()) || words.len() > 1 && is_in(VIEWED, words.first());
     let about = words_of(&tool.description);
     let is_asked = || is_in("how what when where whether which who", about.first());
-    tool.effects().kind == EffectKind::Unknown && (is_named || is_asked())
+    let is_of_list = || !words.iter().any(|word| writes(word)) && is_list_of_things(&words, tool);
+    tool.effects().kind == EffectKind::Unknown && (is_named || is_asked() || is_of_list())
+}
+
+/// Whether a tool is named after several things, and takes nothing that one could set: `trainers {sport}`, but not
+/// `windows {open}`.
+fn is_list_of_things(name: &[String], tool: &Tool) -> bool {
+    let is_plural = |word: &String| word.len() > 3 && *singular(word) != **word;
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let is_set = |(name, parameter): (&String, &Value)| {
+        let words = words_of(name);
+        let is_limit =
+            words.iter().any(|word| matches!(word.as_str(), "limit" | "page" | "offset"));
+        let is_state = words.iter().any(|word| {
+            matches!(
+                word.as_str(),
+                "action" | "command" | "level" | "mode" | "on" | "open" | "value"
+            )
+        });
+        let kind = &parameter["type"];
+        is_state || kind == "boolean" || (kind == "number" || kind == "integer") && !is_limit
+    };
+    let ends = [name.first(), name.last()];
+    ends.into_iter().flatten().any(is_plural) && !properties(&schema).any(is_set)
 }
 
 /// Returns why no verb of the words, or of the same words without typing errors, orders what the tool
@@ -218,8 +241,8 @@ fn objection(
             // "Would you prolong contract 5", "RX-9034 renew, 2 refills".
             _ => is_sure(selection) && has_order_form(words) || names_action(words, tool),
         },
-        VerbMismatch::Other(verb) => is_argument(verb),
-        VerbMismatch::Object(_) => false,
+        // "Scale web to 5" is about what an argument has.
+        VerbMismatch::Other(word) | VerbMismatch::Object(word) => is_argument(word),
     };
     if is_meant {
         return None;

@@ -32,8 +32,8 @@ const ANY: &str = "whatever whichever whoever";
 const NAMING: &str =
     "called code id identifier is are was were has have name named no number numbered with";
 
-/// Nouns that stand for any thing.
-const ANYTHING: &str = "thing one item entry record object all everything";
+/// Nouns that stand for any thing, and "rid" of "get rid of".
+const ANYTHING: &str = "thing one item entry record object all everything rid";
 
 /// Returns the word by which an order is about another object; `None` if it has none. `is_known` tells whether
 /// a noun, in the singular, is one of the tool's; `is_new` whether the tool makes something, which may be

@@ -356,6 +356,16 @@ fn month(content: &Content, slot: &Slot) -> Interpretation {
     }
 }
 
+/// Whether a word ends like the name of a file of a kind that few know: "hook.gcode".
+fn has_ending(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty()
+            && (2..=6).contains(&ending.len())
+            && ending.starts_with(|c: char| c.is_ascii_lowercase())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
 /// Interprets values that are passed on unchanged.
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::text(text, "");
@@ -389,7 +399,8 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         (Kind::Place, Content::Token(text)) if named && text.chars().all(char::is_alphabetic) => {
             as_said(text)
         }
-        (Kind::Path | Kind::Text, Content::Token(text)) if named => as_said(text),
+        (Kind::Path, Content::Token(text)) if named || has_ending(text) => as_said(text),
+        (Kind::Text, Content::Token(text)) if named => as_said(text),
         (Kind::Text, Content::Token(text)) if slot.forms.iter().any(|form| form.is_match(text)) => {
             as_said(text)
         }

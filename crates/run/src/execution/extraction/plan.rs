@@ -24,6 +24,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
+use super::flag::BEFORE_ORDERS;
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
@@ -243,6 +244,9 @@ impl<'a> Plan<'a> {
         }
         let cue = self.context.cue(mention, slot, self.slots);
         let start = cue.span.as_ref().map_or(mention.span.start, |span| span.start);
+        if cue.strength > 0 && self.is_only_the_order(start, mention, slot) {
+            return Cue::default();
+        }
         let denies = |at: usize| self.context.denies(at);
         let is_unnamed = cue.strength <= PREPOSITION;
         let is_other_kind =
@@ -257,6 +261,19 @@ impl<'a> Plan<'a> {
             return Cue { conflicts: true, ..Cue::default() };
         }
         cue
+    }
+
+    /// Whether the word that seems to name a parameter is the verb of the order, and another parameter may take the
+    /// value: "tag "Taxes" with finance", "print hook.gcode" for a printer.
+    fn is_only_the_order(&self, start: usize, mention: &Mention, slot: &Slot) -> bool {
+        let mut words = self.context.words.iter();
+        let verb = words.find(|word| !is_listed(&word.lower, BEFORE_ORDERS));
+        let is_text =
+            |slot: &Slot| slot.kind.is_text() || matches!(slot.kind, Kind::Path | Kind::Id);
+        let is_rival = |other: &Slot| other.required && other.name != slot.name && is_text(other);
+        matches!(mention.content, Content::Quoted(_) | Content::Token(_) | Content::Path(_))
+            && verb.is_some_and(|verb| verb.span.start == start && self.is_in_name(&verb.lower))
+            && self.slots.iter().any(is_rival)
     }
 
     /// Whether an id is that of another thing than the parameter's, so that a tool that may change

@@ -78,7 +78,7 @@ const START: &str = "after begin beginning departure earliest from input least l
      origin since source src start starts";
 const END: &str = "before deadline dest destination dst end ends highest latest max maximum most new output \
      return target till to until upper";
-const LIMITS: &str = "limit count n top k size max";
+const LIMITS: &str = "limit count n top k size tail max";
 
 /// Words of prose, which a distinctive pattern does not match.
 const PROSE: &[&str] =

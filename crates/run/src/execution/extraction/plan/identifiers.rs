@@ -49,7 +49,10 @@ impl Plan<'_> {
         }
         let is_free = |at: &usize| {
             let mention = self.mention(*at);
-            let is_one = mention.content.token().is_some_and(is_identifier);
+            let is_one = mention
+                .content
+                .token()
+                .is_some_and(|said| is_identifier(said) || is_numbered(said));
             is_one
                 && !self.taken[*at]
                 && !self.spent.iter().any(|spent| overlap(spent, &mention.span))
@@ -75,7 +78,14 @@ impl Plan<'_> {
         // "Close card-12" where accounts are shown as `acc-12`.
         let said = self.text_of(&mention.span);
         let is_shown = this.forms.is_empty() || this.forms.iter().any(|form| form.is_match(&said));
-        let is_known = is_known && is_shown;
+        // "Lock ticket-3" for a zone.
+        let parts = said.split_once('-').unwrap_or_default();
+        let (kind, number) = (parts.0.to_lowercase(), parts.1);
+        let is_kind = kind.len() > 3
+            && kind.bytes().all(|byte| byte.is_ascii_lowercase())
+            && number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_own = !is_kind || self.tool_words.contains(&stem(&kind)) || this.is_about(&kind);
+        let is_known = is_known && is_shown && is_own && !self.is_before_own_order(&mention.span);
         let is_whole = after.first().is_none_or(|word| is_word(&word));
         let is_other = before.first().is_some_and(|word| match word.lower.as_str() {
             "like" | "than" => true,
@@ -88,4 +98,12 @@ impl Plan<'_> {
         let span = mention.span.clone();
         self.offer(*slot, &span, is_known && (!self.effects.destroys() || is_whole && !is_other));
     }
+}
+
+/// Whether a word is a name with a number at its end: "mk4-1", "ender1", "P8".
+fn is_numbered(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.ends_with(|c: char| c.is_ascii_digit())
+        && word.chars().all(is_part)
 }

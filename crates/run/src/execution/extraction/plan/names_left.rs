@@ -113,10 +113,21 @@ impl Plan<'_> {
             && is_led
             && !is_aside
             && one.value.starts_with(begins_a_name)
+            && !self.is_before_own_order(span)
             && !this.has_word(TEXTS)
             && this.kind != Kind::Message;
         let is_quote = one.is_quoted && (is_led || !self.effects.destroys());
         this.required && (is_quote || is_name)
+    }
+
+    /// Whether the tool's order only begins behind a part of the prompt: "Marek" of "write to Marek and assign T-503".
+    pub(super) fn is_before_own_order(&self, part: &Range<usize>) -> bool {
+        let is_own = |word: &&Word| self.tool_words[..self.named].contains(&stem(&word.lower));
+        let mut owns = self.context.words.iter().filter(is_own);
+        let after = self.context.after(part.end);
+        let is_next = after.first().is_some_and(|word| word.lower == "and")
+            && after.get(1).is_some_and(is_own);
+        is_next && owns.all(|word| word.span.start > part.end)
     }
 
     /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".

@@ -51,8 +51,19 @@ impl Plan<'_> {
     /// neutron?", "unlock mara". All other words of the prompt are then words of the tool, of its
     /// parameters or of other values.
     pub(super) fn give_phrase_left(&mut self) {
-        let slots = self.open_required(|slot| slot.kind.is_text() || slot.kind == Kind::Place);
-        let [slot] = slots[..] else { return };
+        let is_text = |slot: &Slot| slot.kind.is_text() || slot.kind == Kind::Place;
+        let slots = self.open_required(is_text);
+        // "How much PETG is left" for an optional `material` would else be answered for all.
+        let only = || self.only(is_text).filter(|_| self.effects.reads_only() && !self.has_any());
+        let needed = self.open_required(|_| true);
+        let (slot, is_optional) = match slots[..] {
+            [slot] => (slot, false),
+            [] if needed.is_empty() => match only() {
+                Some(slot) => (slot, true),
+                None => return,
+            },
+            _ => return,
+        };
         let this = &self.slots[slot];
         if this.kind != Kind::Text || this.is_list || this.says("code expression function sql") {
             return;
@@ -69,7 +80,14 @@ impl Plan<'_> {
         if phrase.len() > MOST_WORDS || self.context.denies(span.start) {
             return;
         }
-        if self.effects.reads_only() {
+        if is_optional {
+            let is_name = said.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
+            let is_led =
+                is_listed(lead, "for from in of on with") || this.nouns().any(|noun| noun == lead);
+            if is_name || is_led {
+                self.give_candidate(slot, &span, &said);
+            }
+        } else if self.effects.reads_only() {
             if is_listed(lead, LEADS) {
                 self.give_candidate(slot, &span, &said);
             }
