@@ -153,7 +153,10 @@ impl Command {
             #[cfg(feature = "mcp")]
             Self::Run(args) => {
                 args.catalog.note_typed(settings);
-                args.catalog.live.or_imported();
+                // What is only shown needs no servers beside the tools that are named.
+                if args.catalog.live.typed_tools.is_empty() || !args.sources.dry_run {
+                    args.catalog.live.or_imported();
+                }
             }
             #[cfg(feature = "mcp")]
             Self::Doctor(args) => args.catalog.live.or_imported(),

@@ -15,10 +15,10 @@ use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{plan, render, route};
 use toolroute_catalog::{Tool, ToolId};
-use toolroute_rank::engine::SelectRequest;
-use toolroute_run::execution::Report;
+use toolroute_rank::engine::{Engine, SelectRequest, Selection};
+use toolroute_run::execution::{PreparedArguments, Report};
 use toolroute_run::pins::shell_word;
-use toolroute_session::{CONSIDERED, doubt, settle};
+use toolroute_session::{CONSIDERED, doubt, partial, settle};
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -46,6 +46,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     if args.plan {
         return plan::run(args, prompt, global);
     }
+    tell_imported(&args.catalog.live, global);
     let given = call::arguments(&args.execution.args)?;
     let feedback = args.execution.log.feedback.clone();
     let wanted = EngineRequirements::new(&args.select, Limit::of(CONSIDERED))?;
@@ -75,8 +76,7 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // The next command continues here if this one ends with a question.
     kept.save()?;
     let prepared = read(&first.tool)?;
-    if let Some(said) = doubt(&first.tool, &selection, prompt, &prepared) {
-        let said = format!("{said}: {}", call_by_name(&first.tool.id, prompt, &args.catalog.live));
+    if let Some(said) = doubts(args, prompt, (&engine, &selection, &prepared), global) {
         if global.json {
             arguments::print(&Report::asking(&first.tool, said), Some(&prepared))?;
             return Ok(ExitCode::from(exit::BAD_ARGUMENTS));
@@ -99,6 +99,40 @@ pub fn run(args: &RunArgs, global: &Global) -> anyhow::Result<ExitCode> {
         kept,
     };
     call::perform(&args.execution, &args.catalog, asked, global)
+}
+
+/// Says that the tools of imported servers are ranked beside those that are named.
+fn tell_imported(live: &LiveArgs, global: &Global) {
+    if let (Some(path), None, false) = (live.servers(), &live.typed, live.typed_tools.is_empty()) {
+        let path = path.display();
+        let said =
+            format!("also ranked: the tools of the servers in {path}; --servers names others");
+        render::warn(global, &render::plain(&said));
+    }
+}
+
+/// Returns why the first tool is not called without a question. That a tool which only reads does a part of what the
+/// prompt asks for is only a warning.
+fn doubts(
+    args: &RunArgs,
+    prompt: &str,
+    (engine, selection, prepared): (&Engine, &Selection, &PreparedArguments),
+    global: &Global,
+) -> Option<String> {
+    let tool = &selection.tools.first()?.tool;
+    let partial = partial(prompt, &engine.needs(prompt), prepared).map(|why| {
+        format!("{why}, and one call does one of them: `toolroute run --plan` does all")
+    });
+    if let Some(said) = doubt(tool, selection, prompt, prepared) {
+        return Some(format!("{said}: {}", call_by_name(&tool.id, prompt, &args.catalog.live)));
+    }
+    if !tool.effects().reads_only() {
+        return partial;
+    }
+    if let Some(why) = partial {
+        render::warn(global, &render::plain(&format!("warning: {why}")));
+    }
+    None
 }
 
 /// Returns the command that calls a tool for a prompt, whether or not it fits.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolroute_catalog::{Catalog, LoadOptions, Tool};
 use toolroute_rank::engine::{CacheSettings, Engine, EngineConfig, SelectRequest};
 use toolroute_run::execution::{ArgumentSources, Arguments, LocalTime};
-use toolroute_session::{CONSIDERED, Session, doubt, settle};
+use toolroute_session::{CONSIDERED, Session, doubt, partial, settle};
 use toolroute_vectors::embedding::{BertEmbedder, Embedder};
 
 /// How many tools a ranking is cut to.
@@ -111,8 +111,12 @@ impl Prompts {
                 };
                 let prepared = read(&first.tool);
                 let asked = || prepared.clarify(&first.tool)?.outcome.message().map(String::from);
+                let needs = || match first.tool.effects().reads_only() {
+                    true => None,
+                    false => partial(prompt, &self.engines[*engine].needs(prompt), &prepared),
+                };
                 match doubt(&first.tool, &selection, prompt, &prepared)
-                    .map(|why| why.to_string())
+                    .or_else(needs)
                     .or_else(asked)
                 {
                     Some(why) => json!({"asked": why, "tool": first.tool.id}),

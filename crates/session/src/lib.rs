@@ -60,6 +60,8 @@ pub use calls::{join, name_others, neighbors};
 #[cfg(feature = "execution")]
 pub use doubt::doubt;
 #[cfg(feature = "execution")]
+pub use lost::partial;
+#[cfg(feature = "execution")]
 pub use plan::{Plan, PlanReport, PlannedCall, Step, StepState};
 #[cfg(feature = "execution")]
 pub use settle::{CONSIDERED, settle};

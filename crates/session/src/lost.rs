@@ -115,6 +115,27 @@ fn lost_words<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> 
     Some(&clause[said[first].span.start..said[last].span.end])
 }
 
+/// Returns why a call does only a part of a prompt: it asks for several things, `needs`, and of one of them the call has
+/// nothing. "Cancel S-143 and notify everyone" is one call, if that sets a parameter. English only.
+pub fn partial(prompt: &str, needs: &[String], prepared: &PreparedArguments) -> Option<String> {
+    if needs.len() < 2 || prepared.read_as.is_some() {
+        return None;
+    }
+    let places: Vec<Range<usize>> = prepared.sources.iter().filter_map(TakenValue::place).collect();
+    let mut from = 0;
+    let has_nothing = |need: &&String| {
+        let Some(start) = prompt.get(from..).and_then(|rest| rest.find(&***need)) else {
+            return false;
+        };
+        let (start, end) = (from + start, from + start + need.len());
+        from = end;
+        !places.iter().any(|place| start <= place.start && place.end <= end)
+    };
+    needs.iter().find(has_nothing)?;
+    let said: Vec<String> = needs.iter().map(|need| format!("\"{need}\"")).collect();
+    Some(format!("the prompt asks for {} things, {}", needs.len(), said.join(", ")))
+}
+
 /// Words of each language that join a second value to the first, and what they are joined with.
 const JOINING: &str = "and und sowie y e et и و 和 跟 及 与 或 or o ou oder или או או";
 
