@@ -31,9 +31,6 @@ const GENERAL: &str = "get show list find search check view display see read fet
 /// an object.
 const AFTER_VERB: &str = "both another one two three four five six seven eight nine ten to from";
 
-/// Words that give a verb another meaning after its object.
-const PARTICLES: &str = "back by down in off out over up";
-
 static OPENER: Pattern = Pattern::new(
     r"(?i)^(?:(?:hi|hello|hey|ok|okay|oh|so|and|then|also|now|just|first|next|finally|please|kindly|pls|can you|could you|would you|will you|i want you to|i(?: would|['’]d) like (?:you )?to|i want to|i need (?:you )?to|help me(?: to)?|let['’]s|go ahead and|you)\b[\s,]*)+",
 );
@@ -89,7 +86,7 @@ fn order_in(text: &str) -> Option<Order> {
         let object = words.next().unwrap_or_default();
         let next = words.next().unwrap_or_default();
         // "Drop it off" deletes nothing.
-        let is_phrase = is_listed("it them", object) && is_listed(PARTICLES, next);
+        let is_phrase = is_listed("it them", object) && is_listed(function_words::PARTICLES, next);
         if is_often_noun && (!begins_object(object) || is_phrase) {
             continue;
         }

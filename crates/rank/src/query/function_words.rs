@@ -6,6 +6,9 @@ const DETERMINERS: &str = "a an the my our your his her its their all every each
 
 const DEMONSTRATIVES: &str = "this that these those";
 
+/// Words that give a verb another meaning, before or behind its object: "throw away the buns", "drop it off".
+pub(super) const PARTICLES: &str = "away back by down in off on out over up";
+
 const PRONOUNS: &str = "me us it them him";
 
 /// Whether a noun follows a word, perhaps after adjectives: "the spine label".

@@ -9,6 +9,7 @@ use std::cell::Cell;
 use super::actions::begins_object;
 use super::clauses::{JOINT, NEAR, Rules, Seam, beginning, has_content, sentences, split};
 use super::content::{CONTENT, ORDERED, own_words};
+use super::function_words::PARTICLES;
 use super::mood::has_finite_verb;
 use super::requests::{
     content_words, is_content, is_relative, is_request, is_verb, without_opener,
@@ -31,9 +32,6 @@ static POLITE: Pattern =
 
 /// Words that refer to something before.
 const REFERRING: &str = "it its that this these those they them their he him his she her there";
-
-/// Words between a verb and its object: "throw away the buns".
-const PARTICLES: &str = "away back down in off on out over up";
 
 /// Words before an article that are no verbs.
 const NO_VERBS: &str = "about above across after against all along although among another any around because before \

@@ -9,7 +9,7 @@ use super::cue::PromptContext;
 use super::mention::Content;
 use super::slot::{Kind, Role, Slot, takes_languages};
 use super::text::{
-    Word, is_article, is_function_word, is_listed, joins_list, overlap, singular, stem,
+    TITLES, Word, is_article, is_function_word, is_listed, joins_list, overlap, singular, stem,
 };
 use super::unit::Unit;
 
@@ -160,7 +160,7 @@ impl PromptContext<'_> {
         });
         let span = said[0].span.start..said[said.len() - 1].span.end;
         // "Dr. Weber".
-        let begins_title = said.len() > 1 && is_listed(&said[0].lower, "dr mr mrs ms prof");
+        let begins_title = said.len() > 1 && is_listed(&said[0].lower, TITLES);
         let from = if begins_title { said[1].span.start } else { span.start };
         let is_one_phrase = !self.text[from..span.end].contains([',', ';', '.', ':']);
         (same && is_one_phrase).then_some(span)

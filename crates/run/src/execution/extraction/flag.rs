@@ -19,6 +19,11 @@ pub(super) const ORDERS: &str = "append archive cache check clean clear close co
 pub(super) const BEFORE_ORDERS: &str =
     "also and but can could immediately just kindly now or please then to would you";
 
+/// Whether the verb of an order may follow a word: "please", "I want to".
+pub(super) fn leads_to_order(word: &str) -> bool {
+    is_listed(word, BEFORE_ORDERS) || is_listed(word, "i i'd like mind need want")
+}
+
 /// Words after which a state is not said to be so.
 const DOUBTS: &str = "if unless until when whether";
 

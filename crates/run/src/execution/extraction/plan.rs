@@ -37,6 +37,9 @@ use toolroute_catalog::{Effects, same_things};
 const DESTROYING: &str = "cancel clear close delete destroy drop end erase kill merge purge remove reset \
      revoke stop wipe";
 
+/// Verbs in names of tools that set what they are told.
+const SETTING: &str = "adjust change edit modify set update";
+
 /// The decisions on one prompt so far.
 pub(super) struct Plan<'a> {
     pub context: PromptContext<'a>,
@@ -158,6 +161,11 @@ impl<'a> Plan<'a> {
         self.is_given.contains(&true)
             || self.assignments.iter().any(|assignments| !assignments.is_empty())
             || self.open_questions.iter().any(Option::is_some)
+    }
+
+    /// Whether the tool is named after setting something.
+    fn sets(&self) -> bool {
+        SETTING.split(' ').any(|verb| self.tool_words[..self.named].contains(&stem(verb)))
     }
 
     fn mention(&self, at: usize) -> &'a Mention {

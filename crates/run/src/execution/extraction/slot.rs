@@ -85,9 +85,9 @@ const PROSE: &[&str] =
     &["search", "the", "file", "a", "Berlin", "I", "show", "report", "well-known", "12", "5"];
 
 /// Last words of names of parameters for a person.
-const PEOPLE: &str = "agent assignee assistant attendant author contact courier customer doctor driver employee \
-     engineer guest maid manager member nurse operator owner patient person reviewer sender student supervisor teacher \
-     technician user waiter worker";
+pub(super) const PEOPLE: &str = "actor actors actress agent assignee assistant attendant author celebrity contact courier customer doctor \
+     driver employee engineer guest maid manager member musician nurse operator owner patient person player \
+     reviewer sender star student supervisor teacher technician user waiter worker";
 
 impl Slot {
     fn new(name: &str, outer: &Value, root: &Value, about_tool: &str) -> Self {

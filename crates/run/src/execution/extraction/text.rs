@@ -34,6 +34,9 @@ pub(super) struct Word {
 pub(super) const ARTICLES: &str =
     "a all an any her his its my new our some that the their this your";
 
+/// Words before the name of a person.
+pub(super) const TITLES: &str = "dr mr mrs ms prof";
+
 /// Words that do not describe a value.
 const FUNCTION_WORDS: &str = "a about after all also am an and any are around as at be because before between but by can could \
      do does exactly for from get give has have how i in instead into is it just let make me my near \

@@ -3,16 +3,13 @@
 
 use std::ops::Range;
 
-use super::super::flag::BEFORE_ORDERS;
+use super::super::flag::leads_to_order;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_article, is_function_word, is_listed, overlap, stem};
 use super::Plan;
 use super::phrase_left::{ADVERBS, CHOOSING};
-
-/// Words before the verb of an order, beside those after which one may begin.
-const POLITE: &str = "kindly mind i i'd like want need";
 
 /// Verbs whose object is what a tool needs.
 const VERBS: &str = "activate add book buy call create deactivate dim disable enable log make mute note open order pause play \
@@ -60,8 +57,7 @@ impl Plan<'_> {
     /// Returns the words of the direct object, without articles, and the mention of an amount before it.
     fn direct_object(&self, slot: &Slot) -> Option<(Option<usize>, Range<usize>)> {
         let all = self.context.words;
-        let is_before = |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, POLITE);
-        let verb = all.iter().position(|word| !is_before(&word.lower))?;
+        let verb = all.iter().position(|word| !leads_to_order(&word.lower))?;
         if !self.is_own_verb(&all[verb].lower, slot) && !is_listed(&all[verb].lower, VERBS) {
             return None;
         }

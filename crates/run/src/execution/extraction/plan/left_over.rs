@@ -149,8 +149,6 @@ impl Plan<'_> {
             && !is_listed(lead, "above after before from in last of on over plus since than under");
         let is_named = this.words.iter().any(|own| stem(own) == stem(lead));
         let named = &self.tool_words[..self.named];
-        let is_setting =
-            ["adjust", "change", "set", "update"].iter().any(|verb| named.contains(&stem(verb)));
         // "Close issue 12" for `close_issue {number}`.
         let is_own = this.nouns().next().is_none() && this.has_word("id no nr num number");
         let is_beside_value = self.spent.iter().any(|spent| spent.end == word.span.end);
@@ -160,7 +158,7 @@ impl Plan<'_> {
                     || is_led
                     || is_named
                     || is_beside_value
-                    || (is_setting || is_own) && named.contains(&stem(lead)))
+                    || (self.sets() || is_own) && named.contains(&stem(lead)))
     }
 
     /// How well a number fits a parameter; `None` if it does not.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::REGION_WORDS;
 use super::super::country::is_region;
-use super::super::slot::{Kind, Role, Slot};
+use super::super::slot::{Kind, PEOPLE, Role, Slot};
 use super::super::text::{Word, is_article, is_function_word, is_listed, stem, words};
 use super::names::begins_a_name;
 
@@ -51,9 +51,6 @@ const ATTRIBUTES: &str = "category date day format genre kind language level met
 /// Words in names of parameters for the person who made something.
 const MAKERS: &str = "artist author brand composer creator director maker manufacturer painter poet publisher sculptor singer \
      writer";
-
-/// More nouns at the beginning of descriptions of parameters for a person.
-const PEOPLE: &str = "actor actors actress celebrity musician person player star";
 
 /// Words in names of parameters for what something is a part of: "Real Madrid in La Liga".
 const WHOLES: &str = "album catalog collection competition database department group league library market platform \

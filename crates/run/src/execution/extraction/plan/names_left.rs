@@ -9,7 +9,7 @@ use super::super::REGION_WORDS;
 use super::super::mention::{Content, end_of_place, joins_region};
 use super::super::slot::Kind;
 use super::super::text::{
-    Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
+    TITLES, Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
 };
 use super::Plan;
 use super::left_over::{MOST, best};
@@ -20,9 +20,6 @@ use super::phrase_left::ASKING;
 /// Names of the calendar, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
-
-/// Words before the name of a person.
-pub(super) const TITLES: &str = "dr mr mrs ms prof";
 
 /// Words that join the words of one name.
 pub(super) const JOINTS: &str = "de del der di du la of the van von";

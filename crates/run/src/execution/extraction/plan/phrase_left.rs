@@ -5,12 +5,12 @@ use std::ops::Range;
 use super::super::mention::{Content, Mention};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{
-    Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
+    TITLES, Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
 };
 use super::super::unit::{Dimension, Unit};
 use super::Plan;
 use super::name_fit::score;
-use super::names_left::{JOINTS, TITLES};
+use super::names_left::JOINTS;
 
 /// Words of questions and orders that are no values.
 pub(super) const ASKING: &str = "another associated called calculate compare current data detail details determine details exact explain find included includes including information \

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::flag::BEFORE_ORDERS;
+use super::super::flag::leads_to_order;
 use super::super::slot::{Kind, Slot};
 use super::super::text::{Word, is_article, is_listed, name_words, overlap, stem};
 use super::Plan;
@@ -26,22 +26,17 @@ impl Plan<'_> {
     /// Gives the state to the only parameter for one of a tool that sets what it is told: `update_issue`, but not
     /// `close_issue`.
     pub(super) fn give_state(&mut self) {
-        let is_setting = self.tool_words[..self.named].iter().any(|word| {
-            ["chang", "edit", "modify", "set", "update"].iter().any(|verb| stem(verb) == *word)
-        });
         let is_state = |slot: &Slot| {
             let is_named = slot.words.last().is_some_and(|last| is_listed(last, STATES));
             slot.kind == Kind::Choice && !slot.is_list && is_named
         };
-        let (true, Some(slot)) = (is_setting, self.only(is_state)) else { return };
-        let is_before =
-            |word: &str| is_listed(word, BEFORE_ORDERS) || is_listed(word, "i i'd like want need");
+        let (true, Some(slot)) = (self.sets(), self.only(is_state)) else { return };
         let all = self.context.words;
         let begins = |at: usize| {
-            let before = all[..at].iter().rposition(|word| !is_before(&word.lower));
+            let before = all[..at].iter().rposition(|word| !leads_to_order(&word.lower));
             let edge = before.map_or(0, |before| all[before].span.end);
             let gap = &self.context.text[edge..all[at].span.start];
-            !is_before(&all[at].lower)
+            !leads_to_order(&all[at].lower)
                 && (before.is_none() || gap.contains([',', '.', ';', ':', '!']))
         };
         // "Close the shade, open the shade", "Tom said, close the shade".
