@@ -7,9 +7,9 @@ use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of
 use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
     VerbMismatch, has_order_form, means_same, names_action, only_looks, ordered_change,
-    verb_mismatch,
+    unknown_object, verb_mismatch,
 };
-use toolroute_run::execution::{PreparedArguments, Source};
+use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
 
 use super::lost::{lost, sets_nothing};
 
@@ -65,6 +65,7 @@ pub fn doubt(
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
     let verb = || (!is_translated || took_only_content(words, prepared)).then(verb).flatten();
+    let object = || strange_object(words, places, tool, (selection, prepared));
     let lost = || lost((original, words), tool, prepared, moments);
     let lost = || lost().map(|text| format!("no parameter takes \"{text}\" of the prompt"));
     let caveat = caveat_in(original, prepared, places);
@@ -74,7 +75,7 @@ pub fn doubt(
     // It may be what is to be done, or to what: the nearest known word would decide.
     let unread = prepared.unread.as_ref().filter(|_| !is_sure(selection));
     let unread = || unread.map(|word| format!("\"{word}\" is not understood"));
-    let rest = || verb().or_else(unread).or_else(lost).or_else(unset).map(ask);
+    let rest = || verb().or_else(unread).or_else(object).or_else(lost).or_else(unset).map(ask);
     reason.map(ask).or(unfit).or_else(rest)
 }
 
@@ -118,6 +119,27 @@ fn took_only_content(words: &str, prepared: &PreparedArguments) -> bool {
     let taken = &prepared.taken;
     let colon = words.find(": ").filter(|_| !taken.is_empty());
     colon.is_some_and(|colon| taken.iter().all(|place| place.start > colon))
+}
+
+/// Why a tool may be meant for another thing than the prompt's: no text of the tool has the thing, and no argument a text
+/// of the prompt.
+fn strange_object(
+    words: &str,
+    places: Places<'_>,
+    tool: &Tool,
+    (selection, prepared): (&Selection, &PreparedArguments),
+) -> Option<String> {
+    // The listed values that were taken are no strange objects. The sources name places of the prompt itself.
+    let listed = prepared.sources.iter().filter(|_| prepared.read_as.is_none());
+    let listed = listed.filter(|taken| taken.is_listed()).filter_map(TakenValue::place);
+    let listed: Vec<Range<usize>> = listed.collect();
+    // "The TV in the living room" is no lamp there, however near the lamps are.
+    let is_meant = is_sure(selection) && listed.is_empty();
+    if is_meant || prepared.sources.iter().any(TakenValue::is_said_text) {
+        return None;
+    }
+    let object = unknown_object(words, places, &listed, tool)?;
+    Some(format!("{}, of which the tool says nothing", says(&object)))
 }
 
 /// Returns the word with which a prompt forbids, restricts or puts off a call. Of another language, its own words come

@@ -84,7 +84,9 @@ pub use message::SmallModels;
 pub use mood::{Doer, no_order};
 pub use named_action::{has_order_form, names_action};
 pub use phase::{phase_by_keywords, phase_examples};
-pub use plain_order::{VerbMismatch, means_same, ordered_change, told, verb_mismatch};
+pub use plain_order::{
+    VerbMismatch, means_same, ordered_change, told, unknown_object, verb_mismatch,
+};
 pub use plain_text::Places;
 pub use reading::Reading;
 pub use source_language::language_name;

@@ -2,15 +2,18 @@
 //! "keep ticket 5 open". Whether a prompt orders anything at all is told by `mood`.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
-use toolroute_catalog::{Tool, embedding_text, singular, words_of, writes};
+use toolroute_catalog::{
+    Schema, Tool, embedding_text, properties, same_things, singular, words_of, writes,
+};
 use toolroute_translation::Language;
 
 use super::actions::{begins_object, is_lowering};
 use super::content::{CONTENT, ORDERED, own_words};
 use super::mood::{fragments, has_finite_verb, has_order, orders};
 use super::negation::is_past;
-use super::plain_text::{self, Places, unquoted, words};
+use super::plain_text::{self, MOMENT, Places, unquoted, words};
 use super::requests::is_content;
 use super::synonyms::{OPPOSITES, actions_of_phrase, actions_of_synonym};
 use super::verbs::may_order;
@@ -169,6 +172,58 @@ pub fn means_same(verb: &str, other: &str) -> bool {
     actions(verb).zip(actions(other)).is_some_and(|(one, other)| one.overlaps(other))
 }
 
+/// Returns the thing that an order is about if no text of the tool has it, nor a word for the same thing, and no argument
+/// has a value of the prompt: "open the sunroof" for a tool `trunk {open}`. English only.
+///
+/// `listed` are the places of listed values that were taken: they are no object, and unlike others they do not say which
+/// thing is meant.
+pub fn unknown_object(
+    prompt: &str,
+    places: Places<'_>,
+    listed: &[Range<usize>],
+    tool: &Tool,
+) -> Option<String> {
+    if Language::of(prompt).is_some() {
+        return None;
+    }
+    let tool = ToolVerbs::new(tool);
+    let all = [places.taken, listed].concat();
+    let taken = Places { taken: &all, ..places };
+    let plain = own_words(&unquoted(prompt, taken)).into_owned();
+    let orders = orders(&plain);
+    let [order] = orders[..] else { return None };
+    let said = words(order);
+    let is_edge = |word: &&&str| is_listed(AFTER_OBJECT, word) || **word == ",";
+    let is_led =
+        |word: &&&str| begins_object(word) && !is_content(word) || listed_sign(listed, word);
+    let object = said.iter().skip(1).skip_while(is_led);
+    let object: Vec<&str> = object.take_while(|word| !is_edge(word)).copied().collect();
+    let is_known = |word: &str| {
+        let noun = singular(word);
+        !is_content(word)
+            || is_listed(NO_OBJECTS, word)
+            || tool.nouns.contains(&*noun)
+            || tool.words.iter().any(|own| inflections(own).iter().any(|form| form == word))
+            || same_things(&noun).any(|same| tool.nouns.contains(same))
+    };
+    let has_value = !places.taken.is_empty() || said.contains(&MOMENT);
+    let is_strange = !has_value && !object.is_empty() && object.len() < 4;
+    (is_strange && !object.iter().any(|word| is_known(word))).then(|| object.join(" "))
+}
+
+/// Whether a word stands for a listed value that was taken.
+fn listed_sign(listed: &[Range<usize>], word: &str) -> bool {
+    !listed.is_empty() && word == plain_text::TAKEN
+}
+
+/// Words before which the object of an order ends.
+const AFTER_OBJECT: &str = "about after and as at because before but by except for from if in inside into of off on onto or \
+    out over so that to under until up when where which while with within without";
+
+/// Words that are no object by themselves.
+const NO_OBJECTS: &str = "again all aside any anything back down everything it me now one please same that them there these this \
+    those us";
+
 /// What a tool says of what it does.
 struct ToolVerbs {
     /// The words of its name and examples, and the verbs of its description.
@@ -182,6 +237,8 @@ struct ToolVerbs {
     about: Vec<String>,
     /// The nouns of all its texts and of its first parameters, in the singular.
     nouns: HashSet<String>,
+    /// Whether it is named after a thing and takes a boolean: `sentry_mode {on}`.
+    is_switch: bool,
 }
 
 impl ToolVerbs {
@@ -197,7 +254,10 @@ impl ToolVerbs {
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
         let nouns = words_of(&embedding_text(tool));
         let nouns = nouns.iter().map(|word| singular(word).into_owned()).collect();
-        Self { words, name, own, actions, about, nouns }
+        let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+        let has_boolean = properties(&schema).any(|(_, parameter)| parameter["type"] == "boolean");
+        let is_switch = has_boolean && !name.iter().any(|word| may_order(word));
+        Self { words, name, own, actions, about, nouns, is_switch }
     }
 
     fn has(&self, verb: &str) -> bool {
@@ -253,7 +313,7 @@ impl ToolVerbs {
             return false;
         }
         if let Some(actions) = actions_of_phrase(order) {
-            return does(actions) || self.has(&verb);
+            return does(actions) || self.has(&verb) || self.is_switch && is_switching(order);
         }
         // "Get the van booked in".
         let is_done = |word: &str| {

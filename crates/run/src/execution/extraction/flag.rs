@@ -137,6 +137,11 @@ impl PromptContext<'_> {
         if begins && is_listed(&word.lower, ORDERS) {
             return false;
         }
+        // "read and unread messages" are all messages.
+        let is_joined = before.first().is_some_and(|word| is_listed(&word.lower, "and or"));
+        if is_joined && !before.get(1).is_some_and(|word| is_other(word)) {
+            return false;
+        }
         let after = self.after(word.span.end);
         for (next, word) in after.iter().take(REACH).enumerate() {
             let joins =

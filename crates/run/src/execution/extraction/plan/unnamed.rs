@@ -7,6 +7,7 @@ use super::super::mention::{Content, Mention, is_path};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed};
 use super::super::unit::{Dimension, Unit};
+use super::pairs::is_slug;
 use super::{Claim, Cue, Plan};
 
 /// A slot that a mention fits, and its interpretation.
@@ -88,12 +89,15 @@ impl Plan<'_> {
             if is_never_lone || self.cue(mention, slot).conflicts {
                 continue;
             }
+            let is_code = slot.is_code() && is_capitals(mention);
             let head = self.mention(self.chains[at]);
             let is_introduced = || matches!(self.word_before(head).as_str(), "of" | "for");
-            let reading = self.reader.read(mention, slot, slot.is_code() && is_introduced());
+            let reading = self.reader.read(mention, slot, is_code && is_introduced());
             let is_value = match &mention.content {
                 Content::Amount(_) => slot.kind == Kind::Month || self.is_free(mention, slot),
-                Content::Path(path) if slot.kind == Kind::Path => is_path(path),
+                Content::Path(path) if slot.kind == Kind::Path => {
+                    is_path(path) && self.is_placed(mention, path)
+                }
                 _ => true,
             };
             if reading != Interpretation::NotApplicable && is_value {
@@ -145,9 +149,13 @@ impl Plan<'_> {
             let is_meant = this.required || is_list || (is_typed && !this.is_bound());
             return rivals.is_empty() && is_meant;
         }
-        let is_led = self.is_led(mention) && !this.is_bound() || self.begins_effect(mention, this);
         // "The report of October" is for October.
-        if !this.required && this.kind != Kind::Month && !is_led {
+        let is_month = this.kind == Kind::Month;
+        if is_month && self.is_end(mention) {
+            return false;
+        }
+        let is_led = self.is_led(mention) && !this.is_bound() || self.begins_effect(mention, this);
+        if !this.required && !is_month && !is_led {
             return false;
         }
         rivals.iter().all(|other| this.required && !self.slots[*other].required)
@@ -166,6 +174,12 @@ impl Plan<'_> {
         let is_effect = is_as_of || is_from && word(1) == "effect" || !is_end && is_begun;
         let days = self.slots.iter().filter(|slot| matches!(slot.kind, Kind::Day | Kind::Moment));
         matches!(slot.kind, Kind::Day | Kind::Moment) && days.count() == 1 && is_effect
+    }
+
+    /// Whether a preposition makes a mention the end of a range or excludes it: "from March", "since May".
+    fn is_end(&self, mention: &Mention) -> bool {
+        const ENDS: &str = "after and before between from or since than till to until";
+        is_listed(&self.word_before(mention), ENDS)
     }
 
     /// Whether a mention can be the value of an optional parameter, rather than an attribute of
@@ -216,6 +230,18 @@ impl Plan<'_> {
         let dimension = dimension.or(slot.is_money().then_some(Dimension::Money));
         let is_measured = amount.units.iter().any(|said| Some(said.dimension()) == dimension);
         amount.has_hash || is_measured || is_command || slot.is_about(&word.lower)
+    }
+
+    /// Whether a path is used as one. Two words with a slash between them need a preposition before
+    /// them, or characters other than letters.
+    fn is_placed(&self, mention: &Mention, path: &str) -> bool {
+        if !is_slug(mention) {
+            return true;
+        }
+        let has_letters = path.chars().all(|c| c.is_alphabetic() || c == '/');
+        let before = self.word_before(mention);
+        !has_letters
+            || matches!(before.as_str(), "in" | "from" | "of" | "at" | "to" | "into" | "under")
     }
 
     /// Turns an amount of money with a part or a percentage into a doubt: "20 EUR plus 19 % tax".
@@ -391,4 +417,10 @@ impl Plan<'_> {
 fn quoted(said: &str) -> String {
     let has_own = said.starts_with(['"', '\'', '“', '„', '«', '‘', '`', '״']);
     if has_own { said.to_owned() } else { format!("\"{said}\"") }
+}
+
+/// Whether a mention is a word of two to six capitals that is not a currency: "MSFT".
+fn is_capitals(mention: &Mention) -> bool {
+    matches!(&mention.content, Content::Token(text)
+        if (2..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase()))
 }
