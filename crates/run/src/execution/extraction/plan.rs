@@ -24,7 +24,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::cue::{Cue, PREPOSITION, PromptContext, WHOLE_NAME};
-use super::flag::BEFORE_ORDERS;
+use super::flag::leads_to_order;
 use super::interpretation::{Interpretation, Interpreter};
 use super::mention::{Amount, Content, Mention};
 use super::slot::{Kind, Slot, is_abbreviation, is_lettered};
@@ -274,14 +274,19 @@ impl<'a> Plan<'a> {
     /// Whether the word that seems to name a parameter is the verb of the order, and another parameter may take the
     /// value: "tag "Taxes" with finance", "print hook.gcode" for a printer.
     fn is_only_the_order(&self, start: usize, mention: &Mention, slot: &Slot) -> bool {
-        let mut words = self.context.words.iter();
-        let verb = words.find(|word| !is_listed(&word.lower, BEFORE_ORDERS));
         let is_text =
             |slot: &Slot| slot.kind.is_text() || matches!(slot.kind, Kind::Path | Kind::Id);
         let is_rival = |other: &Slot| other.required && other.name != slot.name && is_text(other);
         matches!(mention.content, Content::Quoted(_) | Content::Token(_) | Content::Path(_))
-            && verb.is_some_and(|verb| verb.span.start == start && self.is_in_name(&verb.lower))
+            && self.is_order_verb(start)
             && self.slots.iter().any(is_rival)
+    }
+
+    /// Whether the verb of the order begins at a place of the prompt, and is in the tool's name.
+    fn is_order_verb(&self, start: usize) -> bool {
+        let mut words = self.context.words.iter();
+        let verb = words.find(|word| !leads_to_order(&word.lower));
+        verb.is_some_and(|verb| verb.span.start == start && self.is_in_name(&verb.lower))
     }
 
     /// Whether an id is that of another thing than the parameter's, so that a tool that may change

@@ -240,6 +240,9 @@ impl Plan<'_> {
             }
             before.push(word);
         }
+        // "Tag "Taxes" with finance" does not say that the tag is "Taxes".
+        let is_one_of_two = self.open_required(|slot| slot.kind.is_text()).len() > 1;
+        before.retain(|word| !(is_one_of_two && self.is_order_verb(word.span.start)));
         let lead = before.iter().find(|word| !is_article(&word.lower));
         let lead = lead.map_or(String::new(), |word| word.lower.clone());
         // "The team of" and "the cricketer," say what follows.

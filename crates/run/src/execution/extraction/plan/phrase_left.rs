@@ -81,10 +81,7 @@ impl Plan<'_> {
             return;
         }
         if is_optional {
-            let is_name = said.chars().all(|c| c.is_uppercase() || c.is_ascii_digit());
-            let is_led =
-                is_listed(lead, "for from in of on with") || this.nouns().any(|noun| noun == lead);
-            if is_name || is_led {
+            if said.chars().all(|c| c.is_uppercase() || c.is_ascii_digit()) {
                 self.give_candidate(slot, &span, &said);
             }
         } else if self.effects.reads_only() {

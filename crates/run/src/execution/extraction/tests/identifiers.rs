@@ -121,6 +121,27 @@ fn values_of_the_form_that_a_schema_shows_need_no_name() {
 }
 
 #[test]
+fn a_name_with_a_number_and_a_file_of_any_kind_are_taken() {
+    let printer = json!({"printer": {"type": "string"}});
+    let printer = object(printer, &["printer"]);
+    let pause = |prompt: &str| given("pause_print", "Pause the current job.", &printer, prompt);
+    for (prompt, name) in [("pause mk4-1", "mk4-1"), ("pause the job on ender1", "ender1")] {
+        assert_eq!(pause(prompt), json!({"printer": name}), "{prompt}");
+    }
+    for other in ["pause ticket-3", "pause mk4-1 and mk4-2"] {
+        assert_eq!(pause(other), json!({}), "{other}");
+    }
+    let print = json!({"printer": {"type": "string"}, "filename": {"type": "string"}});
+    let print = object(print, &["printer", "filename"]);
+    let said = given("start_print", "Start printing a file.", &print, "print hook.gcode on voron1");
+    assert_eq!(said, json!({"printer": "voron1", "filename": "hook.gcode"}));
+    let tag =
+        object(json!({"title": {"type": "string"}, "tag": {"type": "string"}}), &["title", "tag"]);
+    let said = given("add_tag", "Tag a note.", &tag, "tag \"Taxes\" with \"finance\"");
+    assert_ne!(said, json!({"title": "finance", "tag": "Taxes"}));
+}
+
+#[test]
 fn a_number_that_is_left_is_the_number_that_is_needed() {
     let build = json!({
         "pipeline": {"type": "string", "description": "Pipeline slug."},
