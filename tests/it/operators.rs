@@ -197,9 +197,11 @@ fn a_call_without_a_session_is_logged_as_one_of_its_senders() {
     let sandbox = scripted(&[("mail", json!([send]))]);
     let (servers, log) = (sandbox.arg("servers.json"), &sandbox.arg("feedback.db"));
     let mut server = Server::by_static(&sandbox, &["--servers", &servers, "--feedback", log]);
-    let call = json!({"tool": "mail__send_mail", "question": "send a mail", "confirmed": true});
+    let call =
+        |agreed: &str| json!({"tool": "mail__send_mail", "question": "send a mail", agreed: true});
     // More often than one session may make one call: each is a session of its own.
-    for _ in 0..5 {
+    for agreed in ["confirmed", "confirm", "confirmed", "confirm", "confirmed"] {
+        let call = call(agreed);
         assert_eq!(post(server.port, "/v1/call", &call).ok()["outcome"], "answered");
     }
     server.signal("TERM");

@@ -71,7 +71,7 @@ pub struct McpArgs {
 #[derive(Args)]
 pub struct ServeArgs {
     /// The address to listen on; port 0 picks a free port
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8765", value_parser = address)]
+    #[arg(long, aliases = ["bind", "listen"], value_name = "ADDR:PORT", default_value = "127.0.0.1:8765", value_parser = address)]
     pub addr: SocketAddr,
     #[command(flatten)]
     pub listen: ListenArgs,

@@ -26,7 +26,7 @@ pub struct CallBody {
     #[schema(value_type = Object)]
     arguments: Value,
     /// A person agreed to what may destroy something.
-    #[serde(default)]
+    #[serde(default, alias = "confirm")]
     confirmed: bool,
     /// What the user wants to know, for summaries and for the log.
     #[serde(default)]

@@ -30,7 +30,7 @@ pub struct RunBody {
     #[serde(alias = "query")]
     prompt: String,
     /// A person agreed to what may destroy something.
-    #[serde(default)]
+    #[serde(default, alias = "confirm")]
     confirmed: bool,
     /// Only show the steps, and call nothing.
     #[serde(default)]
