@@ -24,6 +24,13 @@ def prompts(path):
     return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
 
 
+def readers(catalog):
+    """The tools of a catalog that are declared to only read."""
+    tools = json.loads(catalog.read_text())
+    annotated = tools if isinstance(tools, list) else tools.get("tools", [])
+    return {tool["name"] for tool in annotated if tool.get("annotations", {}).get("readOnlyHint")}
+
+
 def outcome(row, answer, readers):
     """The column of a row; `answer` is None if nothing would be called."""
     if answer is None:
@@ -50,13 +57,11 @@ def measure(binary, misses):
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         order = lambda path: (path.parent != ORDERS, path.stem in HELD_OUT, path.stem)
         for catalog in sorted(ORDERS.rglob("*.json"), key=order):
-            tools = json.loads(catalog.read_text())
-            annotated = tools if isinstance(tools, list) else tools.get("tools", [])
-            readers = {tool["name"] for tool in annotated if tool.get("annotations", {}).get("readOnlyHint")}
             rows = prompts(catalog.with_suffix(".jsonl"))
             answers = list(pool.map(lambda row: ask(binary, catalog, row, folder), rows))
+            known = readers(catalog)
             for row, answer in zip(rows, answers):
-                column = outcome(row, answer, readers)
+                column = outcome(row, answer, known)
                 table.setdefault(row.get("language", catalog.stem), collections.Counter())[column] += 1
                 if misses and column not in ("right", "asked "):
                     print(json.dumps(row | {"outcome": column, "answer": answer}, ensure_ascii=False), file=misses)

@@ -26,7 +26,7 @@ PATHS = ["crates/run/src/execution/extraction", "crates/rank/src/query", "crates
 # Seconds within which the driver prints a line; the first takes longest.
 PATIENCE = 300
 NO_RULES = re.compile(r"(tests?\.rs$|/tests/|lexicon\.rs$|keywords\.rs$|cache\.rs$)")
-FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([a-z: ]+\))? )?fn (\w+)(?:<[^{;]*?>)?\([^{;]*?\)\s*-> (bool|Option<[^{;]*?>|Vec<[^{;]*?>)\s*\{\n", re.M)
+FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([a-z: ]+\))? )?fn (\w+)(?:<[^{;]*?>)?\([^{;]*?\)\s*-> (bool|(?:Option|Vec)<(?:(?!\)\s*->)[^{;])*?>)\s*\{\n", re.M)
 CONDITION = re.compile(r"^(\s*(?:\} else )?)if (?!let )(?!.*\blet\b)(.+) \{\n", re.M)
 NOTHING = {"bool": ["false", "true"], "Option": ["None"], "Vec": ["Vec::new()"]}
 GOOD, BAD = {"right", "first"}, {"wrong arguments", "wrong tool", "carried out", "wrong", "lacking"}
@@ -89,9 +89,7 @@ def prompts(bfcl):
 
     for catalog in sorted(orders.ORDERS.rglob("*.json")):
         catalogs.append(str(catalog))
-        tools = json.loads(catalog.read_text())
-        annotated = tools if isinstance(tools, list) else tools.get("tools", [])
-        readers = {tool["name"] for tool in annotated if tool.get("annotations", {}).get("readOnlyHint")}
+        readers = orders.readers(catalog)
         group = "languages" if catalog.parent != orders.ORDERS else "held out" if catalog.stem in orders.HELD_OUT else "orders"
         for row in orders.prompts(catalog.with_suffix(".jsonl")):
             called = lambda answer: None if "asked" in answer else {"tool": answer["tool"], "arguments": {"arguments": answer["arguments"]}}
