@@ -120,12 +120,12 @@ fn doubts(
     global: &Global,
 ) -> Option<String> {
     let tool = &selection.tools.first()?.tool;
-    let partial = partial(prompt, &engine.needs(prompt), prepared).map(|why| {
-        format!("{why}, and one call does one of them: `toolroute run --plan` does all")
-    });
     if let Some(said) = doubt(tool, selection, prompt, prepared) {
         return Some(format!("{said}: {}", call_by_name(&tool.id, prompt, &args.catalog.live)));
     }
+    let partial = partial(prompt, &engine.needs(prompt), prepared).map(|why| {
+        format!("{why}, and one call does one of them: `toolroute run --plan` does all")
+    });
     if !tool.effects().reads_only() {
         return partial;
     }

@@ -6,7 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use toolroute_catalog::{Schema, Tool, embedding_text, objects, same_things, singular, words_of};
+use toolroute_catalog::{
+    Schema, Tool, embedding_text, objects, required, same_things, singular, words_of,
+};
 use toolroute_vectors::index::name_words;
 
 use super::confidence::{SURE, blended};
@@ -194,8 +196,9 @@ fn names(tool: &Tool, things: &[Cow<'_, str>], is_change: bool) -> bool {
     text.extend(title.flat_map(|text| words_of(text)));
     // "Transcribe episode 7" for `transcribe {episode_id}`.
     let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
-    if let Some([only]) = schema["required"].as_array().map(Vec::as_slice) {
-        text.extend(words_of(only.as_str().unwrap_or_default()));
+    let mut needed = required(&schema);
+    if let (Some(only), None) = (needed.next(), needed.next()) {
+        text.extend(words_of(only));
     }
     let is_named = |word: &str| text.iter().any(|known| singular(known) == word);
     if ["entity", "item", "object", "record", "resource"].into_iter().any(is_named) {
