@@ -124,6 +124,24 @@ fn no_wish_is_lost_and_what_is_doubtful_is_told() {
 }
 
 #[test]
+fn a_run_of_one_of_several_things_asks_or_says_so() {
+    let sandbox = bakery();
+    let run = |prompt: &str| {
+        let mut command = sandbox.toolroute();
+        command.args(["run", prompt, "--model", "static", "--json", "--servers"]);
+        command.arg(sandbox.path("servers.json")).output().unwrap()
+    };
+    let asked = run("cancel order 14 and refund it");
+    let said = String::from_utf8_lossy(&asked.stdout).into_owned();
+    assert!(said.contains("asks for 2 things") && said.contains("--plan"), "{said}");
+    assert_eq!((asked.status.code(), journal(&sandbox, "bakery").len()), (Some(2), 0), "{said}");
+    let told = run("how hot is oven 1 and how much rye is left");
+    let said = String::from_utf8_lossy(&told.stderr).into_owned();
+    assert!(said.contains("asks for 2 things"), "{said}");
+    assert_eq!(journal(&sandbox, "bakery").len(), 1, "{said}");
+}
+
+#[test]
 fn each_need_gets_its_tool_and_the_result_of_the_one_before() {
     let sandbox = house();
     let servers = sandbox.arg("servers.json");
