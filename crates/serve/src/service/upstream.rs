@@ -258,37 +258,27 @@ impl Service {
     /// Marks servers as starting. All are marked before the first is asked, so that a client that
     /// reads the states meanwhile knows which lists may still come.
     fn announce(&self, names: &[String]) {
-        for name in names {
-            self.set_status(name, Status::Starting).ok();
-        }
+        names.iter().for_each(|name| drop(self.set_status(name, Status::Starting)));
     }
 
     /// Asks servers for their tools at the same time, and takes in each list as it arrives. A
     /// server that does not answer keeps its known tools.
     pub(super) async fn connect(self: &Arc<Self>, names: impl IntoIterator<Item = String>) {
-        let names: Vec<String> = names.into_iter().collect();
+        let is_used = |name: &String| !self.options.left_out.contains_key(name);
+        let names: Vec<String> = names.into_iter().filter(is_used).collect();
         self.announce(&names);
-        let mut asked = tokio::task::JoinSet::new();
-        for name in names {
-            let service = Arc::clone(self);
-            asked.spawn(async move { service.refresh(&name).await.ok() });
-        }
-        asked.join_all().await;
+        let asked = names.into_iter().map(|name| Arc::clone(self).refresh(name));
+        asked.collect::<tokio::task::JoinSet<_>>().join_all().await;
     }
 
-    /// Asks a server for its tools and replaces its tools in the catalog. Returns their number.
-    async fn refresh(self: &Arc<Self>, name: &str) -> Result<usize, Error> {
+    /// Asks a server for its tools, replaces its tools in the catalog and sets its status.
+    async fn refresh(self: Arc<Self>, name: String) -> Result<(), Error> {
+        let name = name.as_str();
         let executor = self.executor().ok_or(Error::NoExecutor)?;
-        if let Some(because) = self.options.left_out.get(name) {
-            let because = because.to_string();
-            return Err(Error::Unavailable { server: name.to_owned(), because });
-        }
         if executor.servers().get(name).is_some_and(|invoker| !invoker.lists_tools()) {
             // An API does not list its tools: they come from its description, with the catalog.
-            self.set_status(name, Status::Ready)?;
-            return Ok(self.catalog().iter().filter(|t| t.server.as_deref() == Some(name)).count());
+            return self.set_status(name, Status::Ready);
         }
-        self.set_status(name, Status::Starting)?;
         let announced = self.list_changes.made(name);
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
         let (mut count, mut is_changed) = (None, false);
@@ -296,42 +286,32 @@ impl Service {
             Some(Ok(tools)) => match self.take_in(name, tools).await {
                 Ok((taken, changed)) => {
                     (count, is_changed) = (Some(taken), changed);
-                    self.callable(name).await.map(|()| taken)
+                    self.callable(name).await
                 }
-                Err(error) => Err(error),
+                Err(error) => Err(error.to_string()),
             },
             Some(Err(fault)) => {
                 // The details are for the log, because a client must not read the server's text.
                 tracing::warn!(server = name, detail = executor.clean(&fault.detail), "no tools");
-                Err(Error::Unavailable { server: name.to_owned(), because: fault.public_message() })
+                Err(fault.public_message())
             }
-            None => Err(Error::Unavailable {
-                server: name.to_owned(),
-                because: "it could not be asked".to_owned(),
-            }),
+            None => Err("it could not be asked".to_owned()),
         };
-        let status = match &taken {
-            Ok(_) => Status::Ready,
-            Err(Error::Unavailable { because, .. }) => {
-                Status::Unavailable { because: because.clone() }
-            }
-            Err(error) => Status::Unavailable { because: error.to_string() },
-        };
+        let unavailable = |because| Status::Unavailable { because };
+        let status = taken.map_or_else(unavailable, |()| Status::Ready);
         // Status and number are set together: a starting server has no new tools yet.
         self.set_state(name, status, count)?;
         self.list_changes.note_read(name, announced, is_changed);
-        taken
+        Ok(())
     }
 
     /// Checks that calls can reach a server that listed its tools. The tools of a program that runs
     /// once for each call are in the servers file, even if the program is missing.
-    async fn callable(&self, name: &str) -> Result<(), Error> {
-        let invoker = self.executor().and_then(|executor| executor.servers().get(name));
-        let Some(invoker) = invoker else { return Ok(()) };
-        invoker.prepare().await.map_err(|fault| Error::Unavailable {
-            server: name.to_owned(),
-            because: fault.public_message(),
-        })
+    async fn callable(&self, name: &str) -> Result<(), String> {
+        match self.executor().and_then(|executor| executor.servers().get(name)) {
+            Some(invoker) => invoker.prepare().await.map_err(|fault| fault.public_message()),
+            None => Ok(()),
+        }
     }
 
     /// Replaces the server's tools, one server at a time, and sends notices of the changes. Returns
@@ -411,7 +391,10 @@ impl Service {
             .get_mut(name)
             .ok_or_else(|| Error::UnknownServer { name: name.to_owned(), known })?;
         state.tools = tools.unwrap_or(state.tools);
-        if state.status != status {
+        // A server that was dropped while its tools were listed stays unavailable, because nothing
+        // would report the drop again.
+        let is_late = status == Status::Ready && matches!(state.status, Status::Unavailable { .. });
+        if state.status != status && !is_late {
             match &status {
                 Status::Ready => (state.failed, state.is_listed) = (None, true),
                 Status::Unavailable { because } => state.failed = Some(because.clone()),
@@ -474,6 +457,22 @@ mod tests {
         let disabled = Status::LeftOut { because: LeftOut::Disabled };
         let wanted = [("math".to_owned(), Status::Ready), ("off".to_owned(), disabled)];
         assert_eq!(statuses, wanted);
+    }
+
+    #[test]
+    fn a_server_that_is_dropped_while_it_lists_stays_unavailable_until_it_is_asked_again() {
+        let own_servers = Servers::new().with("s", Closures::new());
+        let service = Assembly { own_servers, ..Assembly::default() }.build().unwrap();
+        let dropped = Status::Unavailable { because: "it sent too much".to_owned() };
+        let set = |status: &Status| {
+            service.set_status("s", status.clone()).unwrap();
+            service.servers()[0].status.clone()
+        };
+        assert_eq!((set(&dropped), set(&Status::Ready)), (dropped.clone(), dropped));
+        assert_eq!(
+            (set(&Status::Starting), set(&Status::Ready)),
+            (Status::Starting, Status::Ready)
+        );
     }
 
     #[test]

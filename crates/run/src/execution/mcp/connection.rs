@@ -200,7 +200,8 @@ impl Connection {
     }
 
     pub fn is_open(&self) -> bool {
-        !self.peer.is_transport_closed()
+        // After a drop, rmcp takes a moment to close the transport.
+        self.dropped().is_none() && !self.peer.is_transport_closed()
     }
 
     /// Why the server was dropped, if it was.
