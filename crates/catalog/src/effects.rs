@@ -271,6 +271,9 @@ fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     if is_lasting && !begins_reading(&words) {
         return EffectKind::Destructive;
     }
+    if adds_numbers(&sentence) {
+        return EffectKind::ReadsOnly;
+    }
     let of_sentence = kind_of_sentence(&sentence, &words);
     // `ban_list`, "Lists the bans", takes nothing away.
     if of_sentence != EffectKind::ReadsOnly && begins_taking_away(&words) {
@@ -422,6 +425,18 @@ fn converts(sentence: &[&str]) -> bool {
     matches!(*verb, "convert" | "converts")
         && object.is_some_and(|object| is_listed(CONVERTED, object))
         && !rest.iter().any(|word| is_listed("account accounts balance wallet your", word))
+}
+
+/// Whether a sentence begins with an arithmetic verb and numbers: "Add two numbers", not "Add numbers to the block list".
+fn adds_numbers(sentence: &str) -> bool {
+    let mut words = sentence.split(|c: char| !c.is_alphanumeric());
+    let is_arithmetic = words.next().is_some_and(|first| {
+        bases(first).any(|verb| matches!(&*verb, "add" | "subtract" | "multiply" | "divide"))
+    });
+    let mut objects = words.clone().filter(|word| !is_listed("a the one two three second", word));
+    is_arithmetic
+        && objects.next().is_some_and(|object| is_listed("integer integers number numbers", object))
+        && !words.any(|word| is_listed("to in into on", word))
 }
 
 /// Whether a word is one of the verbs, as an order or in the third person.

@@ -249,7 +249,15 @@ impl ToolVerbs {
         words.extend(title.flat_map(|text| words_of(text)));
         words.extend(verbs_of(&tool.description));
         let about = words_of(&tool.description);
-        let own = about.first().cloned().unwrap_or_default();
+        // "Start watering a zone" waters it.
+        let begins = |pair: &&[String]| {
+            is_listed("begin begins start starts", &pair[0]) && pair[1].ends_with("ing")
+        };
+        let own = match about.windows(2).next().filter(begins) {
+            Some(pair) => pair[1].clone(),
+            None => about.first().cloned().unwrap_or_default(),
+        };
+        words.push(own.clone());
         let actions = actions_in(words.iter().map(String::as_str));
         let about = about.iter().map(|word| singular(word).into_owned()).collect();
         let nouns = words_of(&embedding_text(tool));

@@ -162,7 +162,10 @@ impl PromptContext<'_> {
         // "Dr. Weber".
         let begins_title = said.len() > 1 && is_listed(&said[0].lower, TITLES);
         let from = if begins_title { said[1].span.start } else { span.start };
-        let is_one_phrase = !self.text[from..span.end].contains([',', ';', '.', ':']);
+        // "shipment.delivered" is one value, "shipment. Delivered" is none.
+        let mut signs = self.text[from..span.end].match_indices([',', ';', '.', ':']);
+        let ends = |(at, _): (usize, &str)| self.text[from + at + 1..].starts_with(' ');
+        let is_one_phrase = !signs.any(ends);
         (same && is_one_phrase).then_some(span)
     }
 

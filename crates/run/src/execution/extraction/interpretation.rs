@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::params::Checker;
 use super::decimal::Decimal;
-use super::mention::{Amount, Content, Mention, is_certain_id, is_path};
+use super::mention::{Amount, Content, Mention, is_certain_id, is_path, is_repository};
 use super::slot::{Kind, Slot};
 use super::time::{PartialDateTime, Period, Zone};
 use super::unit::{Dimension, Unit};
@@ -194,6 +194,13 @@ impl Interpreter<'_> {
             let is_thing = has(Dimension::Volume) || has(Dimension::Length);
             let is_usual = has(Dimension::Temperature) && slot.has_word("temperature")
                 || is_thing && slot.is_quantity();
+            // A parameter that has fractions counts in seconds as a rule: "split it at 8 seconds".
+            let is_usual = is_usual
+                || slot.kind == Kind::Number
+                    && matches!(amount.units[..], [Unit::Scaled { name: "seconds", .. }])
+                    && slot.has_word(
+                        "at begin duration end from length offset position start time to",
+                    );
             self.has_unit || is_usual || (named && self.reads_only && is_measure(amount))
         };
         let wrong = || self.wrong_unit(amount, slot, named);
@@ -377,6 +384,9 @@ fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
         | (Kind::Address, Content::Address(text) | Content::Quoted(text))
         | (Kind::Currency, Content::Currency(text))
         | (Kind::Query | Kind::Message | Kind::Text, Content::Quoted(text)) => as_said(text),
+        (Kind::Text, Content::Path(path)) if slot.is_repository() && is_repository(path) => {
+            as_said(path)
+        }
         (kind, Content::Rest(text)) if slot.takes_rest => {
             let is_line = text.len() <= LONGEST_TITLE && !text.contains('\n');
             match kind == Kind::Message || is_line {

@@ -14,7 +14,9 @@ use linkify::{LinkFinder, LinkKind};
 use serde_json::Value;
 
 pub(super) use amounts::Amount;
-pub(super) use tokens::{end_of_place, is_certain_id, is_identifier, is_path, joins_region};
+pub(super) use tokens::{
+    end_of_place, is_certain_id, is_identifier, is_path, is_repository, is_slug, joins_region,
+};
 
 use super::text::overlap;
 use super::time::{self, PartialDateTime, Period, Tense, TimeExpression};

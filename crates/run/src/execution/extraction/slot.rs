@@ -139,6 +139,7 @@ impl Slot {
             has_time_format: item["format"] == "time",
             has_maximum_100: is_number
                 && (said.is_some_and(tells_maximum_100)
+                    || said.is_none() && about_tool.to_lowercase().contains("percent")
                     || schema["maximum"] == 100 && !words.contains(&"limit".into())),
             words,
             is_list,
@@ -292,6 +293,9 @@ impl Slot {
     /// Whether a number without a unit before a word counts what the word says, and is no value: "3
     /// nights" is no price in "EUR per night".
     pub fn counts_other(&self, word: &str) -> bool {
+        if text::is_listed(word, "called labeled labelled named titled") {
+            return false;
+        }
         let is_measured = self.unit.is_some() || self.is_money();
         let is_rate = text::is_function_word(word) || text::is_listed(word, "apiece each per");
         let has_word = || self.words.iter().any(|own| text::stem(own) == text::stem(word));

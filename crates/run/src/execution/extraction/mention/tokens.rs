@@ -125,6 +125,17 @@ pub(crate) fn is_path(word: &str) -> bool {
     has_folders || is_file_name(word)
 }
 
+/// Whether a path is two names with one slash between them.
+pub(crate) fn is_slug(path: &str) -> bool {
+    path.starts_with(char::is_alphanumeric)
+        && path.split_once('/').is_some_and(|(_, name)| !name.is_empty() && !name.contains('/'))
+}
+
+/// Whether a path has the form `owner/name`, and its name not that of a file.
+pub(crate) fn is_repository(path: &str) -> bool {
+    is_slug(path) && path.split_once('/').is_some_and(|(_, name)| !is_file_name(name))
+}
+
 fn is_file_name(word: &str) -> bool {
     if BARE_FILES.contains(&word) {
         return true;

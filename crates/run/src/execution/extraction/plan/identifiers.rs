@@ -100,9 +100,13 @@ impl Plan<'_> {
     }
 }
 
-/// Whether a word is a name with a number at its end: "mk4-1", "ender1", "P8".
+/// Whether a word is a name with a number at its end, or a number with a letter of a row: "mk4-1", "ender1", "P8", "7B".
 fn is_numbered(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let lettered = word.strip_suffix(|c: char| matches!(c, 'A'..='F'));
+    if lettered.is_some_and(|number| number.len() < 3 && number.parse::<u8>().is_ok()) {
+        return true;
+    }
     word.starts_with(|c: char| c.is_ascii_alphabetic())
         && word.ends_with(|c: char| c.is_ascii_digit())
         && word.chars().all(is_part)

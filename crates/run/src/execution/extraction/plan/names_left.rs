@@ -133,8 +133,14 @@ impl Plan<'_> {
         for chain in chains(self.context.text, candidates) {
             let mut fitting = rows.iter().filter(|row| row.len() == chain.len());
             let (Some(row), None) = (fitting.next(), fitting.next()) else { continue };
+            // "Swap lessons L-301 and L-317", "an agreement between Ann Lee and Tom Berg".
+            let lead = candidates[chain[0]].lead.as_str();
+            let is_sure = self.effects.reads_only()
+                || lead == "between"
+                || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
             for (slot, at) in row.iter().zip(&chain) {
-                self.give_candidate(*slot, &candidates[*at].span, &candidates[*at].value);
+                let Candidate { span, value, .. } = &candidates[*at];
+                self.give_name(*slot, span, value, is_sure);
             }
             slots.retain(|slot| !row.contains(slot));
             let mut at = 0..;

@@ -6,7 +6,7 @@ use jiff::civil::{Date, Time};
 use serde_json::Value;
 
 use super::super::interpretation::{ISO_DAY, Interpretation};
-use super::super::mention::{Content, Mention};
+use super::super::mention::{Content, Mention, is_slug};
 use super::super::slot::{Kind, Role, Slot};
 use super::super::text::{Word, is_function_word, is_listed};
 use super::super::time::PartialDateTime;
@@ -67,7 +67,7 @@ impl Plan<'_> {
         let slots = (self.only(Slot::is_owner), self.only(Slot::is_repository));
         self.split(slots, |mention| {
             let Content::Path(path) = &mention.content else { return None };
-            let (owner, name) = path.split_once('/').filter(|_| is_slug(mention))?;
+            let (owner, name) = path.split_once('/').filter(|_| is_slug(path))?;
             Some([(owner.into(), owner.len()), (name.into(), name.len())])
         });
     }
@@ -235,16 +235,6 @@ fn clock(content: &Content) -> Option<Time> {
         }
         _ => None,
     }
-}
-
-/// Whether a path is two names with one slash between them.
-pub(super) fn is_slug(mention: &Mention) -> bool {
-    let Content::Path(path) = &mention.content else { return false };
-    let starts = path.starts_with(|c: char| c.is_alphanumeric());
-    let mut parts = path.split('/');
-    let (first, second) = (parts.next(), parts.next());
-    let is_name = |part: Option<&str>| part.is_some_and(|part| !part.is_empty());
-    starts && is_name(first) && is_name(second) && parts.next().is_none()
 }
 
 /// A whole number with the length of its digits.

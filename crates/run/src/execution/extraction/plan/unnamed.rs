@@ -3,11 +3,10 @@
 
 use super::super::Source;
 use super::super::interpretation::Interpretation;
-use super::super::mention::{Content, Mention, is_path};
+use super::super::mention::{Content, Mention, is_path, is_repository, is_slug};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{is_function_word, is_listed};
 use super::super::unit::{Dimension, Unit};
-use super::pairs::is_slug;
 use super::{Claim, Cue, Plan};
 
 /// A slot that a mention fits, and its interpretation.
@@ -96,7 +95,9 @@ impl Plan<'_> {
             let is_value = match &mention.content {
                 Content::Amount(_) => slot.kind == Kind::Month || self.is_free(mention, slot),
                 Content::Path(path) if slot.kind == Kind::Path => {
-                    is_path(path) && self.is_placed(mention, path)
+                    let is_other =
+                        is_repository(path) && self.slots.iter().any(Slot::is_repository);
+                    is_path(path) && self.is_placed(mention, path) && !is_other
                 }
                 _ => true,
             };
@@ -235,7 +236,7 @@ impl Plan<'_> {
     /// Whether a path is used as one. Two words with a slash between them need a preposition before
     /// them, or characters other than letters.
     fn is_placed(&self, mention: &Mention, path: &str) -> bool {
-        if !is_slug(mention) {
+        if !is_slug(path) {
             return true;
         }
         let has_letters = path.chars().all(|c| c.is_alphabetic() || c == '/');
