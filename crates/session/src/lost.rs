@@ -17,6 +17,7 @@ pub(super) fn lost<'a>(
 ) -> Option<&'a str> {
     lost_value(words, prepared, moments)
         .or_else(|| lost_words(words, tool, prepared))
+        .or_else(|| lost_named(words, tool, prepared))
         .or_else(|| lost_person(words, tool, prepared))
         .or_else(|| lost_second(original, prepared))
 }
@@ -113,6 +114,35 @@ fn lost_words<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> 
     })?;
     let last = (first..said.len()).take_while(|at| is_plain(*at)).last()?;
     Some(&clause[said[first].span.start..said[last].span.end])
+}
+
+/// Returns the name of a parameter that a prompt says though the parameter has no value: "bin" of "into the bin drone". A word
+/// that the tool says of itself is none.
+fn lost_named<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> Option<&'a str> {
+    if prepared.read_as.is_some() || !prepared.missing.is_empty() {
+        return None;
+    }
+    let own = words_of(&format!("{} {}", tool.name, tool.description));
+    let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
+    let is_lost = |said: &Said| {
+        !said.is_taken
+            && !own.iter().any(|own| singular(own) == singular(&said.lower))
+            && properties(&schema).any(|(name, parameter)| {
+                let is_open = !prepared.arguments.contains_key(name) && is_text(parameter);
+                is_open && words_of(name)[..] == [said.lower.as_str()]
+            })
+    };
+    let said: Vec<Said> = spoken(words, prepared).collect();
+    let is_led = |at: usize| {
+        let is_article = |word: &str| ARTICLES.split(' ').any(|article| article == word);
+        let lead = said[..at].iter().rev().find(|word| !is_article(&word.lower));
+        lead.is_some_and(|lead| {
+            ["in", "into", "on", "onto", "to", "under", "with"].contains(&lead.lower.as_str())
+        })
+    };
+    let at = (1..said.len()).find(|at| is_lost(&said[*at]) && is_led(*at))?;
+    let end = said.get(at + 1).filter(|next| !next.is_taken).unwrap_or(&said[at]).span.end;
+    Some(&words[said[at].span.start..end])
 }
 
 /// Returns why a call does only a part of a prompt: it asks for several things, `needs`, and of one of them the call has
@@ -243,13 +273,16 @@ fn spoken<'a>(clause: &'a str, prepared: &'a PreparedArguments) -> impl Iterator
 /// Words in names of parameters for where something is.
 const WHERE: [&str; 6] = ["area", "floor", "location", "place", "room", "zone"];
 
+/// Whether a parameter takes a text, or null or a list of texts, that is not one of listed values.
+fn is_text(parameter: &Value) -> bool {
+    let alternatives = parameter["anyOf"].as_array().into_iter().flatten();
+    let item = if parameter["type"] == "array" { &parameter["items"] } else { parameter };
+    item["type"] == "string" && item.get("enum").is_none() || alternatives.into_iter().any(is_text)
+}
+
 /// Whether a parameter is free that could say which thing is meant: a text that is not one of listed values, or a place.
 fn could_be_told(tool: &Tool, prepared: &PreparedArguments) -> bool {
     let schema = tool.input_schema.as_ref().and_then(Schema::to_value).unwrap_or_default();
-    let is_text = |parameter: &Value| {
-        let item = if parameter["type"] == "array" { &parameter["items"] } else { parameter };
-        item["type"] == "string" && item.get("enum").is_none()
-    };
     let is_free = |(name, parameter): (&String, &Value)| {
         let is_place = words_of(name).iter().any(|word| WHERE.contains(&word.as_str()));
         !prepared.arguments.contains_key(name) && (is_text(parameter) || is_place)

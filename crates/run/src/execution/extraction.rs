@@ -27,6 +27,8 @@ mod time;
 mod translation;
 mod unit;
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
 pub use arguments::{
@@ -308,14 +310,18 @@ impl Prompt<'_> {
         let free = mentions.filter(|(mention, taken)| {
             !**taken && !matches!(mention.content, mention::Content::Unclear)
         });
-        free.map(|(mention, _)| UnusedMention {
-            text: match self.translated {
-                Some(translated) => translated.original(&mention.span).to_owned(),
-                None => self.sources.prompt[mention.span.clone()].to_owned(),
-            },
-            kind: mention.content.kind(),
-        })
-        .collect()
+        let text = |span: &Range<usize>| match self.translated {
+            Some(translated) => translated.original(span).to_owned(),
+            None => self.sources.prompt[span.clone()].to_owned(),
+        };
+        let mentions = free.map(|(mention, _)| (mention.span.clone(), mention.content.kind()));
+        let mut unused: Vec<(Range<usize>, &str)> = mentions.collect();
+        for span in plan.words_unused() {
+            if !unused.iter().any(|(other, _)| text::overlap(other, &span)) {
+                unused.push((span, "words"));
+            }
+        }
+        unused.into_iter().map(|(span, kind)| UnusedMention { text: text(&span), kind }).collect()
     }
 
     /// Whether a value of the prompt may be meant for an argument that the caller gave.

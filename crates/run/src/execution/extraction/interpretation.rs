@@ -377,6 +377,10 @@ fn has_ending(word: &str) -> bool {
 fn text(content: &Content, slot: &Slot, named: bool) -> Interpretation {
     let as_said = |text: &str| Interpretation::text(text, "");
     match (slot.kind, content) {
+        // No branch has a space: "rename it to "Round VAT"".
+        (_, Content::Quoted(text)) if slot.has_word("branch ref") && text.contains(' ') => {
+            Interpretation::NotApplicable
+        }
         (Kind::Email, Content::Email(text))
         | (Kind::Url, Content::Url(text))
         | (Kind::Path, Content::Path(text))

@@ -206,6 +206,26 @@ impl Plan<'_> {
         phrases
     }
 
+    /// The words that no parameter took, and by which a tool that only reads may be meant to show less: a name, "Bob's", "in
+    /// maths". Without a parameter for a text there are none.
+    pub fn words_unused(&self) -> Vec<Range<usize>> {
+        let takes_words =
+            |slot: &Slot| !slot.is_list && matches!(slot.kind, Kind::Text | Kind::Id | Kind::Place);
+        let mut slots = (0..self.slots.len()).filter(|at| self.is_open(*at));
+        if !self.effects.reads_only() || !slots.any(|at| takes_words(&self.slots[at])) {
+            return Vec::new();
+        }
+        let all = self.context.words;
+        let chooses = |phrase: &Range<usize>| {
+            let (lead, span) = self.place_of(phrase);
+            let is_name = phrase.clone().all(|at| self.is_capital(at));
+            let is_owner = span.end < all[phrase.end - 1].span.end;
+            is_name || is_owner || is_listed(lead, "by for from in of with")
+        };
+        let phrases = self.phrases_left().into_iter().filter(chooses);
+        phrases.map(|phrase| self.place_of(&phrase).1).collect()
+    }
+
     /// Gives the words beside the tool's thing to the only optional text for its label: "start a pasta timer".
     /// A tool that ends something asks: without them it may end more.
     pub(super) fn give_label(&mut self) {

@@ -2,6 +2,7 @@
 //! the rest.
 
 use super::super::Source;
+use super::super::arguments::may_be_meant;
 use super::super::interpretation::Interpretation;
 use super::super::mention::{Content, Mention, is_path, is_repository, is_slug};
 use super::super::slot::{Kind, Slot};
@@ -381,6 +382,13 @@ impl Plan<'_> {
                 let why = "no parameter took a value of the prompt, and it may be meant for this";
                 self.ask_about(slot, why, said);
             }
+        }
+        let is_text = |slot: &Slot| matches!(slot.kind, Kind::Text | Kind::Place);
+        if let (false, Some(slot), [span]) =
+            (self.has_any(), self.only(is_text), &self.words_unused()[..])
+        {
+            let said = self.text_of(span);
+            self.ask_about(slot, &may_be_meant(&said), vec![said]);
         }
     }
 
