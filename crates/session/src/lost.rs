@@ -129,7 +129,9 @@ fn lost_named<'a>(words: &'a str, tool: &Tool, prepared: &PreparedArguments) -> 
             && !own.iter().any(|own| singular(own) == singular(&said.lower))
             && properties(&schema).any(|(name, parameter)| {
                 let is_open = !prepared.arguments.contains_key(name) && is_text(parameter);
-                is_open && words_of(name)[..] == [said.lower.as_str()]
+                let is_named =
+                    |word: &[String]| matches!(word, [word] if singular(word) == singular(&said.lower));
+                is_open && is_named(&words_of(name))
             })
     };
     let said: Vec<Said> = spoken(words, prepared).collect();

@@ -96,8 +96,11 @@ pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
     (!said.is_empty() && !has_quote).then_some(Mention { span, content }).into_iter().collect()
 }
 
-static REMINDER: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$"));
+static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:remind\s+\w+|(?:add|create|make|set)\s+an?\s(?:\w+\s)?(?:reminder|task|to-?do))\b.*?\s(?:to|that)\s+(?P<text>.+)$",
+    )
+});
 
 /// What a prompt reminds of without "to" or "that": "remind me of the rent", and most translations.
 static REMINDED: LazyLock<Regex> =

@@ -124,7 +124,7 @@ impl Plan<'_> {
     }
 
     /// Whether a word is the tool's or one of its parameters'.
-    fn is_of_tool(&self, word: &str) -> bool {
+    pub(super) fn is_of_tool(&self, word: &str) -> bool {
         let is_of_slot = |slot: &Slot| slot.words.iter().any(|own| stem(own) == stem(word));
         self.tool_words.contains(&stem(word)) || self.slots.iter().any(is_of_slot)
     }

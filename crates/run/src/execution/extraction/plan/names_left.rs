@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::REGION_WORDS;
 use super::super::mention::{Content, end_of_place, joins_region};
-use super::super::slot::Kind;
+use super::super::slot::{Kind, Slot};
 use super::super::text::{
     TITLES, Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
 };
@@ -36,6 +36,9 @@ impl Plan<'_> {
         let mut candidates = self.candidates();
         if candidates.is_empty() || slots.len().max(candidates.len()) > MOST {
             return;
+        }
+        if self.split_full_name(&candidates) {
+            return self.give_proper_names();
         }
         self.give_row_of_names(&mut slots, &mut candidates);
         let is_needed = |at: &usize| self.slots[*at].required && !self.slots[*at].has_default;
@@ -125,6 +128,38 @@ impl Plan<'_> {
         let is_next = after.first().is_some_and(|word| word.lower == "and")
             && after.get(1).is_some_and(is_own);
         is_next && owns.all(|word| word.span.start > part.end)
+    }
+
+    /// Splits the only full name between the parameters for a first and a last name. Returns whether there is one.
+    fn split_full_name(&mut self, candidates: &[Candidate]) -> bool {
+        let named = |names: &'static str| {
+            move |slot: &Slot| {
+                let name = slot.words.join(" ");
+                slot.required
+                    && slot.kind == Kind::Text
+                    && names.split(", ").any(|known| known == name)
+            }
+        };
+        let first = self.only(named("first, first name, firstname, forename, given name"));
+        let last = self.only(named("last, last name, lastname, surname, family name"));
+        let mut names = candidates.iter().filter(|one| one.is_full_name());
+        let (Some(first), Some(last), Some(one), None) = (first, last, names.next(), names.next())
+        else {
+            return false;
+        };
+        let lead = one.lead.as_str();
+        let is_sure = self.effects.reads_only()
+            || is_listed(lead, "add called create enrol enroll for hire invite named register")
+            || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
+        let Some((given, family)) =
+            one.value.split_once(' ').filter(|(_, rest)| !rest.contains(' '))
+        else {
+            return false;
+        };
+        let span = &one.span;
+        self.give_name(first, &(span.start..span.start + given.len()), given, is_sure);
+        self.give_name(last, &(span.end - family.len()..span.end), family, is_sure);
+        true
     }
 
     /// Gives the parameters of a row the names of a list in order: "between Apple and Samsung".

@@ -1,6 +1,8 @@
 //! Splits one value between two parameters: `owner/name`, `800x600`, "next month", "tomorrow at
 //! 19:30".
 
+use std::ops::Range;
+
 use jiff::ToSpan;
 use jiff::civil::{Date, Time};
 use serde_json::Value;
@@ -8,7 +10,7 @@ use serde_json::Value;
 use super::super::interpretation::{ISO_DAY, Interpretation};
 use super::super::mention::{Content, Mention, is_slug};
 use super::super::slot::{Kind, Role, Slot};
-use super::super::text::{Word, is_function_word, is_listed};
+use super::super::text::{Word, is_article, is_function_word, is_listed, overlap};
 use super::super::time::PartialDateTime;
 use super::{Claim, Cue, Plan};
 
@@ -18,6 +20,7 @@ type Part = (Value, usize);
 impl Plan<'_> {
     pub(super) fn give_pairs(&mut self) {
         self.split_size();
+        self.give_ends();
         self.give_periods(false);
         self.split_moments();
     }
@@ -70,6 +73,47 @@ impl Plan<'_> {
             let (owner, name) = path.split_once('/').filter(|_| is_slug(path))?;
             Some([(owner.into(), owner.len()), (name.into(), name.len())])
         });
+    }
+
+    /// Gives the two ends of a way the words between its prepositions: "from savings to my checking account" for
+    /// `from_account` and `to_account`.
+    fn give_ends(&mut self) {
+        let end = |role| {
+            move |slot: &Slot| {
+                let is_text = matches!(slot.kind, Kind::Text | Kind::Id);
+                is_text && slot.required && slot.role == Some(role)
+            }
+        };
+        let (Some(start), Some(last)) = (self.only(end(Role::Start)), self.only(end(Role::End)))
+        else {
+            return;
+        };
+        let all = self.context.words;
+        let Some(from) = all.iter().position(|word| word.lower == "from") else { return };
+        let Some(to) = all.iter().skip(from).position(|word| word.lower == "to") else { return };
+        let is_noun = |word: &Word| {
+            [start, last]
+                .iter()
+                .any(|slot| self.slots[*slot].nouns().any(|noun| noun == word.lower))
+        };
+        let one = |words: &[Word]| {
+            let is_value = |word: &&Word| {
+                !is_function_word(&word.lower) && !is_article(&word.lower) && !is_noun(word)
+            };
+            let mut said = words.iter().take_while(|word| !is_noun(word)).filter(is_value);
+            said.next().filter(|_| said.next().is_none()).map(|word| word.span.clone())
+        };
+        let (from, to) = (from + 1, from + to);
+        let ends = (one(&all[from..to]), one(&all[to + 1..]));
+        let (Some(first), Some(second)) = ends else { return };
+        let is_free = |span: &Range<usize>| {
+            let mut others = self.context.mentions.iter().map(|mention| &mention.span);
+            !self.context.denies(span.start) && !others.any(|other| overlap(other, span))
+        };
+        if is_free(&first) && is_free(&second) {
+            self.offer(start, &first, true);
+            self.offer(last, &second, true);
+        }
     }
 
     /// Splits `800x600` for a tool that has a width and a height.

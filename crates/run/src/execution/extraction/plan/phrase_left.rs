@@ -26,6 +26,9 @@ pub(super) const ADVERBS: &str = "again any anybody anyone anything asap back bo
 pub(super) const CHOOSING: &str = "active big current different last latest long main new next old other own previous \
      quick second short small third whole";
 
+/// Words before an "'s" that is a verb: "what's".
+const CONTRACTED: &str = "he here how it let she that there what when where who why";
+
 /// Words before a phrase that is a value.
 const LEADS: &str = "a about an by in of on regarding the";
 
@@ -219,8 +222,14 @@ impl Plan<'_> {
         let chooses = |phrase: &Range<usize>| {
             let (lead, span) = self.place_of(phrase);
             let is_name = phrase.clone().all(|at| self.is_capital(at));
-            let is_owner = span.end < all[phrase.end - 1].span.end;
-            is_name || is_owner || is_listed(lead, "by for from in of with")
+            let is_owner = span.end < all[phrase.end - 1].span.end
+                && !is_listed(&self.text_of(&span).to_lowercase(), CONTRACTED);
+            // "The closed requests".
+            let is_state = all.get(phrase.end).is_some_and(|next| self.is_of_tool(&next.lower))
+                && !phrase.clone().any(|at| {
+                    [ADVERBS, CHOOSING].iter().any(|list| is_listed(&all[at].lower, list))
+                });
+            is_name || is_owner || is_state || is_listed(lead, "by for from in of with")
         };
         let phrases = self.phrases_left().into_iter().filter(chooses);
         phrases.map(|phrase| self.place_of(&phrase).1).collect()

@@ -383,12 +383,13 @@ impl Plan<'_> {
                 self.ask_about(slot, why, said);
             }
         }
-        let is_text = |slot: &Slot| matches!(slot.kind, Kind::Text | Kind::Place);
-        if let (false, Some(slot), [span]) =
-            (self.has_any(), self.only(is_text), &self.words_unused()[..])
+        // "Branches for private customers" says nothing of their names.
+        let is_text =
+            |slot: &Slot| matches!(slot.kind, Kind::Text | Kind::Place) && !slot.has_word("name");
+        let said: Vec<String> = self.words_unused().iter().map(|span| self.text_of(span)).collect();
+        if let (false, Some(slot), Some(first)) = (self.has_any(), self.only(is_text), said.first())
         {
-            let said = self.text_of(span);
-            self.ask_about(slot, &may_be_meant(&said), vec![said]);
+            self.ask_about(slot, &may_be_meant(first), said);
         }
     }
 

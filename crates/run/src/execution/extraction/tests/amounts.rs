@@ -54,3 +54,30 @@ fn a_whole_number_for_a_level_takes_a_percentage() {
     let order = tool("order_items", "Orders items", &schema);
     assert_eq!(asked(&order, "order 20%"), ["items"]);
 }
+
+#[test]
+fn a_number_with_fractions_counts_in_seconds_and_a_share_in_percent_as_the_tool_says() {
+    let at = object(json!({"clip": {"type": "string"}, "at": {"type": "number"}}), &["clip", "at"]);
+    let split = tool("split_clip", "Split a clip", &at);
+    assert_eq!(given(&split, "split clip c_17 at 8 seconds"), json!({"clip": "c_17", "at": 8}));
+    assert_eq!(asked(&split, "split clip c_17 at 8 minutes"), ["at"]);
+    let label = json!({"time": {"type": "number"}, "label": {"type": "string"}});
+    let marker = tool("add_marker", "Add a marker", &object(label, &["time", "label"]));
+    let expected = json!({"time": 94.5, "label": "boom"});
+    assert_eq!(given(&marker, "put a marker at 94.5 labelled \"boom\""), expected);
+    let position = object(json!({"position": {"type": "number"}}), &["position"]);
+    let percent = tool("set_screen", "Set the screen, in percent closed", &position);
+    assert_eq!(given(&percent, "set the screen to 80%"), json!({"position": 80}));
+    let bare = tool("set_screen", "Set the screen", &position);
+    assert_eq!(asked(&bare, "set the screen to 80%"), ["position"]);
+}
+
+#[test]
+fn a_listed_value_may_have_a_dot() {
+    let event =
+        json!({"event": {"type": "string", "enum": ["shipment.created", "shipment.delivered"]}});
+    let hook = tool("create_webhook", "Register a webhook", &object(event, &["event"]));
+    let expected = json!({"event": "shipment.delivered"});
+    assert_eq!(given(&hook, "register a webhook for shipment.delivered"), expected);
+    assert_eq!(asked(&hook, "register a webhook for the shipment. Delivered today"), ["event"]);
+}

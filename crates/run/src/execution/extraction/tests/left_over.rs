@@ -177,3 +177,69 @@ fn a_name_beside_the_order_is_that_of_somebody_else() {
         assert_eq!(asked(&cancel, prompt), ["order"], "{prompt}");
     }
 }
+
+#[test]
+fn a_repository_takes_its_owner_and_its_name() {
+    let review = json!({
+        "repo": {"type": "string", "description": "Repository in the form `owner/name`"},
+        "review_id": {"type": "integer"}, "path": {"type": "string"}});
+    let review = object(review, &["repo", "review_id"]);
+    let get = tool("get_review", "Gets a review", &review);
+    let expected = json!({"repo": "acme/web", "review_id": 87});
+    for prompt in ["show review 87 in acme/web", "get review 87 of repo acme/web"] {
+        assert_eq!(given(&get, prompt), expected, "{prompt}");
+    }
+    let expected = json!({"repo": "acme/web", "review_id": 87, "path": "src/tax.rs"});
+    assert_eq!(given(&get, "show review 87 in acme/web for path src/tax.rs"), expected);
+}
+
+#[test]
+fn a_full_name_is_split_and_the_ends_of_a_way_need_no_capitals() {
+    let name = json!({"first_name": {"type": "string"}, "last_name": {"type": "string"}});
+    let create =
+        tool("create_contact", "Create a contact", &object(name, &["first_name", "last_name"]));
+    let expected = json!({"first_name": "Maya", "last_name": "Lindqvist"});
+    assert_eq!(given(&create, "create a contact Maya Lindqvist"), expected);
+    assert_eq!(
+        asked(&create, "create a contact, thanks, Maya Lindqvist"),
+        ["first_name", "last_name"]
+    );
+
+    let ends = json!({"from_account": {"type": "string"}, "to_account": {"type": "string"},
+                      "amount": {"type": "number"}});
+    let ends = object(ends, &["from_account", "to_account", "amount"]);
+    let transfer = tool("transfer", "Transfer money between two accounts", &ends);
+    let expected = json!({"from_account": "savings", "to_account": "checking", "amount": 250});
+    for prompt in [
+        "transfer 250 from savings to checking",
+        "transfer 250 from my savings account to the checking account",
+    ] {
+        assert_eq!(given(&transfer, prompt), expected, "{prompt}");
+    }
+    let two = "transfer 250 from the old savings to checking";
+    assert_eq!(asked(&transfer, two), ["from_account", "to_account"]);
+}
+
+#[test]
+fn names_in_a_row_are_taken_where_the_tool_says_what_they_are() {
+    let row = json!({"lesson_a": {"type": "string"}, "lesson_b": {"type": "string"}});
+    let swap = tool("tt_swap", "Swap two lessons", &object(row, &["lesson_a", "lesson_b"]));
+    let expected = json!({"lesson_a": "L-301", "lesson_b": "L-317"});
+    assert_eq!(given(&swap, "swap lessons L-301 and L-317"), expected);
+    assert_eq!(asked(&swap, "swap them for L-301 and L-317"), ["lesson_a", "lesson_b"]);
+}
+
+#[test]
+fn words_that_would_choose_less_are_told_or_asked_about() {
+    let list = json!({"status": {"type": "string"}, "limit": {"type": "integer"}});
+    let list = tool("list_contracts", "List contracts", &object(list, &[]));
+    let unused = |prompt: &str| {
+        let unused = prepare(&list, prompt).unused;
+        unused.into_iter().map(|unused| unused.text).collect::<Vec<_>>()
+    };
+    assert_eq!(unused("list 5 contracts with Osprey Analytics"), ["Osprey Analytics"]);
+    assert_eq!(unused("list closed contracts"), ["closed"]);
+    assert_eq!(unused("what's on the list of the last 5 contracts?"), [""; 0]);
+    assert_eq!(asked(&list, "which contracts are in prod"), ["status"]);
+    assert_eq!(asked(&list, "which contracts are there?"), [""; 0]);
+}
