@@ -165,6 +165,7 @@ pub fn perform(
 ) -> anyhow::Result<ExitCode> {
     let executor = Arc::new(executor(Some(servers_file(catalog)?), &args.limits)?);
     let engine = asked.engine;
+    warn_unmatched(&args.limits.rights, &engine.catalog(), global)?;
     join(engine, &executor);
     let kept = asked.kept.with_limits(args.limits.rights.session.limits());
     let (session, guard) = (&kept.session, kept.guard());
@@ -222,6 +223,28 @@ impl Caller<'_> {
     }
 }
 
+fn permissions(args: &RightsArgs) -> anyhow::Result<Permissions> {
+    Ok(Permissions {
+        allow: Patterns::new(&args.allow)?,
+        deny: Patterns::new(&args.deny)?,
+        read_only: args.read_only,
+        ..Permissions::default()
+    })
+}
+
+/// Warns of each pattern of `--allow` and `--deny` that matches no tool: what it should forbid is not forbidden.
+fn warn_unmatched(args: &RightsArgs, catalog: &Catalog, global: &Global) -> anyhow::Result<()> {
+    for pattern in permissions(args)?.unmatched(catalog.tools()) {
+        let pattern = render::shortened(pattern, render::MAX_ID_CHARS);
+        let tools = catalog.len();
+        let said = format!(
+            "warning: `{pattern}` of --allow or --deny matches none of the {tools} tools; `toolroute tools list` shows their ids"
+        );
+        render::warn(global, &render::plain(&said));
+    }
+    Ok(())
+}
+
 /// Creates an executor for a servers file whose catalog was loaded before. No server is started
 /// yet.
 pub fn executor(path: Option<&Path>, limits: &LimitArgs) -> anyhow::Result<Executor> {
@@ -236,13 +259,7 @@ pub fn executor(path: Option<&Path>, limits: &LimitArgs) -> anyhow::Result<Execu
 /// Builds the executor's options from the arguments and the servers file.
 pub fn options(args: &RightsArgs, file: &ServersFile) -> anyhow::Result<ExecutorOptions> {
     Ok(ExecutorOptions {
-        permissions: Permissions {
-            allow: Patterns::new(&args.allow)?,
-            deny: Patterns::new(&args.deny)?,
-            read_only: args.read_only,
-            offers: file.offers.clone(),
-            ..Permissions::default()
-        },
+        permissions: Permissions { offers: file.offers.clone(), ..permissions(args)? },
         timing: Timing {
             timeout: args.timeout.map(|s| Duration::from_millis(s.saturating_mul(1_000))),
             longest_request: Duration::from_secs(args.longest_request),
@@ -326,6 +343,9 @@ fn show(
     prepared: Option<&PreparedArguments>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
+    for said in &report.unasked {
+        render::warn(global, &render::plain(&format!("warning: {said}")));
+    }
     if global.json {
         arguments::print(report, prepared)?;
     } else {

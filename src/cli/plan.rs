@@ -128,7 +128,9 @@ fn of(step: &Step, live: &LiveArgs, global: &Global) -> Vec<String> {
         render::warn(global, &render::plain(&format!("{}: {said}", step.need)));
     }
     if let (StepState::Clarify, None, Some(tool)) = (step.state, &step.report, &step.tool) {
-        return vec![format!("{}: {}", step.why, call_by_name(tool, &step.need, live))];
+        let read = step.arguments.as_ref().map(|read| read.arguments.clone());
+        let call = call_by_name(tool, &read.unwrap_or_default(), live);
+        return vec![format!("{}: {call}", step.why)];
     }
     let said = step.report.as_ref().map(|report| match &report.outcome {
         Outcome::Answered(answer) => answer.output.text.clone(),

@@ -16,7 +16,7 @@ use super::setup::{self, EngineRequirements};
 use super::{plan, render, route};
 use toolroute_catalog::{Tool, ToolId};
 use toolroute_rank::engine::{Engine, SelectRequest, Selection};
-use toolroute_run::execution::{PreparedArguments, Report};
+use toolroute_run::execution::{Arguments, PreparedArguments, Report};
 use toolroute_run::pins::shell_word;
 use toolroute_session::{CONSIDERED, doubt, partial, settle};
 
@@ -121,7 +121,10 @@ fn doubts(
 ) -> Option<String> {
     let tool = &selection.tools.first()?.tool;
     if let Some(said) = doubt(tool, selection, prompt, prepared) {
-        return Some(format!("{said}: {}", call_by_name(&tool.id, prompt, &args.catalog.live)));
+        return Some(format!(
+            "{said}: {}",
+            call_by_name(&tool.id, &prepared.arguments, &args.catalog.live)
+        ));
     }
     let partial = partial(prompt, &engine.needs(prompt), prepared).map(|why| {
         format!("{why}, and one call does one of them: `toolroute run --plan` does all")
@@ -135,13 +138,15 @@ fn doubts(
     None
 }
 
-/// Returns the command that calls a tool for a prompt, whether or not it fits.
-pub fn call_by_name(id: &ToolId, prompt: &str, live: &LiveArgs) -> String {
+/// Returns the command that calls a tool with what was read from the prompt, whether or not it fits. The arguments are
+/// shown, so that nothing else is called than what the user reads.
+pub fn call_by_name(id: &ToolId, arguments: &Arguments, live: &LiveArgs) -> String {
     let sources = live.typed_tools.iter().map(|path| ("--tools", path));
     let sources = sources.chain(live.typed.iter().map(|path| ("--servers", path)));
     let sources = sources.map(|(option, path)| {
         let path = path.to_string_lossy();
         format!(" {option} {}", shell_word(&path))
     });
-    format!("toolroute call {id} --prompt {}{}", shell_word(prompt), sources.collect::<String>())
+    let arguments = serde_json::to_string(arguments).unwrap_or_default();
+    format!("toolroute call {id} --args {}{}", shell_word(&arguments), sources.collect::<String>())
 }

@@ -144,8 +144,10 @@ pub fn find(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<Tool>> {
         [] => "`toolroute tools list` shows them all".to_owned(),
         _ => format!("did you mean {}?", near.join(", ")),
     };
+    let is_name = catalog.iter().any(|tool| tool.name == id);
+    let said = if is_name { "several tools have the name" } else { "the catalog has no tool" };
     let id = render::shortened(id, render::MAX_ID_CHARS);
-    Err(exit::bad_data(format!("no tool `{id}` in the catalog, or several of that name; {hint}")))
+    Err(exit::bad_data(format!("{said} `{id}`; {hint}")))
 }
 
 fn show(catalog: &Catalog, id: &str, global: &Global) -> anyhow::Result<ExitCode> {

@@ -1,11 +1,12 @@
 //! Reads rows from JSON lines.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use toolroute_catalog::{row_fault, value_fault};
+use toolroute_catalog::{near_word, row_fault, value_fault};
 use toolroute_eval::{BadRow, RowId};
 use toolroute_rank::engine::Context;
 
@@ -32,6 +33,8 @@ pub(crate) struct JsonRows<R> {
     missing: Vec<(&'static str, String)>,
     /// The names of the members of the first row.
     first: Option<Vec<String>>,
+    /// The members that may be misspelt, of which a warning was given.
+    misspelt: BTreeSet<String>,
 }
 
 impl<R: Read> JsonRows<R> {
@@ -44,7 +47,17 @@ impl<R: Read> JsonRows<R> {
         let named = named.into_iter().filter_map(|(flag, name)| Some((flag, name.clone()?)));
         let missing = named.filter(|(_, name)| !name.is_empty()).collect();
         let from = BufReader::new(from);
-        Self { from, path, columns, failed, line: 0, number: 0, missing, first: None }
+        Self {
+            from,
+            path,
+            columns,
+            failed,
+            line: 0,
+            number: 0,
+            missing,
+            first: None,
+            misspelt: BTreeSet::new(),
+        }
     }
 
     fn parse(&mut self, line: &[u8]) -> Row {
@@ -74,6 +87,7 @@ impl<R: Read> JsonRows<R> {
             serde_json::from_str(text).map_err(|error| bad(&row_fault(&error)))?;
         self.missing.retain(|(_, name)| !members.has(name));
         self.first.get_or_insert_with(|| members.names());
+        self.warn_of_misspelt(&members);
         let id = self.id(&members).map_err(|error| bad(&error))?;
         match cells(&members, &self.columns) {
             Ok(cells) if cells.prompt.is_none() => {
@@ -81,6 +95,26 @@ impl<R: Read> JsonRows<R> {
             }
             Ok(cells) => Ok(Cells { id, ..cells }),
             Err(error) => Err((id, error)),
+        }
+    }
+
+    /// Warns of each member, once, whose name is nearly that of a member that the row does not have: what it says is not
+    /// used.
+    fn warn_of_misspelt(&mut self, members: &Members<'_>) {
+        let columns = &self.columns;
+        let named =
+            [(&columns.id, "id"), (&columns.candidates, "candidates"), (&columns.tools, "tools")];
+        let named =
+            named.into_iter().filter_map(|(chosen, usual)| Columns::optional(chosen, usual));
+        let known: Vec<&str> = named.chain(["context", row::prompt_name(columns)]).collect();
+        let absent: Vec<&str> = known.iter().copied().filter(|name| !members.has(name)).collect();
+        for (name, _) in &members.0.0 {
+            let is_known = known.contains(&name.as_ref());
+            let Some(meant) = near_word(name, &absent).filter(|_| !is_known) else { continue };
+            if self.misspelt.insert(name.to_string()) {
+                let line = self.line;
+                tracing::warn!(line, "`{name}` is not used; did you mean `{meant}`?");
+            }
         }
     }
 

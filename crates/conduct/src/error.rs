@@ -47,6 +47,12 @@ pub enum Error {
     )]
     RepliesAnew,
 
+    /// Words are to be carried out, and no tool can be found by what it declares.
+    #[error(
+        "no tool of the catalog declares what it satisfies; expected `satisfies` in a tool's row or in an overlay"
+    )]
+    NothingDeclared,
+
     /// Nothing is asked under the name.
     #[error(
         "no question is open for `{id}`; expected {}", if .open.is_empty() { "none: nothing is asked".to_owned() } else { format!("one of {}", .open) }

@@ -2,6 +2,8 @@
 //! obligation, and the words give the inputs. No language model is used and nothing is guessed: if
 //! no matching tool declares what it satisfies, the user is asked.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::lineage::UTTERANCE;
@@ -63,6 +65,10 @@ impl Conductor<'_> {
             {
                 choices.push((what, tool));
             }
+        }
+        let declares = |tool: &Arc<Tool>| reported(tool).is_some();
+        if choices.is_empty() && !catalog.tools().iter().any(declares) {
+            return Err(Error::NothingDeclared);
         }
         Ok(question(words, &choices))
     }

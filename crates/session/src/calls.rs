@@ -65,7 +65,9 @@ pub fn name_others(
         report.name_suppliers(&needs);
     }
     if report.is_out_of_reach() {
-        report.name_nearest(nearest(engine, tool, is_open));
+        // Instead of a tool that only reads, none that may change something.
+        let is_kind = |near: &Tool| !tool.effects().reads_only() || near.effects().reads_only();
+        report.name_nearest(nearest(engine, tool, |near| is_open(near) && is_kind(near)));
     }
 }
 

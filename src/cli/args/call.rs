@@ -85,7 +85,7 @@ pub struct RightsArgs {
     /// Call only tools whose id matches, such as `files__*`; repeatable
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
-    /// Never call tools whose id matches; repeatable
+    /// Never call tools whose id, name or server matches; repeatable
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
     /// Seconds to wait for a tool, counted from its start or its latest progress report [default:

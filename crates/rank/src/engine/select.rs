@@ -22,8 +22,9 @@ use crate::embedding::{Embedder, Role};
 use crate::index::{Rows, text_hash};
 use crate::query::{self, Reading, ReadingWords};
 use crate::selection::{
-    Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, Preference,
-    PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, SURE, StageTimes, Strategy,
+    Assessment, Candidate, Clause, Cut, Exclusion, Explanation, ExplanationInputs, Fit, FitReason,
+    Preference, PreferenceReason, Prompt, QueryVector, Retrieval, Retriever, SURE, StageTimes,
+    Strategy,
 };
 
 /// A request, and the reading of its prompt.
@@ -199,6 +200,10 @@ impl State {
         let AnswerParts { abstained, no_tools, verdict, .. } = answer;
         let Verdict { sure, fit: (fit, fit_reason) } = verdict;
         let unread = self.is_unread(reading).then_some(Degradation::UnreadLanguage);
+        let (fit, fit_reason) = match (unread, fit) {
+            (Some(_), Fit::Fits) => (Fit::Unsure, Some(FitReason::UnreadLanguage)),
+            _ => (fit, fit_reason),
+        };
         let degraded = unread.or(degraded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {

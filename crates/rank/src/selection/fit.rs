@@ -64,6 +64,8 @@ pub enum FitReason {
     Forbids,
     /// The prompt only asks about what is, and the first tool changes something.
     OnlyAsks,
+    /// The prompt is in a language that the model does not read.
+    UnreadLanguage,
 }
 
 impl fmt::Display for FitReason {
@@ -93,6 +95,9 @@ impl fmt::Display for FitReason {
             Self::Forbids => f.write_str("the prompt says what not to do"),
             Self::OnlyAsks => {
                 f.write_str("the prompt only asks, and the nearest tool changes something")
+            }
+            Self::UnreadLanguage => {
+                f.write_str("the prompt is in a language that the model does not read")
             }
         }
     }

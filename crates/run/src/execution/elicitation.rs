@@ -128,6 +128,11 @@ impl User {
         Self { client, ask: Arc::new(ask), log: Arc::default() }
     }
 
+    /// A user who cannot be asked.
+    pub(super) fn nobody() -> Self {
+        Self::new(usize::MAX, |_| Box::pin(async { Err("nobody can be asked here".to_owned()) }))
+    }
+
     /// What the agent should know of questions that were not put to the user.
     pub fn unasked(&self) -> Vec<String> {
         self.log().unasked.clone()

@@ -218,8 +218,11 @@ impl Executor {
     #[doc(hidden)] // For our own crates.
     pub async fn call_with_key(&self, request: &Request<'_>, key: Option<&str>) -> Report {
         let began = Instant::now();
-        let (outcome, attempts) = run::Run::new(self, request, key).outcome().await;
-        Report { outcome, attempts, took_ms: millis(began), nearest: Vec::new() }
+        let nobody = User::nobody();
+        let request = Request { user: request.user.or(Some(&nobody)), ..*request };
+        let (outcome, attempts) = run::Run::new(self, &request, key).outcome().await;
+        let (took_ms, unasked) = (millis(began), nobody.unasked());
+        Report { outcome, attempts, took_ms, nearest: Vec::new(), unasked }
     }
 
     /// Returns the servers that the executor was created with.

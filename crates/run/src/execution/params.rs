@@ -193,6 +193,12 @@ impl Parameters {
             }
             None => prepared.unchecked = true,
         }
+        // A parameter that is missing may be one that is misspelt.
+        let is_meant = |change: &&Change| {
+            let meant = |name: &String| missing.iter().any(|missing| missing.name == *name);
+            matches!(change, Change::Unknown { meant: Some(name), .. } if meant(name))
+        };
+        unfit.extend(prepared.changes.iter().filter(is_meant).map(ToString::to_string));
         if missing.is_empty() && unfit.is_empty() {
             prepared.arguments = into_members(value);
             return Ok(prepared);

@@ -1,6 +1,7 @@
 //! Permissions: which tools may run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
@@ -12,30 +13,38 @@ use toolroute_catalog::{EffectKind, Tool};
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
     set: GlobSet,
+    texts: Vec<String>,
 }
 
 impl Patterns {
     /// Compiles patterns. `server:tool` is accepted for `server__tool`.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, Error> {
-        let mut builder = GlobSetBuilder::new();
+        let (mut builder, mut texts) = (GlobSetBuilder::new(), Vec::new());
         let failed = |pattern: &str, error: &globset::Error| Error::Pattern {
             pattern: pattern.to_owned(),
             because: error.kind().to_string(),
         };
         for pattern in patterns {
             let pattern = pattern.as_ref();
+            texts.push(pattern.to_owned());
             for spelled in [pattern.to_owned(), pattern.replacen(':', "__", 1)] {
                 let glob = GlobBuilder::new(&spelled).literal_separator(false).build();
                 builder.add(glob.map_err(|error| failed(pattern, &error))?);
             }
         }
         let set = builder.build().map_err(|error| failed("", &error))?;
-        Ok(Self { set })
+        Ok(Self { set, texts })
     }
 
     /// Whether one of the patterns matches the id of a tool.
     pub fn matches(&self, id: &str) -> bool {
         self.set.is_match(id)
+    }
+
+    /// Whether one of the patterns matches the id of a tool, its name or its server.
+    fn matches_any_name(&self, tool: &Tool) -> bool {
+        let names = [Some(tool.id.as_str()), Some(&tool.name), tool.server.as_deref()];
+        names.into_iter().flatten().any(|name| self.matches(name))
     }
 
     /// Whether there is no pattern.
@@ -96,7 +105,7 @@ pub enum Confirm {
 pub struct Permissions {
     /// If not empty, only matching tools may run.
     pub allow: Patterns,
-    /// Matching tools never run.
+    /// Tools whose id, name or server matches never run.
     pub deny: Patterns,
     /// The tools that each server's entry offers.
     pub offers: Offers,
@@ -144,6 +153,20 @@ impl Verdict {
 }
 
 impl Permissions {
+    /// The patterns of `allow` and `deny` that match none of some tools, most often for a typing error.
+    #[doc(hidden)] // For our own crates.
+    pub fn unmatched<'a>(&'a self, tools: &[Arc<Tool>]) -> Vec<&'a str> {
+        let is_lost = |pattern: &&str, matches: fn(&Patterns, &Tool) -> bool| {
+            let one = Patterns::new([pattern]).unwrap_or_default();
+            !tools.iter().any(|tool| matches(&one, tool))
+        };
+        let texts = |patterns: &'a Patterns| patterns.texts.iter().map(String::as_str);
+        let allowed = |one: &Patterns, tool: &Tool| one.matches(tool.id.as_str());
+        let allow = texts(&self.allow).filter(|text| is_lost(text, allowed));
+        let deny = texts(&self.deny).filter(|text| is_lost(text, Patterns::matches_any_name));
+        allow.chain(deny).collect()
+    }
+
     /// Whether the tool may run, possibly after a confirmation.
     #[doc(hidden)] // For our own crates.
     pub fn may_ever_run(&self, tool: &Tool) -> bool {
@@ -156,7 +179,7 @@ impl Permissions {
         if !self.offers.admits(tool) {
             return Verdict::NotAllowed;
         }
-        if self.deny.matches(id) || !(self.allow.is_empty() || self.allow.matches(id)) {
+        if self.deny.matches_any_name(tool) || !(self.allow.is_empty() || self.allow.matches(id)) {
             return Verdict::NotAllowed;
         }
         let effects = tool.effects();

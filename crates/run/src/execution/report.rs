@@ -25,6 +25,10 @@ pub struct Report {
     /// Tools similar to the requested one, if it was unavailable. None of them was called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<ToolId>,
+    /// What servers asked the user in vain, because the request had nobody to ask. Each got the answer `cancel`, so that
+    /// the tool may not have done what was ordered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unasked: Vec<String>,
 }
 
 impl Report {
@@ -34,15 +38,18 @@ impl Report {
         let clarification =
             Clarification { missing: Vec::new(), unfit: Vec::new(), example: Value::Null };
         let (tool, clarification) = (tool.id.clone(), Box::new(clarification));
-        let outcome = Outcome::Clarify { tool, clarification, message };
-        Self { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() }
+        Self::without_call(Outcome::Clarify { tool, clarification, message })
     }
 
     /// A report that no tool was called, and why.
     #[doc(hidden)] // For our own crates.
     pub fn failed(message: String) -> Self {
-        let outcome = Outcome::Failed { message };
-        Self { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() }
+        Self::without_call(Outcome::Failed { message })
+    }
+
+    pub(super) fn without_call(outcome: Outcome) -> Self {
+        let (attempts, nearest, unasked) = (Vec::new(), Vec::new(), Vec::new());
+        Self { outcome, attempts, took_ms: 0.0, nearest, unasked }
     }
 
     /// The message if there is no answer, and below it what the tools and their servers said

@@ -201,11 +201,14 @@ impl GatewayState {
         Ok(result)
     }
 
-    /// The note of an answer without tools: the reason, and the nearest tools that the client may
-    /// see.
+    /// The note of an answer without tools, the reason and the nearest tools that the client may see, or of one to a prompt
+    /// that is not read.
     fn note(&self, found: &FindResult, server: Option<&str>) -> Option<String> {
+        let unread =
+            "The prompt is in a language that the model here does not read. Ask again in English.";
+        let is_unread = found.selection.degraded == Some(Degradation::UnreadLanguage);
         if !found.selection.tools.is_empty() {
-            return None;
+            return is_unread.then(|| unread.to_owned());
         }
         let (service, profile) = (&self.service, self.profile.as_deref());
         let excluded = found
@@ -221,9 +224,6 @@ impl GatewayState {
             let (server, because) = (lost.server.clone(), lost.because.clone());
             return Some(Error::Unavailable { server, because }.to_string());
         }
-        let unread =
-            "The prompt is in a language that the model here does not read. Ask again in English.";
-        let is_unread = found.selection.degraded == Some(Degradation::UnreadLanguage);
         Some(match nearest.is_empty() {
             _ if is_unread => unread.into(),
             _ if found.selection.no_tools == Some(NoTools::EmptyCatalog) => {

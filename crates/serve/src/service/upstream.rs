@@ -239,11 +239,10 @@ impl Service {
         self.announce(&stale);
         let service = Arc::clone(self);
         async move {
-            if stale.is_empty() {
-                return;
-            }
+            let is_new = !stale.is_empty();
             service.connect(stale).await;
-            let Some(path) = vectors else { return };
+            service.warn_unmatched();
+            let Some(path) = vectors.filter(|_| is_new) else { return };
             let engine = Arc::clone(&service.engine);
             let save =
                 move || engine.vectors().map_or(Ok(SnapshotState::Unused), |all| all.save(&path));

@@ -172,7 +172,28 @@ impl Service {
         let is_forbidden = hidden.is_some_and(|of| of.held.is_empty() && !of.forbidden.is_empty());
         !is_forbidden
             && view.may_admit(server)
-            && !self.options.permissions.deny.matches(&any_id(server))
+            && ![server, &any_id(server)]
+                .iter()
+                .any(|name| self.options.permissions.deny.matches(name))
+    }
+
+    /// Warns of each pattern of `--allow` and `--deny` that matches no tool of the servers that answered.
+    pub(super) fn warn_unmatched(&self) {
+        let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
+        let forbidden = hidden.iter().flat_map(|(server, hidden)| {
+            let name = |id: &String| id.strip_prefix(&format!("{server}__")).map(str::to_owned);
+            let named = hidden.forbidden.keys().filter_map(name);
+            named.map(|name| Arc::new(Tool::new(Some(server), &name, ""))).collect::<Vec<_>>()
+        });
+        let tools: Vec<Arc<Tool>> =
+            self.catalog().tools().iter().cloned().chain(forbidden).collect();
+        for pattern in self.options.permissions.unmatched(&tools) {
+            tracing::warn!(
+                pattern,
+                tools = tools.len(),
+                "a pattern of --allow or --deny matches no tool"
+            );
+        }
     }
 
     fn has_hidden_tools(&self, server: &str) -> bool {

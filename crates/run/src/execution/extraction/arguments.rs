@@ -128,8 +128,8 @@ impl PreparedArguments {
         clarification.unfit = told.map(Question::to_string).collect();
         let message = message::clarification(tool, &clarification);
         let clarification = Box::new(clarification);
-        let outcome = Outcome::Clarify { tool: tool.id.clone(), clarification, message };
-        Some(Report { outcome, attempts: Vec::new(), took_ms: 0.0, nearest: Vec::new() })
+        let tool = tool.id.clone();
+        Some(Report::without_call(Outcome::Clarify { tool, clarification, message }))
     }
 }
 

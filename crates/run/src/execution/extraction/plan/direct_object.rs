@@ -18,6 +18,9 @@ const VERBS: &str = "activate add book buy call create deactivate dim disable en
 /// Words for no thing in particular.
 const NO_THING: &str = "no none nothing other same stuff usual";
 
+/// Words before a name: "an event called".
+const CALLED: &str = "called entitled labeled labelled named titled";
+
 /// Words that end the object of a verb, beside prose.
 const PARTICLES: &str = "again away back down off out please too up";
 
@@ -103,7 +106,8 @@ impl Plan<'_> {
         let head = all.get(end.checked_sub(1)?)?;
         let is_adverb = |at: usize| {
             let word = all[at].lower.as_str();
-            is_listed(word, ADVERBS) || is_listed(word, CHOOSING) || is_listed(word, NO_THING)
+            [ADVERBS, CHOOSING, NO_THING, CALLED].iter().any(|list| is_listed(word, list))
+                || end == start + 1 && word.ends_with("ly")
         };
         let is_object = !(start..end).any(is_adverb)
             && (1..=MOST_WORDS).contains(&end.saturating_sub(start))
