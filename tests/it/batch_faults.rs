@@ -226,6 +226,18 @@ fn a_row_of_json_has_one_meaning_whatever_columns_are_named() {
         let said = fails(&sandbox, 2, &input, &[flag, "nosuch"]);
         assert!(said.contains("no column `nosuch`; its columns are `id`") && said.contains(flag));
     }
+    // A member whose name is nearly a known one is told of, once.
+    let misspelt = r#"{"id": 1, "query": "weather", "canditates": ["x"]}"#;
+    let input = sandbox.write("m.jsonl", format!("{misspelt}\n{misspelt}\n"));
+    let done = sandbox.batch(&input, "-").assert().success();
+    let said = String::from_utf8(done.get_output().stderr.clone()).unwrap();
+    let told = "`canditates` is not used; did you mean `candidates`?";
+    assert_eq!(said.matches(told).count(), 1, "{said}");
+    let input = sandbox.path("q.jsonl");
+    let answers = |more: &[&str]| {
+        let done = sandbox.batch(&input, "-").args(more).assert().success();
+        String::from_utf8(done.get_output().stdout.clone()).unwrap()
+    };
     // A column that a late row has is one that is there.
     assert_eq!(answers(&["--candidates-column", "text", "--id-column", "id"]).lines().count(), 8);
 }

@@ -262,6 +262,38 @@ fn another_tool_answers_where_the_first_does_not() {
 }
 
 #[test]
+fn a_denial_holds_by_id_name_or_server_and_one_that_forbids_nothing_is_told() {
+    let site = site(json!({}));
+    let call = ["call", "faulty__fine", "--args", r#"{"query": "x"}"#];
+    for pattern in ["faulty__fine", "faulty:fine", "fine", "faulty", "*ine"] {
+        let done = site.toolroute(&call).args(["--deny", pattern]).assert().code(1);
+        let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+        assert!(said.contains("is not allowed") && !said.contains("matches none"), "{said}");
+    }
+    let done = site.toolroute(&call).args(["--deny", "fine", "--deny", "fime"]).assert().code(1);
+    let said = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(said.contains("`fime` of --allow or --deny matches none"), "{said}");
+}
+
+#[test]
+fn a_parameter_that_is_missing_may_be_misspelt() {
+    let site = site(json!({}));
+    let report = site.json(&["call", "faulty__fine", "--args", r#"{"qurey": "x"}"#]);
+    let message = report["message"].as_str().unwrap_or_default();
+    assert!(message.contains("`qurey` is no parameter of fine; did you mean `query`?"), "{report}");
+}
+
+#[test]
+fn a_question_that_nobody_could_be_asked_is_told() {
+    let site = site(json!({}));
+    let asking = entry("asking", &[site.sandbox.path("asked").to_str().unwrap()]);
+    site.sandbox.servers(&json!({"asking": asking}));
+    let report = site.json(&["call", "asking__order_pizza", "--args", "{}"]);
+    let unasked = report["unasked"][0].as_str().unwrap_or_default();
+    assert!(unasked.contains("`asking` asked the user") && unasked.contains("nobody"), "{report}");
+}
+
+#[test]
 fn a_server_sees_only_what_its_entry_names() {
     let site = site(json!({}));
     let mut command = site.toolroute(&["call", "faulty__environment"]);

@@ -255,7 +255,7 @@ fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
             let said = [&output.get_output().stdout[..], &output.get_output().stderr].concat();
             let said = String::from_utf8(said).unwrap();
             let asks = said.contains("is below 0.75, and sky__rainfall may change something")
-                && said.contains(&format!("toolroute call sky__rainfall --prompt '{SONGS}'"));
+                && said.contains("toolroute call sky__rainfall --args '{}'");
             assert_eq!(asks, !runs, "{said}");
         }
         // For programs, the question is on stdout.
@@ -293,6 +293,15 @@ fn a_prompt_that_cannot_be_read_changes_nothing_unasked() {
         assert_eq!(answer["degraded"], "unread_language", "{strategy}: {answer:#}");
     }
     assert_eq!(journal(&sandbox, "bakery").len(), 0);
+    // However near a tool is, nobody knows whether it is meant.
+    let mail = json!([{"name": "send_email", "description": "Sends an email about a meeting to a person"}]);
+    let mail = sandbox.put("mail.json", &mail.to_string());
+    let prompt = "stuur een email naar Anna over de meeting";
+    let answer = sandbox.json(&["route", prompt, "--tools", &mail]);
+    assert!(answer["confidence"].as_f64().unwrap() > 0.75, "{answer:#}");
+    let told = (answer["fit"].as_str(), answer["fit_reason"].as_str());
+    let why = "the prompt is in a language that the model does not read";
+    assert_eq!(told, (Some("unsure"), Some(why)), "{answer:#}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::columns::{self, Columns};
 use crate::csv_bytes::{CsvBytes, CsvError};
 use crate::csv_rows::CsvRows;
 use crate::format::{Compression, FileFormat, Format, no_text};
-use crate::json_rows::{JSON_LINES, JsonRows};
+use crate::json_rows::{JSON_LINES, JsonRows, Misspelt};
 use crate::record::IdType;
 use crate::row::OpenRows;
 use crate::{Error, compression};
@@ -31,6 +31,7 @@ pub struct Input {
     columns: Columns,
     kind: Kind,
     head: Head,
+    misspelt: Misspelt,
 }
 
 enum Kind {
@@ -67,7 +68,14 @@ impl Input {
     }
 
     fn new(path: &Path, format: FileFormat, columns: Columns, kind: Kind) -> Self {
-        Self { path: path.to_owned(), format, columns, kind, head: Head::default() }
+        Self {
+            path: path.to_owned(),
+            format,
+            columns,
+            kind,
+            head: Head::default(),
+            misspelt: Misspelt::default(),
+        }
     }
 
     /// Whether the input can be read again, so that an interrupted batch can be resumed.
@@ -111,7 +119,7 @@ impl Input {
         let from = self.checked(from);
         match self.format.format {
             Format::JsonLines => {
-                let about = (self.path.clone(), self.columns.clone());
+                let about = (self.path.clone(), self.columns.clone(), self.misspelt.clone());
                 let rows = JsonRows::new(from, about, Box::new(failed));
                 Ok(OpenRows { rows: Box::new(rows), id: IdType::Text, total: None })
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,6 +18,9 @@ use crate::row::{self, Cells, Row};
 /// What JSON lines are, for errors.
 pub(crate) const JSON_LINES: &str =
     "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}";
+
+/// The members that may be misspelt, of which a warning was given. A file is read more than once.
+pub(crate) type Misspelt = Arc<Mutex<BTreeSet<String>>>;
 
 /// Converts an I/O error.
 type Failed = Box<dyn Fn(std::io::Error) -> Error + Send>;
@@ -33,12 +37,15 @@ pub(crate) struct JsonRows<R> {
     missing: Vec<(&'static str, String)>,
     /// The names of the members of the first row.
     first: Option<Vec<String>>,
-    /// The members that may be misspelt, of which a warning was given.
-    misspelt: BTreeSet<String>,
+    misspelt: Misspelt,
 }
 
 impl<R: Read> JsonRows<R> {
-    pub fn new(from: R, (path, columns): (PathBuf, Columns), failed: Failed) -> Self {
+    pub fn new(
+        from: R,
+        (path, columns, misspelt): (PathBuf, Columns, Misspelt),
+        failed: Failed,
+    ) -> Self {
         let named = [
             (ID_FLAG, &columns.id),
             (CANDIDATES_FLAG, &columns.candidates),
@@ -47,17 +54,7 @@ impl<R: Read> JsonRows<R> {
         let named = named.into_iter().filter_map(|(flag, name)| Some((flag, name.clone()?)));
         let missing = named.filter(|(_, name)| !name.is_empty()).collect();
         let from = BufReader::new(from);
-        Self {
-            from,
-            path,
-            columns,
-            failed,
-            line: 0,
-            number: 0,
-            missing,
-            first: None,
-            misspelt: BTreeSet::new(),
-        }
+        Self { from, path, columns, failed, line: 0, number: 0, missing, first: None, misspelt }
     }
 
     fn parse(&mut self, line: &[u8]) -> Row {
@@ -111,7 +108,8 @@ impl<R: Read> JsonRows<R> {
         for (name, _) in &members.0.0 {
             let is_known = known.contains(&name.as_ref());
             let Some(meant) = near_word(name, &absent).filter(|_| !is_known) else { continue };
-            if self.misspelt.insert(name.to_string()) {
+            let mut misspelt = self.misspelt.lock().unwrap_or_else(PoisonError::into_inner);
+            if misspelt.insert(name.to_string()) {
                 let line = self.line;
                 tracing::warn!(line, "`{name}` is not used; did you mean `{meant}`?");
             }

@@ -198,13 +198,8 @@ impl State {
         let tools = self.selected_tools(retriever, reading, (&scorer, &answer));
         let AnswerParts { ranking, times, policy: policy_time, .. } = answer;
         let AnswerParts { abstained, no_tools, verdict, .. } = answer;
-        let Verdict { sure, fit: (fit, fit_reason) } = verdict;
-        let unread = self.is_unread(reading).then_some(Degradation::UnreadLanguage);
-        let (fit, fit_reason) = match (unread, fit) {
-            (Some(_), Fit::Fits) => (Fit::Unsure, Some(FitReason::UnreadLanguage)),
-            _ => (fit, fit_reason),
-        };
-        let degraded = unread.or(degraded);
+        let Verdict { sure, fit } = verdict;
+        let ((fit, fit_reason), degraded) = self.by_language(reading, fit, degraded);
         let timings = timings(embedded, times, policy_time + start.elapsed());
         Ok(Selection {
             strategy,
@@ -322,6 +317,24 @@ impl State {
 
     /// Whether the prompt is in a language or a script that the model does not read, or of which
     /// there are only words without a model.
+    /// The verdict and the degradation of an answer. That to a prompt which the model does not read is at best
+    /// [`Fit::Unsure`].
+    fn by_language(
+        &self,
+        reading: &Reading,
+        fit: (Fit, Option<FitReason>),
+        degraded: Option<Degradation>,
+    ) -> ((Fit, Option<FitReason>), Option<Degradation>) {
+        match (self.is_unread(reading), fit.0) {
+            (false, _) => (fit, degraded),
+            (true, Fit::Fits) => {
+                let fit = (Fit::Unsure, Some(FitReason::UnreadLanguage));
+                (fit, Some(Degradation::UnreadLanguage))
+            }
+            (true, _) => (fit, Some(Degradation::UnreadLanguage)),
+        }
+    }
+
     fn is_unread(&self, reading: &Reading) -> bool {
         let is_unread = reading.latin_share < READABLE || reading.is_foreign;
         is_unread && !self.reads_all_languages()

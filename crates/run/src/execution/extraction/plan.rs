@@ -146,6 +146,7 @@ impl<'a> Plan<'a> {
         self.give_reason();
         self.give_counts();
         while self.give_unnamed() {}
+        self.give_day_as_said();
         self.give_identifier();
         self.give_left_over();
     }

@@ -65,6 +65,21 @@ impl Plan<'_> {
         }
     }
 
+    /// Gives a parameter for a day, of which nothing says how it is written, the day in the words of the prompt: "Sunday". A
+    /// tool that may change something asks.
+    pub(super) fn give_day_as_said(&mut self) {
+        let is_day = |slot: &Slot| {
+            let is_plain = slot.kind == Kind::Text && !slot.is_list && slot.description.is_none();
+            is_plain && slot.required && slot.has_word("day weekday when")
+        };
+        let is_time =
+            |mention: &Mention| matches!(mention.content, Content::When(_) | Content::Period(_));
+        if let (Some(slot), Some(at)) = (self.only(is_day), self.only_free(is_time)) {
+            let span = self.mention(at).span.clone();
+            self.offer(slot, &span, self.effects.reads_only() && !self.context.denies(span.start));
+        }
+    }
+
     /// Splits `owner/name` for a tool that takes the two separately.
     pub(super) fn split_repository(&mut self) {
         let slots = (self.only(Slot::is_owner), self.only(Slot::is_repository));
