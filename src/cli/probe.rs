@@ -95,10 +95,15 @@ fn tell(report: &ListReport, global: &Global) -> anyhow::Result<()> {
         render::print(table)?;
     }
     let ProbeReport { prompts, threshold, .. } = &report.probed;
-    let said = format!(
-        "{prompts} prompts; a hub is in more than {:.1} % of the answers",
-        threshold * 100.0
-    );
+    let said = match *threshold < 1.0 {
+        true => {
+            let share = threshold * 100.0;
+            format!("{prompts} prompts; a hub is in more than {share:.1} % of the answers")
+        }
+        false => {
+            format!("{prompts} prompts; among so few tools each is in most answers, and none a hub")
+        }
+    };
     render::warn(global, &said);
     Ok(())
 }

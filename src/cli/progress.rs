@@ -21,8 +21,9 @@ enum Display {
 }
 
 struct Lines {
-    start: Instant,
     last: Instant,
+    /// When the first report came, and of how many: what an earlier run did counts for no rate.
+    first: Option<(Instant, usize)>,
 }
 
 /// The interval between lines if stderr is not a terminal.
@@ -34,8 +35,7 @@ impl Progress {
             (true, _) => None,
             (false, true) => Some(Display::Bar(bar(what, unit))),
             (false, false) => {
-                let now = Instant::now();
-                Some(Display::Lines(Mutex::new(Lines { start: now, last: now })))
+                Some(Display::Lines(Mutex::new(Lines { last: Instant::now(), first: None })))
             }
         };
         Self { what, unit, shown }
@@ -52,23 +52,28 @@ impl Progress {
             None => {}
             Some(Display::Bar(bar)) => {
                 total.into_iter().for_each(|total| bar.set_length(total as u64));
+                let is_first = bar.position() == 0;
                 bar.set_position(done as u64);
+                if is_first {
+                    bar.reset_eta();
+                }
                 if total == Some(done) {
                     bar.finish_and_clear();
                 }
             }
             Some(Display::Lines(lines)) => {
                 let mut lines = lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let (start, before) = *lines.first.get_or_insert((Instant::now(), done));
                 if lines.last.elapsed() >= LINE_EVERY && total.is_none_or(|total| done < total) {
                     lines.last = Instant::now();
-                    self.line(done, total, lines.start.elapsed());
+                    self.line((before, done), total, start.elapsed());
                 }
             }
         }
     }
 
-    fn line(&self, done: usize, total: Option<usize>, elapsed: Duration) {
-        let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
+    fn line(&self, (before, done): (usize, usize), total: Option<usize>, elapsed: Duration) {
+        let rate = (done - before.min(done)) as f64 / elapsed.as_secs_f64().max(1e-9);
         let (of, left) = total.map_or_else(Default::default, |total| {
             let left = (total - done) as f64 / rate.max(1e-9);
             (format!(" of {total}"), format!(", about {left:.0} s left"))

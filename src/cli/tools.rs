@@ -122,7 +122,10 @@ fn chosen(catalog: &Catalog, facets: &FacetArgs, global: &Global) -> Vec<u32> {
             if catalog.facets().rows(facet, &value).is_empty() {
                 let near = catalog.facets().near(facet, &value);
                 let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-                let said = format!("warning: no tool names the {facet} {value}{hint}");
+                let said = match facet {
+                    Facet::Satisfies => format!("warning: no tool satisfies {value}{hint}"),
+                    _ => format!("warning: no tool names the {facet} {value}{hint}"),
+                };
                 render::warn(global, &said);
             }
             found.extend(catalog.facets().suitable(facet, &value));

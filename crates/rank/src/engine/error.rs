@@ -30,7 +30,7 @@ pub enum Error {
     BadWeight { found: f32 },
 
     /// The least confidence is out of range.
-    #[error("least confidence {found} is out of range; expected 0 (always answer) to 1")]
+    #[error("min_confidence {found} is out of range; expected 0 (always answer) to 1")]
     BadConfidence { found: f32 },
 
     /// The policy's band is out of range.

@@ -18,6 +18,9 @@ impl Program {
         }
         match self.is_found(options) {
             true => Ok(()),
+            false if self.command.contains('/') && Path::new(&self.command).is_file() => {
+                Err(format!("no permission to run {}; `chmod +x` gives it", self.command))
+            }
             false => Err(format!("program not found: {}", self.command)),
         }
     }
@@ -68,6 +71,8 @@ mod tests {
         assert_eq!(check("./sh", Some("/bin"), None), Ok(()));
         assert_eq!(check("sh", None, Some("/nowhere")).unwrap_err(), "program not found: sh");
         assert_eq!(check("/bin/none", None, None).unwrap_err(), "program not found: /bin/none");
+        let file = check("/etc/passwd", None, None).unwrap_err();
+        assert!(file.starts_with("no permission to run /etc/passwd"), "{file}");
         assert_eq!(check("sh", Some("/none"), None).unwrap_err(), "folder not found: /none");
     }
 }
