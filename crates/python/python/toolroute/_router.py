@@ -475,7 +475,7 @@ class Router(Generic[T]):
     def _asked(self, k: Union[int, Literal["auto"]], options: Mapping[str, Any]) -> str:
         candidates = options.get("candidates")
         if isinstance(candidates, str):
-            candidates = [candidates]
+            raise TypeError(f"`candidates`: expected a list of tools or ids, found the text {candidates!r}")
         ids = None if candidates is None else [self._id(tool) for tool in candidates]
         return _options.select_json(k, options, self._policy, ids)
 
