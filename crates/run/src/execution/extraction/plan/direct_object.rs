@@ -57,6 +57,33 @@ impl Plan<'_> {
         }
     }
 
+    /// Gives the words between the verb and the preposition of the last value to the only text that a tool which only reads
+    /// needs: "translate good night into Finnish".
+    pub(super) fn give_passage(&mut self) {
+        let slots = self.open_required(|slot| slot.kind.is_text() && !slot.is_list);
+        let all = self.context.words;
+        let verb = all.iter().position(|word| !leads_to_order(&word.lower));
+        let ([slot], Some(verb)) = (&slots[..], verb) else { return };
+        let is_led = |at: &usize| {
+            let ends = |spent: &Range<usize>| {
+                let rest = &self.context.text[spent.end..];
+                spent.start == all[at + 1].span.start && !rest.contains(char::is_alphanumeric)
+            };
+            is_listed(&all[*at].lower, "in into to") && self.spent.iter().any(ends)
+        };
+        let end = (verb + 2..all.len().max(1) - 1).find(is_led);
+        let (true, Some(end)) = (self.is_in_name(&all[verb].lower), end) else { return };
+        let span = all[verb + 1].span.start..all[end - 1].span.end;
+        let is_free = |taken: &Range<usize>| !overlap(taken, &span);
+        let is_pointer = is_listed(&all[verb + 1].lower, "it my that the them these this those");
+        if self.slots[*slot].has_word("text sentence phrase")
+            && !is_pointer
+            && self.spent.iter().all(is_free)
+        {
+            self.offer(*slot, &span, true);
+        }
+    }
+
     /// Returns the words of the direct object, without articles, and the mention of an amount before it.
     fn direct_object(&self, slot: &Slot) -> Option<(Option<usize>, Range<usize>)> {
         let all = self.context.words;

@@ -27,6 +27,7 @@ impl Plan<'_> {
         self.give_list_of_names();
         if self.effects.reads_only() {
             self.give_phrase_left();
+            self.give_passage();
         } else {
             self.give_direct_object();
             self.give_label();

@@ -243,3 +243,18 @@ fn words_that_would_choose_less_are_told_or_asked_about() {
     assert_eq!(asked(&list, "which contracts are in prod"), ["status"]);
     assert_eq!(asked(&list, "which contracts are there?"), [""; 0]);
 }
+
+#[test]
+fn a_passage_stands_between_the_verb_and_the_last_value() {
+    let text = json!({"text": {"type": "string"}, "target": {"type": "string"}});
+    let translate = tool("translate", "Translate text.", &object(text, &["text", "target"]));
+    let expected = json!({"text": "good night", "target": "Finnish"});
+    assert_eq!(given(&translate, "translate good night into Finnish"), expected);
+    for prompt in ["translate this into Finnish", "translate good night into Finnish tomorrow"] {
+        assert_eq!(asked(&translate, prompt), ["text"], "{prompt}");
+    }
+    let numbers = json!({"a": {"type": "integer"}, "b": {"type": "integer"}});
+    let add = tool("add", "Add two numbers", &object(numbers, &["a", "b"]));
+    assert_eq!(given(&add, "what is 3 plus 4?"), json!({"a": 3, "b": 4}));
+    assert_eq!(asked(&add, "what is 3 times 4?"), ["a", "b"]);
+}
