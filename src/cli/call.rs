@@ -218,6 +218,9 @@ impl Caller<'_> {
         if let Some(first) = candidates.first() {
             name_others(&mut report, (self.engine, self.executor), &first.tool, |_| true);
         }
+        for said in &report.unasked {
+            render::warn(self.global, &render::plain(&format!("warning: {said}")));
+        }
         self.session.record_report(self.engine, &report, question);
         report
     }
@@ -233,7 +236,7 @@ fn permissions(args: &RightsArgs) -> anyhow::Result<Permissions> {
 }
 
 /// Warns of each pattern of `--allow` and `--deny` that matches no tool: what it should forbid is not forbidden.
-fn warn_unmatched(args: &RightsArgs, catalog: &Catalog, global: &Global) -> anyhow::Result<()> {
+pub fn warn_unmatched(args: &RightsArgs, catalog: &Catalog, global: &Global) -> anyhow::Result<()> {
     for pattern in permissions(args)?.unmatched(catalog.tools()) {
         let pattern = render::shortened(pattern, render::MAX_ID_CHARS);
         let tools = catalog.len();
@@ -343,9 +346,6 @@ fn show(
     prepared: Option<&PreparedArguments>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
-    for said in &report.unasked {
-        render::warn(global, &render::plain(&format!("warning: {said}")));
-    }
     if global.json {
         arguments::print(report, prepared)?;
     } else {

@@ -50,6 +50,7 @@ pub fn run(args: &RunArgs, prompt: &str, global: &Global) -> anyhow::Result<Exit
         )));
     }
     let executor = Arc::new(call::executor(path, &args.execution.limits)?);
+    call::warn_unmatched(&args.execution.limits.rights, &engine.catalog(), global)?;
     join(&engine, &executor);
     let (is_shown, live) = (args.sources.dry_run, &args.catalog.live);
     let (args, engine) = (&args.execution, &engine);

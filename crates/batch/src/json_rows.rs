@@ -19,6 +19,9 @@ use crate::row::{self, Cells, Row};
 pub(crate) const JSON_LINES: &str =
     "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}";
 
+/// The most misspelt members of which a warning is given.
+const MOST_MISSPELT: usize = 20;
+
 /// The members that may be misspelt, of which a warning was given. A file is read more than once.
 pub(crate) type Misspelt = Arc<Mutex<BTreeSet<String>>>;
 
@@ -106,10 +109,12 @@ impl<R: Read> JsonRows<R> {
         let known: Vec<&str> = named.chain(["context", row::prompt_name(columns)]).collect();
         let absent: Vec<&str> = known.iter().copied().filter(|name| !members.has(name)).collect();
         for (name, _) in &members.0.0 {
-            let is_known = known.contains(&name.as_ref());
+            // Usual names of other members.
+            let is_known = known.contains(&name.as_ref())
+                || ["content", "ids", "tool"].contains(&name.as_ref());
             let Some(meant) = near_word(name, &absent).filter(|_| !is_known) else { continue };
             let mut misspelt = self.misspelt.lock().unwrap_or_else(PoisonError::into_inner);
-            if misspelt.insert(name.to_string()) {
+            if misspelt.len() < MOST_MISSPELT && misspelt.insert(name.to_string()) {
                 let line = self.line;
                 tracing::warn!(line, "`{name}` is not used; did you mean `{meant}`?");
             }

@@ -427,16 +427,21 @@ fn converts(sentence: &[&str]) -> bool {
         && !rest.iter().any(|word| is_listed("account accounts balance wallet your", word))
 }
 
-/// Whether a sentence begins with an arithmetic verb and numbers: "Add two numbers", not "Add numbers to the block list".
+/// Whether a sentence says no more than that numbers are added, subtracted, multiplied or divided: "Add two numbers", not
+/// "Add numbers to the block list".
 fn adds_numbers(sentence: &str) -> bool {
-    let mut words = sentence.split(|c: char| !c.is_alphanumeric());
-    let is_arithmetic = words.next().is_some_and(|first| {
-        bases(first).any(|verb| matches!(&*verb, "add" | "subtract" | "multiply" | "divide"))
-    });
-    let mut objects = words.clone().filter(|word| !is_listed("a the one two three second", word));
-    is_arithmetic
-        && objects.next().is_some_and(|object| is_listed("integer integers number numbers", object))
-        && !words.any(|word| is_listed("to in into on", word))
+    let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.filter(|word| !is_listed("the two three", word)).collect();
+    let [first, object, rest @ ..] = &words[..] else { return false };
+    let is_arithmetic =
+        bases(first).any(|verb| matches!(&*verb, "add" | "subtract" | "multiply" | "divide"));
+    let is_whole = match rest {
+        [] | ["together"] => true,
+        [rest @ ..] => {
+            is_listed("and together", rest[0]) && rest.iter().any(|word| word.starts_with("return"))
+        }
+    };
+    is_arithmetic && is_listed("integers numbers", object) && is_whole
 }
 
 /// Whether a word is one of the verbs, as an order or in the third person.

@@ -38,6 +38,7 @@ use crate::{Error, Profile, Profiles};
 pub use about::About;
 pub use call::CallRequest;
 pub use changes::Changes;
+pub(crate) use changes::differences;
 pub(crate) use find::ManyResults;
 pub use find::{FindRequest, FindResult, UnavailableServer};
 pub(crate) use list_changes::LIST_WAIT;
@@ -45,7 +46,6 @@ pub use recent::RecentSelection;
 pub use run::RunRequest;
 pub use screening::{Notes, Screening};
 pub use sessions::Sessions;
-pub(crate) use upstream::differences;
 pub use upstream::{ServerState, Status};
 pub(crate) use visibility::HiddenTools;
 

@@ -160,7 +160,7 @@ fn places_taken(prepared: &PreparedArguments) -> Vec<Range<usize>> {
         return prepared.taken.clone();
     }
     let chosen = prepared.sources.iter().filter_map(|taken| match &taken.source {
-        Source::Prompt { start, end, text } if text.chars().all(char::is_alphabetic) => {
+        Source::Prompt { start, end, text } if text.chars().all(char::is_lowercase) => {
             Some(*start..*end)
         }
         _ => None,

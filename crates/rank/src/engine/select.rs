@@ -315,8 +315,6 @@ impl State {
         self.embedder.as_ref().is_some_and(|embedder| !embedder.reads_latin_only())
     }
 
-    /// Whether the prompt is in a language or a script that the model does not read, or of which
-    /// there are only words without a model.
     /// The verdict and the degradation of an answer. That to a prompt which the model does not read is at best
     /// [`Fit::Unsure`].
     fn by_language(
@@ -335,6 +333,8 @@ impl State {
         }
     }
 
+    /// Whether the prompt is in a language or a script that the model does not read, or of which
+    /// there are only words without a model.
     fn is_unread(&self, reading: &Reading) -> bool {
         let is_unread = reading.latin_share < READABLE || reading.is_foreign;
         is_unread && !self.reads_all_languages()

@@ -1,5 +1,6 @@
 //! Questions that a server asks the user while a call runs (`elicitation/create` of MCP).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -130,7 +131,10 @@ impl User {
 
     /// A user who cannot be asked.
     pub(super) fn nobody() -> Self {
-        Self::new(usize::MAX, |_| Box::pin(async { Err("nobody can be asked here".to_owned()) }))
+        // A client of its own for each call, so that a question is told to the call that it belongs to.
+        static CLIENTS: AtomicUsize = AtomicUsize::new(usize::MAX);
+        let client = CLIENTS.fetch_sub(1, Ordering::Relaxed);
+        Self::new(client, |_| Box::pin(async { Err("nobody can be asked here".to_owned()) }))
     }
 
     /// What the agent should know of questions that were not put to the user.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use toolroute_catalog::{Catalog, Change, Tool};
 use toolroute_run::pins::Screened;
 
-use super::upstream::exactly;
+use super::changes::exactly;
 use super::{Error, Notice, Service, off_thread};
 
 /// How long a request waits while lists are taken in; the next request looks for approvals again.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolroute_catalog::{Catalog, Change, Error, Tool};
+use toolroute_catalog::{Catalog, Change, Error, Tool, ToolId};
 
 /// Changes of the catalog: tools that were added or changed, and ids that were removed.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +85,34 @@ impl Changes {
         let changes: Vec<Change> = self.by_id.iter().filter_map(change).collect();
         if changes.is_empty() { Ok(catalog) } else { Ok(catalog.with(changes)?.catalog) }
     }
+}
+
+/// The changes that make a catalog equal to `wanted`, or only the tools of one server in it.
+pub(crate) fn differences(
+    present: &Catalog,
+    wanted: &Catalog,
+    server: Option<&str>,
+) -> Vec<Change> {
+    let is_own = |tool: &Tool| server.is_none() || tool.server.as_deref() == server;
+    let gone = present.iter().filter(|tool| is_own(tool) && exactly(wanted, &tool.id).is_none());
+    let mut changes: Vec<Change> = gone.map(|tool| Change::Remove(tool.id.to_string())).collect();
+    for tool in wanted.iter() {
+        match exactly(present, &tool.id) {
+            // It stays.
+            Some(other) if !is_own(other) => {
+                tracing::warn!(server, id = %tool.id, "another server has a tool of this id");
+            }
+            Some(known) if known == tool => {}
+            Some(_) => changes.push(Change::Update(tool.clone())),
+            None => changes.push(Change::Register(tool.clone())),
+        }
+    }
+    changes
+}
+
+/// The tool with exactly this id, which [`Catalog::get`] may also find as a name.
+pub(super) fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
+    catalog.get(id.as_str()).filter(|tool| tool.id == *id)
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
-use toolroute_catalog::{Catalog, Change, Tool, ToolId};
+use toolroute_catalog::{Catalog, Tool};
 use toolroute_rank::engine::SnapshotState;
 use toolroute_run::execution::LeftOut;
 use toolroute_vectors::durable::now_ms;
 
+use super::changes::differences;
 use super::visibility::Admission;
 use super::{Error, FirstLists, Notice, Service, ServiceOptions, off_thread};
 
@@ -33,6 +34,8 @@ pub struct ServerState {
     pub withheld: usize,
     /// The reason for which it was last unavailable, while it is tried again.
     failed: Option<String>,
+    /// How many times it was dropped because it sent too much.
+    drops: usize,
     /// The time of the latest change of `status`, in milliseconds since 1970.
     pub since_ms: u64,
 }
@@ -65,6 +68,7 @@ impl ServerState {
             pins_fault: None,
             withheld: 0,
             failed: None,
+            drops: 0,
             since_ms: now_ms().unsigned_abs(),
         }
     }
@@ -278,7 +282,7 @@ impl Service {
             // An API does not list its tools: they come from its description, with the catalog.
             return self.set_status(name, Status::Ready);
         }
-        let announced = self.list_changes.made(name);
+        let (announced, drops) = (self.list_changes.made(name), self.drops(name));
         let listed = executor.servers().list([name.to_owned()]).await.remove(name);
         let (mut count, mut is_changed) = (None, false);
         let taken = match listed {
@@ -299,7 +303,7 @@ impl Service {
         let unavailable = |because| Status::Unavailable { because };
         let status = taken.map_or_else(unavailable, |()| Status::Ready);
         // Status and number are set together: a starting server has no new tools yet.
-        self.set_state(name, status, count)?;
+        self.set_state(name, status, count, Some(drops))?;
         self.list_changes.note_read(name, announced, is_changed);
         Ok(())
     }
@@ -379,21 +383,38 @@ impl Service {
     }
 
     pub(super) fn set_status(&self, name: &str, status: Status) -> Result<(), Error> {
-        self.set_state(name, status, None)
+        self.set_state(name, status, None, None)
     }
 
-    /// Sets the status, and the number of tools if it is given.
-    fn set_state(&self, name: &str, status: Status, tools: Option<usize>) -> Result<(), Error> {
+    /// How many times the server was dropped.
+    fn drops(&self, name: &str) -> usize {
+        let states = self.upstreams.read().unwrap_or_else(PoisonError::into_inner);
+        states.get(name).map_or(0, |state| state.drops)
+    }
+
+    pub(super) fn set_dropped(&self, name: &str, because: String) {
+        let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
+        states.get_mut(name).into_iter().for_each(|state| state.drops += 1);
+        drop(states);
+        self.set_status(name, Status::Unavailable { because }).ok();
+    }
+
+    /// Sets the status, and the number of tools if it is given. A server that was dropped more than `drops` times keeps its
+    /// status: its list came before the drop, and nothing would report the drop again.
+    fn set_state(
+        &self,
+        name: &str,
+        status: Status,
+        tools: Option<usize>,
+        drops: Option<usize>,
+    ) -> Result<(), Error> {
         let mut states = self.upstreams.write().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<String> = states.keys().cloned().collect();
         let state = states
             .get_mut(name)
             .ok_or_else(|| Error::UnknownServer { name: name.to_owned(), known })?;
         state.tools = tools.unwrap_or(state.tools);
-        // A server that was dropped while its tools were listed stays unavailable, because nothing
-        // would report the drop again.
-        let is_late = status == Status::Ready && matches!(state.status, Status::Unavailable { .. });
-        if state.status != status && !is_late {
+        if state.status != status && drops.is_none_or(|drops| drops == state.drops) {
             match &status {
                 Status::Ready => (state.failed, state.is_listed) = (None, true),
                 Status::Unavailable { because } => state.failed = Some(because.clone()),
@@ -405,34 +426,6 @@ impl Service {
         }
         Ok(())
     }
-}
-
-/// The changes that make a catalog equal to `wanted`, or only the tools of one server in it.
-pub(crate) fn differences(
-    present: &Catalog,
-    wanted: &Catalog,
-    server: Option<&str>,
-) -> Vec<Change> {
-    let is_own = |tool: &Tool| server.is_none() || tool.server.as_deref() == server;
-    let gone = present.iter().filter(|tool| is_own(tool) && exactly(wanted, &tool.id).is_none());
-    let mut changes: Vec<Change> = gone.map(|tool| Change::Remove(tool.id.to_string())).collect();
-    for tool in wanted.iter() {
-        match exactly(present, &tool.id) {
-            // It stays.
-            Some(other) if !is_own(other) => {
-                tracing::warn!(server, id = %tool.id, "another server has a tool of this id");
-            }
-            Some(known) if known == tool => {}
-            Some(_) => changes.push(Change::Update(tool.clone())),
-            None => changes.push(Change::Register(tool.clone())),
-        }
-    }
-    changes
-}
-
-/// The tool with exactly this id, which [`Catalog::get`] may also find as a name.
-pub(super) fn exactly<'c>(catalog: &'c Catalog, id: &ToolId) -> Option<&'c Tool> {
-    catalog.get(id.as_str()).filter(|tool| tool.id == *id)
 }
 
 #[cfg(test)]
@@ -463,15 +456,14 @@ mod tests {
         let own_servers = Servers::new().with("s", Closures::new());
         let service = Assembly { own_servers, ..Assembly::default() }.build().unwrap();
         let dropped = Status::Unavailable { because: "it sent too much".to_owned() };
-        let set = |status: &Status| {
-            service.set_status("s", status.clone()).unwrap();
+        let set = |status: Status, drops| {
+            service.set_state("s", status, None, drops).unwrap();
             service.servers()[0].status.clone()
         };
-        assert_eq!((set(&dropped), set(&Status::Ready)), (dropped.clone(), dropped));
-        assert_eq!(
-            (set(&Status::Starting), set(&Status::Ready)),
-            (Status::Starting, Status::Ready)
-        );
+        service.set_dropped("s", "it sent too much".to_owned());
+        assert_eq!(set(Status::Ready, Some(0)), dropped, "its list came before");
+        assert_eq!(set(Status::Starting, None), Status::Starting);
+        assert_eq!(set(Status::Ready, Some(1)), Status::Ready);
     }
 
     #[test]

@@ -179,14 +179,15 @@ impl Service {
 
     /// Warns of each pattern of `--allow` and `--deny` that matches no tool of the servers that answered.
     pub(super) fn warn_unmatched(&self) {
+        let mut tools = self.catalog().tools().to_vec();
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
-        let forbidden = hidden.iter().flat_map(|(server, hidden)| {
-            let name = |id: &String| id.strip_prefix(&format!("{server}__")).map(str::to_owned);
-            let named = hidden.forbidden.keys().filter_map(name);
-            named.map(|name| Arc::new(Tool::new(Some(server), &name, ""))).collect::<Vec<_>>()
-        });
-        let tools: Vec<Arc<Tool>> =
-            self.catalog().tools().iter().cloned().chain(forbidden).collect();
+        for (server, hidden) in &*hidden {
+            let prefix = format!("{server}__");
+            let name = |id: &'_ String| id.strip_prefix(&prefix).unwrap_or(id).to_owned();
+            let names = hidden.forbidden.keys().map(name);
+            tools.extend(names.map(|name| Arc::new(Tool::new(Some(server), &name, ""))));
+        }
+        drop(hidden);
         for pattern in self.options.permissions.unmatched(&tools) {
             tracing::warn!(
                 pattern,

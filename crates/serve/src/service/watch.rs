@@ -96,7 +96,7 @@ impl Service {
         }
         changed.into_iter().for_each(|uri| self.notify(Notice::Resource { uri }));
         if let Some(because) = dropped {
-            self.set_status(name, Status::Unavailable { because }).ok();
+            self.set_dropped(name, because);
             self.list_changes.note_read(name, self.list_changes.made(name), false);
             return false;
         }

@@ -198,9 +198,9 @@ impl Interpreter<'_> {
             let is_usual = is_usual
                 || slot.kind == Kind::Number
                     && matches!(amount.units[..], [Unit::Scaled { name: "seconds", .. }])
-                    && slot.has_word(
-                        "at begin duration end from length offset position start time to",
-                    );
+                    && slot.words.len() == 1
+                    && slot.has_word("at duration end offset start time")
+                    && !amount.is_signed;
             self.has_unit || is_usual || (named && self.reads_only && is_measure(amount))
         };
         let wrong = || self.wrong_unit(amount, slot, named);

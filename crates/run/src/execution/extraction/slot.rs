@@ -12,7 +12,7 @@ use super::super::params;
 use super::decimal::Decimal;
 use super::unit::Unit;
 use super::{Question, text};
-use tool::{give_rest_to_title, give_thing};
+use tool::{give_percent, give_rest_to_title, give_thing};
 use toolroute_catalog::{Tool, properties, required, same_things};
 
 pub(super) use id::{is_abbreviation, is_lettered};
@@ -139,7 +139,6 @@ impl Slot {
             has_time_format: item["format"] == "time",
             has_maximum_100: is_number
                 && (said.is_some_and(tells_maximum_100)
-                    || said.is_none() && about_tool.to_lowercase().contains("percent")
                     || schema["maximum"] == 100 && !words.contains(&"limit".into())),
             words,
             is_list,
@@ -353,6 +352,7 @@ pub(super) fn slots(tool: &Tool, root: &Value) -> Vec<Slot> {
         }
     }
     give_rest_to_title(&mut slots);
+    give_percent(&mut slots, about);
     give_thing(&mut slots, tool);
     slots
 }

@@ -96,9 +96,13 @@ pub(super) fn rest(text: &str, quotes: &[Mention]) -> Vec<Mention> {
     (!said.is_empty() && !has_quote).then_some(Mention { span, content }).into_iter().collect()
 }
 
-static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
+static REMINDER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bremind\s+\w+\b.*?\s(?:to|that)\s+(?P<text>.+)$"));
+
+/// What a task is to be: "add a todo to call the plumber", but not "to the list" and "to Anna".
+static TASK: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:remind\s+\w+|(?:add|create|make|set)\s+an?\s(?:\w+\s)?(?:reminder|task|to-?do))\b.*?\s(?:to|that)\s+(?P<text>.+)$",
+        r"\b(?:[Aa]dd|[Cc]reate|[Mm]ake|[Ss]et)\s+an?\s(?:\w+\s)?(?:reminder|task|to-?do)\s+to\s+(?P<text>[a-z]+\s.+)$",
     )
 });
 
@@ -120,7 +124,13 @@ pub(super) fn reminder(text: &str, quotes: &[Mention], times: &[Mention]) -> Opt
             || found.as_str().starts_with(char::is_uppercase);
         Some(found).filter(|_| !is_other)
     };
-    let found = REMINDER.captures(text).and_then(|found| found.name("text")).or_else(plain);
+    let task = || {
+        let found = TASK.captures(text)?.name("text")?;
+        let first = found.as_str().split_whitespace().next().unwrap_or_default();
+        Some(found).filter(|_| !is_function_word(first) && !is_article(first))
+    };
+    let found = REMINDER.captures(text).and_then(|found| found.name("text"));
+    let found = found.or_else(plain).or_else(task);
     let start = found.filter(|_| quotes.is_empty())?.start();
     let trimmed = |text: &str| text.trim_end_matches(['.', '!', ' ']).len();
     let mut end = trimmed(text);

@@ -38,7 +38,11 @@ impl Plan<'_> {
         let slots = self.open_required(|slot| slot.kind.is_text() || slot.kind == Kind::Place);
         let ([slot], false) = (&slots[..], self.effects.reads_only()) else { return };
         let this = &self.slots[*slot];
-        let is_name = matches!(this.kind, Kind::Text | Kind::Place) && !this.is_list;
+        // "Add buy milk to my list" for a text; other verbs only point at one: "post the report".
+        let adds = self.context.words.iter().find(|word| !leads_to_order(&word.lower));
+        let adds = adds.is_some_and(|verb| is_listed(&verb.lower, "add put write"));
+        let is_text = this.kind == Kind::Message && adds;
+        let is_name = (matches!(this.kind, Kind::Text | Kind::Place) || is_text) && !this.is_list;
         if !is_name || this.is_person() || this.says(NO_OBJECTS) {
             return;
         }
@@ -171,6 +175,7 @@ impl Plan<'_> {
         all[from..end].iter().all(|word| {
             let is_known = is_function_word(&word.lower)
                 || is_listed(&word.lower, PARTICLES)
+                || word.lower == "list"
                 || self.is_of_tool(&word.lower);
             let is_taken = |span: &Range<usize>| overlap(span, &word.span);
             let mut mentions = self.context.mentions.iter().zip(&self.taken);

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::super::mention::{Content, is_identifier};
 use super::super::slot::Kind;
-use super::super::text::{Word, is_function_word, overlap, regex, stem};
+use super::super::text::{Word, is_function_word, is_listed, overlap, regex, stem};
 use super::Plan;
 
 /// A statement in SQL, up to the end of the prompt.
@@ -49,10 +49,13 @@ impl Plan<'_> {
         }
         let is_free = |at: &usize| {
             let mention = self.mention(*at);
-            let is_one = mention
-                .content
-                .token()
-                .is_some_and(|said| is_identifier(said) || is_numbered(said));
+            // "To 20C" is a temperature.
+            let is_measure = is_listed(&self.word_before(mention), "at by to with");
+            let is_one = mention.content.token().is_some_and(|said| {
+                is_identifier(said)
+                    || is_numbered(said)
+                        && !(is_measure && said.starts_with(|c: char| c.is_ascii_digit()))
+            });
             is_one
                 && !self.taken[*at]
                 && !self.spent.iter().any(|spent| overlap(spent, &mention.span))

@@ -142,21 +142,29 @@ impl Plan<'_> {
         };
         let first = self.only(named("first, first name, firstname, forename, given name"));
         let last = self.only(named("last, last name, lastname, surname, family name"));
-        let mut names = candidates.iter().filter(|one| one.is_full_name());
+        let mut names = candidates.iter().filter(|one| one.is_full_name() && !one.is_quoted);
         let (Some(first), Some(last), Some(one), None) = (first, last, names.next(), names.next())
         else {
             return false;
         };
-        let lead = one.lead.as_str();
-        let is_sure = self.effects.reads_only()
-            || is_listed(lead, "add called create enrol enroll for hire invite named register")
-            || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
-        let Some((given, family)) =
-            one.value.split_once(' ').filter(|(_, rest)| !rest.contains(' '))
-        else {
-            return false;
-        };
-        let span = &one.span;
+        let (lead, span) = (one.lead.as_str(), &one.span);
+        let parts = one.value.split_once(' ').filter(|(given, family)| {
+            let title = given.trim_end_matches('.').to_lowercase();
+            !family.contains(' ') && !is_listed(&title, TITLES)
+        });
+        let Some((given, family)) = parts else { return false };
+        // "The Red Cross", "Maya Lindqvist's brother", "Maya Lindqvist or Tom", "the contact Maya Lindqvist is wrong".
+        let rest = &self.context.text[span.end..];
+        let after = self.context.after(span.end);
+        let before = self.context.before(span.start);
+        let is_other = candidates.len() > 1
+            || rest.starts_with(['\'', '’'])
+            || before.first().is_some_and(|word| is_article(&word.lower))
+            || after.first().is_some_and(|next| is_listed(&next.lower, "and are is or was were"));
+        let is_led =
+            is_listed(lead, "add called create enrol enroll for hire invite named register")
+                || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
+        let is_sure = self.effects.reads_only() || is_led && !is_other;
         self.give_name(first, &(span.start..span.start + given.len()), given, is_sure);
         self.give_name(last, &(span.end - family.len()..span.end), family, is_sure);
         true
@@ -168,11 +176,15 @@ impl Plan<'_> {
         for chain in chains(self.context.text, candidates) {
             let mut fitting = rows.iter().filter(|row| row.len() == chain.len());
             let (Some(row), None) = (fitting.next(), fitting.next()) else { continue };
-            // "Swap lessons L-301 and L-317", "an agreement between Ann Lee and Tom Berg".
+            // "Swap lessons L-301 and L-317", "an agreement between Ann Lee and Tom Berg", but no source and target, and not "A
+            // and B into C".
             let lead = candidates[chain[0]].lead.as_str();
-            let is_sure = self.effects.reads_only()
-                || lead == "between"
+            let end = chain.last().map_or(0, |last| candidates[*last].span.end);
+            let is_whole = !self.context.text[end..].contains(char::is_alphanumeric);
+            let has_ends = row.iter().any(|slot| self.slots[*slot].role.is_some());
+            let is_led = lead == "between"
                 || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
+            let is_sure = self.effects.reads_only() || is_led && is_whole && !has_ends;
             for (slot, at) in row.iter().zip(&chain) {
                 let Candidate { span, value, .. } = &candidates[*at];
                 self.give_name(*slot, span, value, is_sure);

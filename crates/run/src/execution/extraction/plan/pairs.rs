@@ -14,6 +14,10 @@ use super::super::text::{Word, is_article, is_function_word, is_listed, overlap}
 use super::super::time::PartialDateTime;
 use super::{Claim, Cue, Plan};
 
+/// Words that are no end of a way.
+const NO_END: &str = "another anyone anything anywhere both each either everyone everything later neither nobody none nothing \
+    one other somebody someone something somewhere whatever whichever";
+
 /// A value with its length in the prompt.
 type Part = (Value, usize);
 
@@ -105,29 +109,40 @@ impl Plan<'_> {
         };
         let all = self.context.words;
         let Some(from) = all.iter().position(|word| word.lower == "from") else { return };
-        let Some(to) = all.iter().skip(from).position(|word| word.lower == "to") else { return };
-        let is_noun = |word: &Word| {
-            [start, last]
-                .iter()
-                .any(|slot| self.slots[*slot].nouns().any(|noun| noun == word.lower))
+        let noun = |word: &Word| {
+            let mut nouns = [start, last].into_iter().flat_map(|slot| self.slots[slot].nouns());
+            nouns.any(|noun| noun == word.lower)
         };
-        let one = |words: &[Word]| {
-            let is_value = |word: &&Word| {
-                !is_function_word(&word.lower) && !is_article(&word.lower) && !is_noun(word)
-            };
-            let mut said = words.iter().take_while(|word| !is_noun(word)).filter(is_value);
-            said.next().filter(|_| said.next().is_none()).map(|word| word.span.clone())
+        // An article or a possessive, one word, and perhaps the noun. What follows must be the other end, or the end.
+        let one = |at: usize| {
+            let is_lead =
+                |word: &&Word| is_article(&word.lower) || is_listed(&word.lower, "my our");
+            let at = at + all[at..].iter().take(1).filter(is_lead).count();
+            let word = all.get(at).filter(|word| {
+                !is_function_word(&word.lower)
+                    && !is_listed(&word.lower, NO_END)
+                    && !word.lower.contains(['\'', '’'])
+                    && !noun(word)
+            })?;
+            Some((
+                word.span.clone(),
+                at + 1 + all[at + 1..].iter().take(1).filter(|word| noun(word)).count(),
+            ))
         };
-        let (from, to) = (from + 1, from + to);
-        let ends = (one(&all[from..to]), one(&all[to + 1..]));
-        let (Some(first), Some(second)) = ends else { return };
+        let Some((first, to)) = one(from + 1) else { return };
+        if all.get(to).is_none_or(|word| word.lower != "to") {
+            return;
+        }
+        let Some((second, _)) = one(to + 1).filter(|(_, end)| *end == all.len()) else { return };
         let is_free = |span: &Range<usize>| {
             let mut others = self.context.mentions.iter().map(|mention| &mention.span);
             !self.context.denies(span.start) && !others.any(|other| overlap(other, span))
         };
+        // What moves something for good needs a person's agreement all the same.
+        let is_sure = self.effects.reads_only() || self.effects.destroys();
         if is_free(&first) && is_free(&second) {
-            self.offer(start, &first, true);
-            self.offer(last, &second, true);
+            self.offer(start, &first, is_sure);
+            self.offer(last, &second, is_sure);
         }
     }
 

@@ -221,14 +221,21 @@ impl Plan<'_> {
         let all = self.context.words;
         let chooses = |phrase: &Range<usize>| {
             let (lead, span) = self.place_of(phrase);
+            let said = self.text_of(&span).to_lowercase();
+            let rest = self.context.text[span.end..].trim_start();
+            // "Hi Claude, list devices", "what's", "in alphabetical order".
+            let is_address = rest.starts_with(',') && phrase.start < 2;
+            let is_general = phrase.clone().any(|at| {
+                let lists = [ADVERBS, CHOOSING, "alphabetical available existing order total"];
+                lists.iter().any(|list| is_listed(&all[at].lower, list))
+            });
+            if is_address || is_general || is_listed(&said, CONTRACTED) {
+                return false;
+            }
             let is_name = phrase.clone().all(|at| self.is_capital(at));
-            let is_owner = span.end < all[phrase.end - 1].span.end
-                && !is_listed(&self.text_of(&span).to_lowercase(), CONTRACTED);
+            let is_owner = span.end < all[phrase.end - 1].span.end;
             // "The closed requests".
-            let is_state = all.get(phrase.end).is_some_and(|next| self.is_of_tool(&next.lower))
-                && !phrase.clone().any(|at| {
-                    [ADVERBS, CHOOSING].iter().any(|list| is_listed(&all[at].lower, list))
-                });
+            let is_state = all.get(phrase.end).is_some_and(|next| self.is_of_tool(&next.lower));
             is_name || is_owner || is_state || is_listed(lead, "by for from in of with")
         };
         let phrases = self.phrases_left().into_iter().filter(chooses);

@@ -95,6 +95,10 @@ impl Plan<'_> {
             let reading = self.reader.read(mention, slot, is_code && is_introduced());
             let is_value = match &mention.content {
                 Content::Amount(_) => slot.kind == Kind::Month || self.is_free(mention, slot),
+                // "Delete branch feature/login".
+                Content::Path(_) if slot.is_repository() && !self.effects.reads_only() => {
+                    is_listed(&self.word_before(mention), "at for from in of on repo repository")
+                }
                 Content::Path(path) if slot.kind == Kind::Path => {
                     let is_other =
                         is_repository(path) && self.slots.iter().any(Slot::is_repository);

@@ -26,3 +26,13 @@ pub(super) fn give_rest_to_title(slots: &mut [Slot]) {
         title.takes_rest |= title.kind == Kind::Text && !title.is_list && title.has_word(TITLES);
     }
 }
+
+/// Lets the only number of a tool be a percentage if the tool says that it counts in percent.
+pub(super) fn give_percent(slots: &mut [Slot], about: &str) {
+    let about = about.to_lowercase();
+    let is_told = about.contains("in percent") || about.contains("percentage of");
+    let mut numbers = slots.iter_mut().filter(|slot| slot.kind.is_number());
+    if let (Some(number), None, true) = (numbers.next(), numbers.next(), is_told) {
+        number.has_maximum_100 |= number.description.is_none() && number.unit.is_none();
+    }
+}
