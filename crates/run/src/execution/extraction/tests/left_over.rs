@@ -191,6 +191,12 @@ fn a_repository_takes_its_owner_and_its_name() {
     }
     let expected = json!({"repo": "acme/web", "review_id": 87, "path": "src/tax.rs"});
     assert_eq!(given(&get, "show review 87 in acme/web for path src/tax.rs"), expected);
+    let repo = object(json!({"repo": {"type": "string"}}), &["repo"]);
+    let archive = tool("archive_repo", "Archive a repository", &repo);
+    assert_eq!(given(&archive, "archive the repo acme/web"), json!({"repo": "acme/web"}));
+    for other in ["archive src/main", "archive branch feature/login"] {
+        assert_eq!(asked(&archive, other), ["repo"], "{other}");
+    }
 }
 
 #[test]
@@ -200,10 +206,17 @@ fn a_full_name_is_split_and_the_ends_of_a_way_need_no_capitals() {
         tool("create_contact", "Create a contact", &object(name, &["first_name", "last_name"]));
     let expected = json!({"first_name": "Maya", "last_name": "Lindqvist"});
     assert_eq!(given(&create, "create a contact Maya Lindqvist"), expected);
-    assert_eq!(
-        asked(&create, "create a contact, thanks, Maya Lindqvist"),
-        ["first_name", "last_name"]
-    );
+    for other in [
+        "create a contact, thanks, Maya Lindqvist",
+        "create a contact named \"Maya Änne\"",
+        "create a contact named 'Maya Ödön'",
+        "create a contact for Dr. Weber",
+        "create a contact for Maya Lindqvist or Tom",
+        "create a contact for Maya Lindqvist's brother",
+        "the contact Maya Lindqvist is wrong, create a new one",
+    ] {
+        assert_eq!(asked(&create, other), ["first_name", "last_name"], "{other}");
+    }
 
     let ends = json!({"from_account": {"type": "string"}, "to_account": {"type": "string"},
                       "amount": {"type": "number"}});
@@ -216,8 +229,14 @@ fn a_full_name_is_split_and_the_ends_of_a_way_need_no_capitals() {
     ] {
         assert_eq!(given(&transfer, prompt), expected, "{prompt}");
     }
-    let two = "transfer 250 from the old savings to checking";
-    assert_eq!(asked(&transfer, two), ["from_account", "to_account"]);
+    for two in [
+        "transfer 250 from the old savings to checking",
+        "transfer 250 from savings or checking account to business account",
+        "transfer 250 from savings to the checking account of my son",
+        "transfer 250 from whatever to checking",
+    ] {
+        assert_eq!(asked(&transfer, two), ["from_account", "to_account"], "{two}");
+    }
 }
 
 #[test]
@@ -226,7 +245,9 @@ fn names_in_a_row_are_taken_where_the_tool_says_what_they_are() {
     let swap = tool("tt_swap", "Swap two lessons", &object(row, &["lesson_a", "lesson_b"]));
     let expected = json!({"lesson_a": "L-301", "lesson_b": "L-317"});
     assert_eq!(given(&swap, "swap lessons L-301 and L-317"), expected);
-    assert_eq!(asked(&swap, "swap them for L-301 and L-317"), ["lesson_a", "lesson_b"]);
+    for other in ["swap them for L-301 and L-317", "swap lessons Osprey and Falcon into Eagle"] {
+        assert_eq!(asked(&swap, other), ["lesson_a", "lesson_b"], "{other}");
+    }
 }
 
 #[test]
@@ -241,7 +262,11 @@ fn words_that_would_choose_less_are_told_or_asked_about() {
     assert_eq!(asked(&list, "list closed contracts"), ["status"]);
     assert_eq!(unused("what's on the list of the last 5 contracts?"), [""; 0]);
     assert_eq!(asked(&list, "which contracts are in prod"), ["status"]);
-    assert_eq!(asked(&list, "which contracts are there?"), [""; 0]);
+    for all in
+        ["which contracts are there?", "list contracts in total", "hi Claude, list contracts"]
+    {
+        assert_eq!(asked(&list, all), [""; 0], "{all}");
+    }
 }
 
 #[test]
