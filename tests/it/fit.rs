@@ -295,7 +295,7 @@ fn a_prompt_that_cannot_be_read_changes_nothing_unasked() {
     assert_eq!(journal(&sandbox, "bakery").len(), 0);
     // However near a tool is, nobody knows whether it is meant.
     let mail = json!([{"name": "send_email", "description": "Sends an email about a meeting to a person"}]);
-    let mail = sandbox.put("mail.json", &mail.to_string());
+    let mail = sandbox.put("mail.json", mail.to_string());
     let prompt = "stuur een email naar Anna over de meeting";
     let answer = sandbox.json(&["route", prompt, "--tools", &mail]);
     assert!(answer["confidence"].as_f64().unwrap() > 0.75, "{answer:#}");

@@ -437,7 +437,7 @@ fn adds_numbers(sentence: &str) -> bool {
         bases(first).any(|verb| matches!(&*verb, "add" | "subtract" | "multiply" | "divide"));
     let is_whole = match rest {
         [] | ["together"] => true,
-        [rest @ ..] => {
+        rest => {
             is_listed("and together", rest[0]) && rest.iter().any(|word| word.starts_with("return"))
         }
     };
