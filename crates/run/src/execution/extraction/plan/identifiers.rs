@@ -47,20 +47,7 @@ impl Plan<'_> {
         if this.is_person() || this.says("sql expression regex pattern script") {
             return;
         }
-        let is_free = |at: &usize| {
-            let mention = self.mention(*at);
-            // "To 20C" is a temperature.
-            let is_measure = is_listed(&self.word_before(mention), "at by to with");
-            let is_one = mention.content.token().is_some_and(|said| {
-                is_identifier(said)
-                    || is_numbered(said)
-                        && !(is_measure && said.starts_with(|c: char| c.is_ascii_digit()))
-            });
-            is_one
-                && !self.taken[*at]
-                && !self.spent.iter().any(|spent| overlap(spent, &mention.span))
-        };
-        let free: Vec<usize> = (0..self.taken.len()).filter(is_free).collect();
+        let free: Vec<usize> = (0..self.taken.len()).filter(|at| self.is_free_name(*at)).collect();
         let [at] = free[..] else { return };
         let mention = self.mention(at);
         if self.cue(mention, this).conflicts || self.context.denies(mention.span.start) {
@@ -100,6 +87,18 @@ impl Plan<'_> {
         });
         let span = mention.span.clone();
         self.offer(*slot, &span, is_known && (!self.effects.destroys() || is_whole && !is_other));
+    }
+
+    /// Whether nothing took a mention that is an identifier, or a name with a number.
+    fn is_free_name(&self, at: usize) -> bool {
+        let mention = self.mention(at);
+        // "To 20C" is a temperature.
+        let is_measure = is_listed(&self.word_before(mention), "at by to with");
+        let is_name = mention.content.token().is_some_and(|said| {
+            let is_measure = is_measure && said.starts_with(|c: char| c.is_ascii_digit());
+            is_identifier(said) || is_numbered(said) && !is_measure
+        });
+        is_name && !self.taken[at] && !self.spent.iter().any(|spent| overlap(spent, &mention.span))
     }
 }
 
