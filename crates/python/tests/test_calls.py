@@ -475,6 +475,15 @@ def test_an_error_of_a_server_has_its_own_words(tmp_path: Path):
     assert own == "faulty__error said: RAW-error: ECONNREFUSED at line 7, token=[secret]"
 
 
+def test_a_question_that_nobody_is_asked_is_a_warning(tmp_path: Path):
+    server = {"command": sys.executable, "args": [str(ROOT / "tests/servers/asking.py"), str(tmp_path / "asked")]}
+    file = tmp_path / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"asking": server}}))
+    with Router.from_servers(file) as router:
+        with pytest.warns(UserWarning, match="nobody can be asked here"):
+            router.call("asking__order_pizza", {})
+
+
 def test_errors_are_those_of_python_too():
     assert issubclass(toolroute.RequestError, ValueError)
     assert issubclass(ArgumentError, TypeError) and issubclass(ArgumentError, ValueError)

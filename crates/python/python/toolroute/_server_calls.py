@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from ._option_checks import kind_of
@@ -59,5 +60,8 @@ def more(native: NativeRouter, handle: Any, offset: int) -> dict[str, Any]:
 
 def _answer(report: str) -> Any:
     found = json.loads(report)
+    for said in found.get("unasked", []):
+        # The tool may not have done what was ordered.
+        warnings.warn(said, stacklevel=4)
     data = found.get("data")
     return found.get("text") if data is None else data
