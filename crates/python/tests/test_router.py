@@ -201,6 +201,8 @@ def test_filter_leaves_out_what_its_options_do():
         router.filter("write a page", candidates=["nosuch"])
     with pytest.raises(TypeError, match=r"filter\(\) has no option 'excluded'; did you mean `exclude`"):
         router.filter("write a page", excluded=["read"])
+    with pytest.raises(TypeError, match="candidates.*expected a list"):
+        router.select("write a page", candidates="read")
     with pytest.raises(toolroute.RequestError, match="max_cost='cheap'"):
         router.filter("write a page", max_cost="cheap")
 
