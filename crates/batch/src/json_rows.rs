@@ -1,6 +1,6 @@
 //! Reads rows from JSON lines.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,11 +19,12 @@ use crate::row::{self, Cells, Row};
 pub(crate) const JSON_LINES: &str =
     "one JSON object a line, such as {\"id\": 1, \"query\": \"the weather in Paris\"}";
 
-/// The most misspelt members of which a warning is given.
-const MOST_MISSPELT: usize = 20;
+/// The most names of members that are compared with the known ones.
+const MOST_NAMES: usize = 200;
 
-/// The members that may be misspelt, of which a warning was given. A file is read more than once.
-pub(crate) type Misspelt = Arc<Mutex<BTreeSet<String>>>;
+/// The names of members that are not known, each with the known name that it may be misspelt for, until a warning was
+/// given. Rows repeat their names, and a file is read more than once.
+pub(crate) type Misspelt = Arc<Mutex<BTreeMap<String, Option<String>>>>;
 
 /// Converts an I/O error.
 type Failed = Box<dyn Fn(std::io::Error) -> Error + Send>;
@@ -100,21 +101,25 @@ impl<R: Read> JsonRows<R> {
 
     /// Warns of each member, once, whose name is nearly that of a member that the row does not have: what it says is not
     /// used.
-    fn warn_of_misspelt(&mut self, members: &Members<'_>) {
+    fn warn_of_misspelt(&self, members: &Members<'_>) {
         let columns = &self.columns;
         let named =
             [(&columns.id, "id"), (&columns.candidates, "candidates"), (&columns.tools, "tools")];
         let named =
             named.into_iter().filter_map(|(chosen, usual)| Columns::optional(chosen, usual));
         let known: Vec<&str> = named.chain(["context", row::prompt_name(columns)]).collect();
-        let absent: Vec<&str> = known.iter().copied().filter(|name| !members.has(name)).collect();
+        let mut misspelt = self.misspelt.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, _) in &members.0.0 {
-            // Usual names of other members.
-            let is_known = known.contains(&name.as_ref())
-                || ["content", "ids", "tool"].contains(&name.as_ref());
-            let Some(meant) = near_word(name, &absent).filter(|_| !is_known) else { continue };
-            let mut misspelt = self.misspelt.lock().unwrap_or_else(PoisonError::into_inner);
-            if misspelt.len() < MOST_MISSPELT && misspelt.insert(name.to_string()) {
+            let name: &str = name;
+            // Known, or a usual name of another member.
+            if known.contains(&name) || ["content", "ids", "tool"].contains(&name) {
+                continue;
+            }
+            if !misspelt.contains_key(name) && misspelt.len() < MOST_NAMES {
+                misspelt.insert(name.to_string(), near_word(name, &known).map(str::to_owned));
+            }
+            let Some(meant) = misspelt.get_mut(name) else { continue };
+            if let Some(meant) = meant.take_if(|meant| !members.has(meant)) {
                 let line = self.line;
                 tracing::warn!(line, "`{name}` is not used; did you mean `{meant}`?");
             }

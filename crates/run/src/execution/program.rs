@@ -2,9 +2,7 @@
 //! the program, its folder or its interpreter is missing.
 
 use std::ffi::OsString;
-use std::path::Path;
-#[cfg(any(test, not(unix)))]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::servers::Program;
 use super::spawn::ProcessOptions;
@@ -18,17 +16,22 @@ impl Program {
         }
         match self.is_found(options) {
             true => Ok(()),
-            false if self.command.contains('/') && Path::new(&self.command).is_file() => {
+            false if self.path().is_some_and(|path| path.is_file()) => {
                 Err(format!("no permission to run {}; `chmod +x` gives it", self.command))
             }
             false => Err(format!("program not found: {}", self.command)),
         }
     }
 
+    /// The path of the command, unless it is a name to look for.
+    fn path(&self) -> Option<PathBuf> {
+        let is_path = self.command.contains(['/', '\\']);
+        is_path.then(|| self.cwd.as_deref().unwrap_or(Path::new("")).join(&self.command))
+    }
+
     fn is_found(&self, options: &ProcessOptions) -> bool {
-        let command = Path::new(&self.command);
-        if self.command.contains(['/', '\\']) {
-            return is_program(&self.cwd.as_deref().unwrap_or(Path::new("")).join(command));
+        if let Some(path) = self.path() {
+            return is_program(&path);
         }
         let path = self.env.get("PATH").or_else(|| options.base_env.get("PATH"));
         let path = path.map(OsString::from).or_else(|| std::env::var_os("PATH"));

@@ -162,10 +162,11 @@ impl PromptContext<'_> {
         // "Dr. Weber".
         let begins_title = said.len() > 1 && is_listed(&said[0].lower, TITLES);
         let from = if begins_title { said[1].span.start } else { span.start };
-        // "shipment.delivered" is one value, "shipment. Delivered" is none.
-        let mut signs = self.text[from..span.end].match_indices([',', ';', '.', ':']);
-        let ends = |(at, _): (usize, &str)| self.text[from + at + 1..].starts_with(' ');
-        let is_one_phrase = !signs.any(ends);
+        // "shipment.delivered" is one value, "shipment. Delivered" and "news,sports" are none.
+        let phrase = &self.text[from..span.end];
+        let mut signs = phrase.match_indices(['.', ':']);
+        let ends = |(at, _): (usize, &str)| phrase[at + 1..].starts_with(char::is_whitespace);
+        let is_one_phrase = !phrase.contains([',', ';']) && !signs.any(ends);
         (same && is_one_phrase).then_some(span)
     }
 

@@ -292,7 +292,7 @@ impl Slot {
     /// Whether a number without a unit before a word counts what the word says, and is no value: "3
     /// nights" is no price in "EUR per night".
     pub fn counts_other(&self, word: &str) -> bool {
-        if text::is_listed(word, "called labeled labelled named plus titled") {
+        if text::is_listed(word, text::CALLED) || word == "plus" {
             return false;
         }
         let is_measured = self.unit.is_some() || self.is_money();

@@ -59,6 +59,9 @@ pub(super) fn is_listed(word: &str, list: &str) -> bool {
 }
 
 /// Whether a word stands before a noun.
+/// Words before a name: "an event called".
+pub(super) const CALLED: &str = "called entitled labeled labelled named titled";
+
 pub(super) fn is_article(word: &str) -> bool {
     is_listed(word, ARTICLES)
 }

@@ -7,7 +7,7 @@ use super::super::flag::leads_to_order;
 use super::super::interpretation::Interpretation;
 use super::super::mention::Content;
 use super::super::slot::{Kind, Slot};
-use super::super::text::{is_article, is_function_word, is_listed, overlap, stem};
+use super::super::text::{CALLED, is_article, is_function_word, is_listed, overlap, stem};
 use super::Plan;
 use super::phrase_left::{ADVERBS, CHOOSING};
 
@@ -17,9 +17,6 @@ const VERBS: &str = "activate add book buy call create deactivate dim disable en
 
 /// Words for no thing in particular.
 const NO_THING: &str = "no none nothing other same stuff usual";
-
-/// Words before a name: "an event called".
-const CALLED: &str = "called entitled labeled labelled named titled";
 
 /// Words that end the object of a verb, beside prose.
 const PARTICLES: &str = "again away back down off out please too up";
@@ -156,6 +153,11 @@ impl Plan<'_> {
     fn is_own_verb(&self, verb: &str, slot: &Slot) -> bool {
         let mut nouns = slot.nouns().peekable();
         self.is_in_name(verb) && (nouns.peek().is_none() || nouns.any(|noun| self.is_in_name(noun)))
+    }
+
+    /// Whether a word is the tool's, and no function word.
+    pub(super) fn is_content_of_tool(&self, word: &str) -> bool {
+        !is_function_word(word) && self.tool_words.contains(&stem(word))
     }
 
     /// Whether a word is the tool's or one of its parameters'.

@@ -99,8 +99,7 @@ impl Plan<'_> {
                 .chars()
                 .all(|c| c.is_alphabetic() || c.is_whitespace() || c == ':');
             let is_own = || this.nouns().any(|noun| noun == word.lower);
-            let is_of_tool =
-                || !is_function_word(&word.lower) && self.tool_words.contains(&stem(&word.lower));
+            let is_of_tool = || self.is_content_of_tool(&word.lower);
             // "Назначь ISS-3 на Ольгу Смирнову."
             let is_on = || word.lower == "on" && this.is_person() && one.is_full_name();
             // "From Leeds to York."
@@ -163,7 +162,7 @@ impl Plan<'_> {
             || after.first().is_some_and(|next| is_listed(&next.lower, "and are is or was were"));
         let is_led =
             is_listed(lead, "add called create enrol enroll for hire invite named register")
-                || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
+                || self.is_content_of_tool(lead);
         let is_sure = self.effects.reads_only() || is_led && !is_other;
         self.give_name(first, &(span.start..span.start + given.len()), given, is_sure);
         self.give_name(last, &(span.end - family.len()..span.end), family, is_sure);
@@ -182,8 +181,7 @@ impl Plan<'_> {
             let end = chain.last().map_or(0, |last| candidates[*last].span.end);
             let is_whole = !self.context.text[end..].contains(char::is_alphanumeric);
             let has_ends = row.iter().any(|slot| self.slots[*slot].role.is_some());
-            let is_led = lead == "between"
-                || !is_function_word(lead) && self.tool_words.contains(&stem(lead));
+            let is_led = lead == "between" || self.is_content_of_tool(lead);
             let is_sure = self.effects.reads_only() || is_led && is_whole && !has_ends;
             for (slot, at) in row.iter().zip(&chain) {
                 let Candidate { span, value, .. } = &candidates[*at];

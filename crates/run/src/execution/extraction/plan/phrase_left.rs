@@ -161,11 +161,9 @@ impl Plan<'_> {
     fn is_name_of(&self, phrase: &Range<usize>, slot: &Slot) -> bool {
         let all = self.context.words;
         let Some(lead) = phrase.start.checked_sub(1).map(|at| &all[at]) else { return false };
-        let is_of_tool =
-            |word: &str| !is_function_word(word) && self.tool_words.contains(&stem(word));
         let earlier = phrase.start.checked_sub(2).map_or("", |at| all[at].lower.as_str());
         let is_led = is_listed(&lead.lower, "as by for of the to with") && earlier != "because"
-            || is_of_tool(&lead.lower)
+            || self.is_content_of_tool(&lead.lower)
             || (!is_function_word(&lead.lower) && slot.is_about(&lead.lower));
         let is_capital =
             phrase.clone().all(|at| self.is_capital(at) || is_listed(&all[at].lower, JOINTS));

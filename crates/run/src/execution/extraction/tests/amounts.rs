@@ -80,4 +80,5 @@ fn a_listed_value_may_have_a_dot() {
     let expected = json!({"event": "shipment.delivered"});
     assert_eq!(given(&hook, "register a webhook for shipment.delivered"), expected);
     assert_eq!(asked(&hook, "register a webhook for the shipment. Delivered today"), ["event"]);
+    assert_eq!(asked(&hook, "register a webhook for shipment,delivered"), ["event"]);
 }
