@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ORDERS = ROOT / "tests/data/orders"
-HELD_OUT = {"banking", "dns", "observability", "personnel", "phone-assistant", "restaurant", "sales-crm", "travel", "warehouse"}
+HELD_OUT = {"banking", "dns", "flags", "ledger", "observability", "pdf", "personnel", "pgdb", "phone-assistant", "restaurant", "sales-crm", "travel",
+            "warehouse"}
 NOWS = ["2026-11-26T10:00:00+01:00", "2026-05-11T10:00:00+02:00"]
 COLUMNS = ["right", "wrong arguments", "wrong tool", "asked", "asked ", "read", "carried out"]
 
