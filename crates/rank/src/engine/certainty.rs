@@ -6,7 +6,7 @@ use super::candidate_scorer::CandidateScorer;
 use super::ranking::{Ranking, fits};
 use super::request::NoTools;
 use super::state::State;
-use crate::index::Rows;
+use crate::index::{Rows, dot};
 use crate::selection::{
     Assessment, CatalogEvidence, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval,
     Retriever, SURE, Strategy, confidence, evidence, judge_fit, missing_action,
@@ -44,7 +44,8 @@ impl State {
     ) -> Result<Certainty, Error> {
         let fusion = self.config.fusion;
         let is_judged = strategy == Strategy::Hybrid && !fusion.is_plain();
-        let evidence = evidence(found, fusion).filter(|_| is_judged);
+        let own = |row| self.own_cosine(row, prompt);
+        let evidence = evidence(found, fusion, own).filter(|_| is_judged);
         let calibration = self.embedder.as_ref().and_then(|embedder| embedder.calibration());
         let (Some(sum), Some(model)) = (evidence, calibration) else {
             return Ok(Certainty { evidence, ..Certainty::default() });
@@ -72,6 +73,12 @@ impl State {
             confidence: Some(confidence(sum, catalog, &model)),
             objection,
         })
+    }
+
+    /// Returns the cosine of a prompt with the text of a tool whose vector past prompts have moved.
+    fn own_cosine(&self, row: u32, prompt: &Prompt<'_>) -> Option<f32> {
+        self.learned.as_ref()?.rows.get(row)?;
+        Some(dot(self.vectors.as_ref()?.get(row)?, prompt.vector?.numbers))
     }
 
     /// Judges the tools that the filters admit as if the request named them as its candidates: a

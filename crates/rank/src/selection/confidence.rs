@@ -17,12 +17,23 @@ const BLEND: f32 = 0.5;
 
 /// Returns the evidence that a tool fits: the best cosine, plus a weighted share of the best fused
 /// score. Returns `None` without candidates or without cosines (keyword strategy).
-pub fn evidence(found: &Retrieval, fusion: Fusion) -> Option<f32> {
-    let candidates = &found.candidates;
-    let cosine = candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
-    let blended = |candidate| blended(candidate, fusion, cosine);
-    let blended = candidates.iter().map(blended).fold(0.0, f32::max);
-    Some(cosine + BLEND * blended)
+///
+/// `own` returns the cosine with a row's own text, if past prompts have moved its vector. The greater
+/// one counts: what was learned of other prompts is no reason to doubt a prompt in the tool's own words.
+pub fn evidence(
+    found: &Retrieval,
+    fusion: Fusion,
+    own: impl Fn(u32) -> Option<f32>,
+) -> Option<f32> {
+    let cosine = found.candidates.iter().filter_map(|c| Some(c.semantic?.raw)).reduce(f32::max)?;
+    let (mut nearest, mut most) = (cosine, 0.0f32);
+    for candidate in &found.candidates {
+        let Some(semantic) = candidate.semantic else { continue };
+        let raise = own(candidate.row).map_or(0.0, |own| (own - semantic.raw).max(0.0));
+        nearest = nearest.max(semantic.raw + raise);
+        most = most.max(blended(candidate, fusion, cosine) + Fusion::SEMANTIC_WEIGHT * raise);
+    }
+    Some(nearest + BLEND * most)
 }
 
 /// Returns the evidence of a best cosine alone.
@@ -114,7 +125,7 @@ mod tests {
     }
 
     fn evidence_of(candidates: &[Candidate]) -> Option<f32> {
-        evidence(&found(candidates), Fusion::default())
+        evidence(&found(candidates), Fusion::default(), |_| None)
     }
 
     fn found(candidates: &[Candidate]) -> Retrieval {
@@ -135,9 +146,18 @@ mod tests {
                     keyword: Some(keyword),
                     ..Candidate::default()
                 });
-            evidence(&found(&candidates.collect::<Vec<_>>()), fusion).unwrap()
+            evidence(&found(&candidates.collect::<Vec<_>>()), fusion, |_| None).unwrap()
         };
         assert!((of(Fusion::Plain) - of(Fusion::default())).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_tools_own_words_are_evidence_whatever_was_learned() {
+        let moved = [candidate(0.3, 0.0)];
+        let of = |own| evidence(&found(&moved), Fusion::default(), |_| own).unwrap();
+        assert_eq!(of(Some(0.2)), of(None));
+        let unmoved = evidence_of(&[candidate(0.6, 0.0)]).unwrap();
+        assert!((of(Some(0.6)) - unmoved).abs() < 1e-5);
     }
 
     #[test]

@@ -266,7 +266,7 @@ mod tests {
             let best = |cut| {
                 let mut found = hybrid.retrieve(&Prompt { cut, ..whole }).unwrap();
                 let count = found.candidates.len();
-                let evidence = evidence(&found, Fusion::default());
+                let evidence = evidence(&found, Fusion::default(), |_| None);
                 found
                     .candidates
                     .sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
