@@ -62,10 +62,15 @@ const CELL_WORDS: usize = 4;
 const RUN: usize = 3;
 
 /// Lines with a time stamp or a level before the message: ISO, syslog, klog, web servers, `[ERROR]`, and
-/// the prefixes of compose.
+/// the prefixes of compose. Also places in files, as compilers and grep print them, and results of tests.
 static LOG: Pattern = Pattern::new(concat!(
     r"^(?:\S{1,40}\s+\|\s+)?\W{0,2}(?:",
     r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?\S*\s+\S",
+    r"|\d{4}[-/]\d\d[-/]\d\d[, ]\s*\W?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|CRITICAL|NOTICE)\b",
+    r"|[\w./\\-]+\.\w+:\d+(?::\d+)?:",
+    r"|\S+(?:::\S+|\.\w+)\s+(?:\.{2,}\s*)?(?:PASSED|FAILED|SKIPPED|ERROR|XFAIL|ok|FAIL)\b",
+    r"|[\w.-]+[-_]\d+\s+\|\s+\S",
+    r"|(?:Collecting|Downloading|Requirement already satisfied:|Compiling|npm (?:WARN|ERR!)) \S+",
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d",
     r"|\d\d:\d\d:\d\d[.,\]) ]",
     r"|\d\d-\d\d \d\d:\d\d:\d\d",
@@ -91,7 +96,7 @@ static ROW: Pattern =
 
 /// Lines of source code, markup and differences.
 static CODE: Pattern = Pattern::new(concat!(
-    r"^\s*(?:[\]\[}{()]+[,;]?$|</?[a-zA-Z!?][^>]*>|@@ |diff --git |index [0-9a-f]{6,}|\+\+\+ |--- \S+/|#include|#!/|//|/\*|\*/",
+    r#"^\s*(?:\{.*"\s*:.*\},?$|[\]\[}{()]+[,;]?$|</?[a-zA-Z!?][^>]*>|@@ |diff --git |index [0-9a-f]{6,}|\+\+\+ |--- \S+/|#include|#!/|//|/\*|\*/"#,
     r"|(?:def|fn|func|function|class|struct|enum|impl|interface|public|private|protected|static|export|const|let|var|import|package|namespace|use|async|pub)\s[^.?!]*[;{}(=]|class \w+:$",
     r"|(?:if|for|while|match|switch|elif|else|try|catch|except|with|return|raise|throw|await|yield)\b.*[;:{}()]$",
     r"|(?:CREATE|ALTER|DROP|INSERT|UPDATE|GRANT) (?:TABLE|INDEX|INTO|VIEW|UNIQUE|ON)\b",
