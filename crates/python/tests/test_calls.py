@@ -93,6 +93,15 @@ def test_a_function_that_may_destroy_something_needs_a_confirmation():
         Router([{"name": "delete_all", "description": "Deletes all"}]).call("delete_all")
 
 
+def test_unknown_arguments_are_named_where_one_is_missing():
+    def convert(amount: float, source: str, target: str) -> float:
+        """Converts an amount of money"""
+        return amount
+
+    with pytest.raises(ArgumentError, match="`from` is no parameter of convert; expected one of"):
+        Router([convert]).call("convert", {"amount": 1, "from": "EUR", "to": "USD"})
+
+
 def test_a_name_that_no_tool_has_is_a_failed_call_with_the_nearest():
     def delete_user(user_id: int) -> int:
         """Deletes a user."""

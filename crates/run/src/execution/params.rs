@@ -176,12 +176,14 @@ impl Parameters {
         let root = compiled.value.as_ref();
         let mut prepared = Prepared::default();
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
-        let mut unfit = judge_unknown(&mut prepared, tool, root);
         drop_nulls(&mut prepared, root);
-        unfit.extend(coerce::members(&mut prepared.arguments, root, &mut prepared.changes));
+        let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
         add_defaults(&mut prepared, root);
         let hints = &tool.routing.parameter_hints;
         let missing = missing(&prepared.arguments, root, hints);
+        // A parameter that is missing may be the one that is misspelt.
+        let may_ignore = missing.is_empty() && tool.effects().reads_only();
+        unfit.extend(judge_unknown(&mut prepared, tool, root, may_ignore));
         let value = Value::Object(std::mem::take(&mut prepared.arguments));
         let validator = compiled.validator.as_ref();
         // Callers should have called `admit` before; the check is repeated so that a call without
@@ -193,12 +195,6 @@ impl Parameters {
             }
             None => prepared.unchecked = true,
         }
-        // A parameter that is missing may be one that is misspelt.
-        let is_meant = |change: &&Change| {
-            let meant = |name: &String| missing.iter().any(|missing| missing.name == *name);
-            matches!(change, Change::Unknown { meant: Some(name), .. } if meant(name))
-        };
-        unfit.extend(prepared.changes.iter().filter(is_meant).map(ToString::to_string));
         if missing.is_empty() && unfit.is_empty() {
             prepared.arguments = into_members(value);
             return Ok(prepared);
@@ -306,9 +302,14 @@ fn into_members(value: Value) -> Arguments {
 }
 
 /// Judges the arguments that are no parameters. A tool that may change something would ignore them and do
-/// something else than what was asked: they are returned as unfit. For a tool that only reads they
-/// are noted, unless an HTTP operation has no place for one that may be misspelt.
-fn judge_unknown(prepared: &mut Prepared, tool: &Tool, root: &Value) -> Vec<String> {
+/// something else than what was asked: they are returned as unfit. If the tool may ignore them, because it only
+/// reads, they are noted, unless an HTTP operation has no place for one that may be misspelt.
+fn judge_unknown(
+    prepared: &mut Prepared,
+    tool: &Tool,
+    root: &Value,
+    may_ignore: bool,
+) -> Vec<String> {
     let unknown = match &tool.operation {
         Some(operation) => {
             let names = operation.arguments.iter().map(|argument| argument.name.as_str());
@@ -320,11 +321,11 @@ fn judge_unknown(prepared: &mut Prepared, tool: &Tool, root: &Value) -> Vec<Stri
             names::unknown(&prepared.arguments, &names.collect::<Vec<_>>())
         }
     };
-    let (mut unfit, reads_only) = (Vec::new(), tool.effects().reads_only());
+    let mut unfit = Vec::new();
     for names::Unknown { name, meant, expected } in unknown {
         let tool_name = tool.name.clone();
         match meant {
-            meant if !reads_only || tool.operation.is_some() && meant.is_some() => {
+            meant if !may_ignore || tool.operation.is_some() && meant.is_some() => {
                 let cure = meant.map_or_else(
                     || format!("expected {expected}"),
                     |meant| format!("did you mean `{meant}`?"),
