@@ -272,7 +272,9 @@ fn opposite(prompt: &str, tool: &Tool, tools: &[Arc<Tool>]) -> Option<FitReason>
     let says =
         |words: &[String]| words.iter().any(|word| verbs_agree(verb, word) || *word == third);
     let texts = tool.title.iter().chain(&tool.examples).chain([&tool.description]);
-    let is_said = says(&name) || texts.into_iter().any(|text| says(&words_of(text)));
+    // "Seals it until somebody unseals it" does not unseal.
+    let mut own = texts.into_iter().map(|text| text.split(" until ").next().unwrap_or_default());
+    let is_said = says(&name) || own.any(|text| says(&words_of(text)));
     // "Stop the old one and start a new one" wants both.
     let wants_both = || verbs.iter().any(|other| verbs_oppose(verb, other));
     (!is_said && !wants_both()).then(|| FitReason::MissingAction {
@@ -425,6 +427,7 @@ mod tests {
             Tool::new(Some("home"), "start_stop", "Starts or stops the vacuum"),
             Tool::new(Some("home"), "set_timer", "Sets a timer"),
             Tool::new(Some("home"), "arm_alarm", ""),
+            Tool::new(Some("home"), "seal_box", "Seals a box until somebody unseals it"),
         ]
         .map(Arc::new);
         let missing = |prompt: &str, row| missing_where_first(prompt, row, &tools);
@@ -435,6 +438,7 @@ mod tests {
             ("stop the vacuum", 1, None),
             ("please disarm the alarm", 3, Some("no tool here disarms")),
             ("arm the alarm", 3, None),
+            ("unseal the box", 4, Some("no tool here unseals")),
             ("how long is left on the timer?", 2, Some(asks)),
             ("turn off the timer", 2, Some("the nearest tool does not stop")),
             ("stop the timer", 2, Some("the nearest tool does not stop")),
