@@ -123,7 +123,16 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     let plain = own_words(&plain);
     let clauses = clauses(&plain);
     let moods: Vec<Mood> = clauses.iter().map(Clause::mood).collect();
-    let has = |mood: Mood| moods.contains(&mood);
+    // "We have an intruder, lock everything down".
+    let is_order = |(clause, mood): (&Clause<'_>, &Mood)| match mood {
+        Mood::Order => true,
+        Mood::Fragment => {
+            let verb = first_word(clause.body());
+            !verb.is_empty() && (may_order(&verb) || (tool.does)(&verb))
+        }
+        _ => false,
+    };
+    let has_order = || clauses.iter().zip(&moods).any(is_order);
     // What is no condition of an order is an indirect question: "I'd like to see whether it is warm".
     let is_indirect = || words(&without_asides(&plain)).iter().any(|w| is_listed("if whether", w));
     let first = *moods.iter().find(|mood| **mood != Mood::Beside)?;
@@ -131,7 +140,7 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
         return Some("the prompt asks a question");
     }
     let is_needed = || clauses.iter().any(Clause::says_a_need);
-    if first == Mood::Statement && !has(Mood::Order) && !is_needed() {
+    if first == Mood::Statement && !has_order() && !is_needed() {
         return Some("the prompt tells something and orders nothing");
     }
     let is_for_others = clauses.iter().any(|clause| clause.is_for_others(tool));

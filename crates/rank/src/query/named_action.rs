@@ -41,6 +41,27 @@ pub fn names_action(prompt: &str, tool: &Tool) -> bool {
     is_named && !(0..said.len()).any(is_told)
 }
 
+/// Verbs with which the names of tools begin that write down what happened.
+const RECORDING: &str = "log record track";
+
+/// Words of a text that tells no fact, or not one of now, or that somebody else tells.
+const NO_FACT: &str = "could did does going if may might plan planned said say says should so told tomorrow unless want wants     was were whether who will wish would wrote";
+
+/// Whether a prompt tells what a tool is there to write down: "A-12 ate 180 grams of kibble" for `log_feeding`. "Recorded"
+/// tells that it was done.
+pub fn tells_what_is_recorded(prompt: &str, tool: &Tool) -> bool {
+    let name = words_of(&tool.name);
+    let is_recorder = name.len() > 1 && is_listed(RECORDING, &name[0]);
+    let plain = unquoted(prompt, Places::default()).to_lowercase();
+    let is_told = |word: &&str| {
+        is_listed(TELLING, word)
+            || is_listed(NO_FACT, word)
+            || word.ends_with("n't")
+            || inflections(&name[0]).iter().any(|form| form == word)
+    };
+    is_recorder && !plain.contains('?') && !words(&plain).iter().any(is_told)
+}
+
 /// Whether a clause of a prompt is an order by its form, whatever its verb: "would you prolong contract 5", but not the wish
 /// "can I get note 5 back".
 pub fn has_order_form(prompt: &str) -> bool {
@@ -53,6 +74,23 @@ pub fn has_order_form(prompt: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fact_is_what_a_recorder_is_for() {
+        let tool = Tool::new(None, "log_feeding", "Logs what an animal ate");
+        for (prompt, is_one) in [
+            ("A-12 ate 180 grams of kibble", true),
+            ("A-12 didn't eat the kibble", false),
+            ("A-12 has not eaten anything", false),
+            ("the kibble of A-12 is logged", false),
+            ("Tom said A-12 ate 180 grams", false),
+            ("did A-12 eat", false),
+        ] {
+            assert_eq!(tells_what_is_recorded(prompt, &tool), is_one, "{prompt}");
+        }
+        let other = Tool::new(None, "cancel_visit", "Cancels a visit");
+        assert!(!tells_what_is_recorded("V-12 called in sick", &other));
+    }
 
     #[test]
     fn a_text_without_a_known_verb_says_what_is_to_be_done_in_the_words_of_the_tool() {
