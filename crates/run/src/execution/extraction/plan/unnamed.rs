@@ -297,6 +297,14 @@ impl Plan<'_> {
                 held.iter().map(|at| self.text_of(&self.mention(free[*at]).span)).collect();
             let rivals: Vec<&str> =
                 holders[first].iter().map(|(other, _)| self.slots[*other].name.as_str()).collect();
+            if let ([_], [_], [(_, reading @ Interpretation::Value { .. })]) =
+                (&held[..], &rivals[..], &holders[first][..])
+                && self.slots[slot].required
+            {
+                let (mention, cue) = (free[first], self.lead(free[first]));
+                self.give(slot, Claim { mention, cue, reading: reading.clone() });
+                continue;
+            }
             let why = match holders[first].iter().find(|(other, _)| *other == slot) {
                 _ if held.len() > 1 => "several values are said".to_owned(),
                 Some((_, Interpretation::Invalid(why))) => why.clone(),
