@@ -19,6 +19,7 @@ wheel=
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/toolroute/python
 packages=(
     anthropic==2.14.0
+    fastmcp==4.2.3
     langchain==1.4.7
     langgraph-bigtool==0.0.3
     llama-index-core==0.14.25

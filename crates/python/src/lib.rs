@@ -14,6 +14,7 @@ mod calls;
 mod command;
 mod connection;
 mod error;
+mod given;
 mod models;
 mod router;
 mod rows;

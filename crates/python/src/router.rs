@@ -1,24 +1,24 @@
 //! A router: an engine for tools from Python, files or servers.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use toolroute::catalog::Error;
 use toolroute::engine::{PastPrompt, UsageVectors};
 use toolroute::session::Session;
 use toolroute::{Catalog, Context, Engine, SelectRequest, Tool};
-use toolroute_rank::engine::SnapshotState;
+use toolroute_rank::engine::{Degradation, SnapshotState};
 use toolroute_rank::selection::ToolFilter;
+use toolroute_run::execution::schema_warnings;
 use toolroute_serve::filter::Conversation;
 use toolroute_serve::{Assembly, Sessions};
 
 use crate::calls::CallChecks;
 use crate::connection::{Call, Connection, Order, RunningCall};
 use crate::error::{self, CallError, CatalogError, RequestError, ToolrouteError};
+use crate::given::{placed, read_tools};
 use crate::rows::{self, RankedRows, Row};
 use crate::selection::NativeSelection;
 use crate::settings::{self, Settings};
@@ -63,7 +63,12 @@ impl NativeRouter {
             let tools = given.iter().flatten().cloned().collect();
             let loaded = Catalog::load_with(&[], tools, &settings.load_options());
             let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
-            problems.extend(loaded.problems.iter().map(ToString::to_string));
+            problems.extend(loaded.problems.iter().map(|problem| placed(problem, &given)));
+            let warnings = threads::run(|| {
+                let warnings = loaded.catalog.tools().par_iter();
+                warnings.flat_map_iter(|tool| schema_warnings(tool)).collect::<Vec<_>>()
+            });
+            problems.extend(warnings.iter().map(ToString::to_string));
             let ids = |tools: Vec<Tool>| -> Vec<String> {
                 let ids = tools.into_iter().map(|tool| tool.id.to_string());
                 ids.filter(|id| loaded.catalog.get(id).is_some()).collect()
@@ -259,6 +264,10 @@ impl NativeRouter {
             let request = request.candidates(among.clone()).context(context);
             let selection =
                 threads::run(|| self.engine.select(&request)).map_err(error::of_engine)?;
+            // As `POST /v1/tools/filter` does.
+            if selection.degraded == Some(Degradation::UnreadLanguage) {
+                return Ok((among.len() < all).then_some(among));
+            }
             let kept: BTreeSet<&str> =
                 selection.tools.iter().map(|found| found.tool.id.as_str()).collect();
             let catalog = self.engine.catalog();
@@ -470,27 +479,4 @@ impl NativeRouter {
     fn session(&self, name: &str) -> PyResult<Arc<Session>> {
         self.sessions.named(None, name).map_err(error::of_service)
     }
-}
-
-/// Reads the tools of JSON texts, each separately. Returns those of each text, and the problems of
-/// the others.
-fn read_tools(texts: &[String]) -> (Vec<Vec<Tool>>, Vec<String>) {
-    let read = |(place, text): (usize, &String)| {
-        if text.is_empty() {
-            return (Vec::new(), Vec::new());
-        }
-        let at = |problem: &dyn Display| format!("tools[{place}]: {problem}");
-        match Catalog::read(&format!("[{text}]")) {
-            Err(Error::Unrecognised { problem }) => (Vec::new(), vec![at(&problem)]),
-            Err(error) => (Vec::new(), vec![at(&error)]),
-            Ok(loaded) => {
-                let problems = loaded.problems.iter().filter(|problem| problem.is_error());
-                let problems = problems.map(|problem| at(problem)).collect();
-                (loaded.catalog.iter().cloned().collect(), problems)
-            }
-        }
-    };
-    let read: Vec<(Vec<Tool>, Vec<String>)> = texts.par_iter().enumerate().map(read).collect();
-    let (tools, problems): (Vec<_>, Vec<_>) = read.into_iter().unzip();
-    (tools, problems.into_iter().flatten().collect())
 }

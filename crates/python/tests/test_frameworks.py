@@ -9,6 +9,7 @@ import functools
 import types
 from typing import Annotated, Any, Generic, Optional, TypeVar
 
+import fastmcp
 import pytest
 
 from toolroute import ArgumentError, CallError, Router
@@ -339,6 +340,41 @@ def test_tools_of_haystack_have_their_parameters():
         router.call("forecast", {"city": "Oslo"})
     with pytest.raises(CallError, match="an Agent's state"):
         router.call("state", {"city": "Oslo"})
+
+
+def test_tools_of_fastmcp_are_called_by_their_functions():
+    server = fastmcp.FastMCP("numbers")
+
+    @server.tool(annotations={"readOnlyHint": True})
+    def total(a: int, b: int = 2) -> int:
+        """Adds two numbers"""
+        return a + b
+
+    async def slow(a: int, context: fastmcp.Context) -> int:
+        """Waits a while"""
+        return a
+
+    server.tool(slow)
+    router = Router(asyncio.run(server.list_tools()), strict=True)
+    assert router.definition("total")["function"]["parameters"]["required"] == ["a"]
+    assert router.call("total", {"A": "3"}) == 5
+    with pytest.raises(ArgumentError, match="`a` is needed"):
+        router.call("total", {})
+    with pytest.raises(CallError, match="takes a Context"):
+        asyncio.run(router.acall("slow", {"a": 1}, confirmed=True))
+
+
+def test_a_definition_of_langchain_repeats_no_names():
+    from langchain_core.tools import tool
+
+    @tool
+    def book_room(room: str, hours: int = 1) -> str:
+        """Books a meeting room"""
+        return room
+
+    parameters = Router([book_room]).definition(book_room)["function"]["parameters"]
+    assert "title" not in parameters and "description" not in parameters
+    assert parameters["properties"] == {"room": {"type": "string"}, "hours": {"type": "integer", "default": 1}}
 
 
 def test_results_of_mcp_are_lists_of_tools():

@@ -65,6 +65,22 @@ def test_a_document_gives_all_of_its_tools():
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_schemas_that_are_none_and_repeated_ids_are_problems():
+    def given(**schema):
+        return {"name": "x", "description": "Counts", "inputSchema": {"type": "object", **schema}}
+
+    [problem] = Router([given(type="objekt")]).problems
+    assert "a valid JSON Schema" in problem
+    [problem] = Router([given(), {"name": "y", "description": "Lists"}, given(title="another")]).problems
+    assert problem.startswith("tools[0], tools[2]: ")
+
+
+def test_the_warning_of_a_folder_names_the_line_of_the_caller(tmp_path):
+    with pytest.warns(UserWarning, match="no usable tool") as told:
+        Router.from_path(tmp_path)
+    assert told[0].filename == __file__
+
+
 def test_filter_leaves_out_the_copies_of_what_it_leaves_out():
     kept = Router([FILE, MAIL, dict(FILE)]).filter("mail this to Dana", k=1)
     assert kept == [MAIL]

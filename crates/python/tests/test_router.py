@@ -174,6 +174,11 @@ def test_filter_keeps_formats_order_and_what_was_used(router):
     assert router.filter(asked, k=50) == MIXED
 
 
+def test_filter_keeps_all_for_a_prompt_that_it_cannot_read(router):
+    assert router.filter("Per favore spedisci un pacco a Dana domani", k=1) == router.tools
+    assert len(router.filter([{"role": "user", "content": "패키지를 다나에게 보내세요"}], k=1, exclude=["read*"])) == len(router) - 1
+
+
 def test_filter_in_an_event_loop(router):
     assert asyncio.run(router.afilter("write a mail to Dana", k=1)) == [OPENAI]
     assert OPENAI not in asyncio.run(router.afilter("write a mail to Dana", k=1, exclude=["send_*"]))
@@ -220,6 +225,18 @@ def test_filter_keeps_what_the_provider_runs():
     cached = {**MCP, "cache_control": {"type": "ephemeral"}}
     router = Router([provider, cached, OPENAI, ANTHROPIC])
     assert router.filter("mail to Dana", k=1) == [provider, cached, OPENAI]
+
+
+def test_what_was_learned_is_no_reason_to_doubt_a_tools_own_words():
+    router = Router([
+        {"name": "create_ticket", "description": "Opens a bug ticket in the tracker."},
+        {"name": "send_mail", "description": "Sends an e-mail"},
+        {"name": "get_weather", "description": "Weather of a city"},
+    ])
+    before = router.select("open a ticket", k=1)
+    router.learn([("raise a stink", "create_ticket"), ("raise a stink about x", "create_ticket")])
+    after = router.select("open a ticket", k=1)
+    assert (before.fit, after.fit) == ("fits", "fits") and after.confidence >= before.confidence - 0.01
 
 
 def test_what_was_learned_moves_tools_and_travels(tmp_path):

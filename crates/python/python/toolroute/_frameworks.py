@@ -15,6 +15,7 @@ from ._errors import CallError
 #: Types and notes, by the package that has them, whose parameters a framework fills when it calls a function.
 _GIVEN = {
     "agents": ("RunContextWrapper",),
+    "fastmcp": ("Context",),
     "langchain_core": ("InjectedToolArg", "_DirectlyInjectedToolArg", "RunnableConfig"),
     "pydantic_ai": ("RunContext",),
 }
@@ -68,6 +69,11 @@ def is_of_haystack(tool: Any) -> bool:
     return has_members and isinstance(getattr(tool, "parameters", None), Mapping)
 
 
+def is_of_fastmcp(tool: Any) -> bool:
+    """Whether it is what FastMCP makes of a function."""
+    return callable(getattr(tool, "to_mcp_tool", None)) and callable(getattr(tool, "fn", None))
+
+
 def smolagents_schema(tool: Any) -> dict[str, Any]:
     """The schema of the inputs of a tool of smolagents."""
     properties: dict[str, Any] = {}
@@ -117,6 +123,8 @@ def function_of(tool: Any) -> Any:
         return tool.function
     if is_of_haystack(tool):
         return tool.function or tool.async_function
+    if is_of_fastmcp(tool):
+        return tool.fn
     return tool
 
 
@@ -169,8 +177,13 @@ def check_callable(id: str, tool: Any) -> None:
             f"`{id}` is a tool of haystack that takes values of an Agent's state; expected one that takes "
             "none: let the Agent call it"
         )
+    if is_of_fastmcp(tool) and any(map(gives, typing.get_type_hints(tool.fn, include_extras=True).values())):
+        raise CallError(
+            f"`{id}` is a tool of FastMCP that takes a Context, which only a request to a server has; expected "
+            "one that takes none: call it through the server (Router.from_servers)"
+        )
     if not (is_runnable(tool) or callable(function_of(tool))):
         raise CallError(
-            f"`{id}` is a definition without a function; expected a function, a tool of LangChain, "
-            "LlamaIndex, smolagents, anthropic, pydantic-ai or haystack, or a router of servers (Router.from_servers)"
+            f"`{id}` is a definition without a function; expected a function, a tool of LangChain, LlamaIndex, "
+            "smolagents, anthropic, pydantic-ai, haystack or FastMCP, or a router of servers (Router.from_servers)"
         )

@@ -95,6 +95,7 @@ class Router(Generic[T]):
         options: Mapping[str, Any],
         source: tuple[str, Any],
         dropped: Mapping[int, str],
+        depth: int = 3,
     ) -> None:
         self._native = native
         self._dropped = dropped
@@ -105,7 +106,7 @@ class Router(Generic[T]):
         self._is_closed = False
         problems = self.problems
         if problems:
-            warnings.warn(_tools.first_of(problems), stacklevel=3)
+            warnings.warn(_tools.first_of(problems), stacklevel=depth)
 
     @property
     def problems(self) -> list[str]:
@@ -259,10 +260,11 @@ class Router(Generic[T]):
             elif place not in self._dropped and _tools.stays(tool, ids, left_out):
                 yield tool
 
-    def definition(self, tool: Union[Hit[T], str, T], client: Client = "openai") -> dict[str, Any]:
+    def definition(self, tool: Union[Hit[T], str, T], client: Client = "openai") -> Any:
         """The definition of a tool for the requests of a client, with the JSON schema that was read from
         it. Its name is the id of the tool, or if OpenAI and Anthropic would refuse that, a similar one;
-        `call` takes both from a model.
+        `call` takes both from a model. It is a new dictionary, of type `Any` because each client has a type
+        of its own for it.
 
         Args:
             tool: A hit, an id, or the tool itself.
@@ -518,5 +520,5 @@ def _over(
 ) -> Router[dict[str, Any]]:
     """A router over tools that the engine read itself."""
     router: Router[dict[str, Any]] = Router.__new__(Router)
-    router._begin(native, options, source, {})
+    router._begin(native, options, source, {}, depth=4)
     return router

@@ -143,6 +143,8 @@ def describe(tool: Any) -> Mapping[str, Any]:
     metadata: Any = getattr(tool, "metadata", None)
     if callable(getattr(metadata, "get_parameters_dict", None)):
         return _named(metadata, metadata.get_parameters_dict())
+    if _frameworks.is_of_fastmcp(tool):
+        return _of_mcp(tool.to_mcp_tool())
     if hasattr(tool, "inputSchema") or hasattr(tool, "input_schema"):
         return _of_mcp(tool)
     if _frameworks.is_of_smolagents(tool):
@@ -155,7 +157,7 @@ def describe(tool: Any) -> Mapping[str, Any]:
         return _named(tool, None)
     raise CatalogError(
         f"expected a tool, found {_shown(tool)}; give a mapping with `name` and `description`, "
-        "a function, or a tool of MCP, LangChain, LlamaIndex, OpenAI Agents, smolagents, anthropic, "
+        "a function, or a tool of MCP, FastMCP, LangChain, LlamaIndex, OpenAI Agents, smolagents, anthropic, "
         "pydantic-ai or haystack"
     )
 
@@ -212,8 +214,26 @@ def _of_langchain(tool: Any) -> dict[str, Any]:
     # Without the arguments that the framework injects.
     schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
     if schema is not None and not isinstance(schema, Mapping):
-        schema = json_schema(schema)
+        schema = _without_titles(json_schema(schema))
     return _named(tool, schema or None)
+
+
+def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema of pydantic without the titles that repeat names, and without the tool's description."""
+    found = {name: value for name, value in schema.items() if name not in ("title", "description")}
+    for group in ("properties", "$defs"):
+        if group in found:
+            found[group] = {name: _untitled(value) for name, value in found[group].items()}
+    return found
+
+
+def _untitled(schema: Any) -> Any:
+    if not isinstance(schema, Mapping):
+        return schema
+    found = {name: value for name, value in schema.items() if name != "title"}
+    if "properties" in found:
+        found["properties"] = {name: _untitled(value) for name, value in found["properties"].items()}
+    return found
 
 
 def _of_mcp(tool: Any) -> Mapping[str, Any]:
