@@ -22,8 +22,13 @@ impl Plan<'_> {
         let counts: Vec<usize> = (0..self.taken.len())
             .filter(|at| self.counts_noun(*at) && (quantity.is_some() || self.counts_value(*at)))
             .collect();
+        // "On 4 gpus" for `gpu_count`.
+        let counts_it = |at: usize| {
+            let after = self.context.after(self.mention(at).span.end);
+            after.first().is_some_and(|word| self.slots[slot].is_about(&word.lower))
+        };
         if let ([at], Some(_)) = (&counts[..], quantity)
-            && self.counts_value(*at)
+            && (self.counts_value(*at) || counts_it(*at))
             && !self.cue(self.mention(*at), &self.slots[slot]).conflicts
         {
             let reading = self.reader.read(self.mention(*at), &self.slots[slot], true);

@@ -41,7 +41,11 @@ impl Plan<'_> {
     /// beside it may: "drop the raw_payments backup".
     pub(super) fn give_identifier(&mut self) {
         let is_name = |kind: Kind| matches!(kind, Kind::Text | Kind::Id | Kind::Place);
-        let open = self.open_required(|slot| is_name(slot.kind) && !slot.is_list);
+        let mut open = self.open_required(|slot| is_name(slot.kind) && !slot.is_list);
+        // "The loss of 9bd21" for `run_id` and `metric`.
+        if open.iter().filter(|slot| self.slots[**slot].kind == Kind::Id).count() == 1 {
+            open.retain(|slot| self.slots[*slot].kind == Kind::Id);
+        }
         let [slot] = &open[..] else { return };
         let this = &self.slots[*slot];
         if this.is_person() || this.says("sql expression regex pattern script") {
@@ -77,9 +81,18 @@ impl Plan<'_> {
         let is_own = !is_kind || self.tool_words.contains(&stem(&kind)) || this.is_about(&kind);
         let is_known = is_known && is_shown && is_own && !self.is_before_own_order(&mention.span);
         let is_whole = after.first().is_none_or(|word| is_word(&word));
+        // "Version 3 of churn-model".
+        let follows_value = |word: &Word| {
+            let mut taken = self.context.mentions.iter().zip(&self.taken).filter(|(_, is)| **is);
+            taken.any(|(one, _)| {
+                let gap = self.context.text.get(one.span.end..word.span.start);
+                gap.is_some_and(|gap| gap.trim().is_empty())
+            })
+        };
         let is_other = before.first().is_some_and(|word| match word.lower.as_str() {
             "like" | "than" => true,
             // "The copy of raw.payments", but "the cache node-modules-v3 of web-frontend".
+            "of" if follows_value(before[0]) => false,
             "of" => before.get(1).is_none_or(|noun| {
                 !is_word(&noun) && !self.spent.iter().any(|spent| overlap(spent, &noun.span))
             }),
@@ -96,10 +109,17 @@ impl Plan<'_> {
         let is_measure = is_listed(&self.word_before(mention), "at by to with");
         let is_name = mention.content.token().is_some_and(|said| {
             let is_measure = is_measure && said.starts_with(|c: char| c.is_ascii_digit());
-            is_identifier(said) || is_numbered(said) && !is_measure
+            is_identifier(said) || is_code(said) || is_numbered(said) && !is_measure
         });
         is_name && !self.taken[at] && !self.spent.iter().any(|spent| overlap(spent, &mention.span))
     }
+}
+
+/// Whether a word is a code of letters and digits, such as the beginning of a hash: "9bd21", "7fa3c". "500ml" is none.
+fn is_code(word: &str) -> bool {
+    let kinds = word.bytes().map(|byte| byte.is_ascii_digit()).collect::<Vec<_>>();
+    let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    word.len() > 4 && changes > 1 && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Whether a word is a name with a number at its end, or a number with a letter of a row: "mk4-1", "ender1", "P8", "7B".

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::super::REGION_WORDS;
-use super::super::mention::{Content, end_of_place, joins_region};
+use super::super::mention::{Content, end_of_place, is_identifier, is_path, joins_region};
 use super::super::slot::{Kind, Slot};
 use super::super::text::{
     TITLES, Word, is_article, is_function_word, is_listed, overlap, stem, without_possessive,
@@ -20,6 +20,10 @@ use super::phrase_left::ASKING;
 /// Names of the calendar, which are no names of things.
 const CALENDAR: &str = "january february march april may june july august september october november december \
      monday tuesday wednesday thursday friday saturday sunday today tomorrow";
+
+/// Parameters whose value is prose.
+const TEXTS: &str = "answer body command comment content description message note query reason reply subject summary text \
+    title topic";
 
 /// Words that join the words of one name.
 pub(super) const JOINTS: &str = "de del der di du la of the van von";
@@ -61,19 +65,35 @@ impl Plan<'_> {
             }
             let Candidate { span, value, .. } = &candidates[at];
             let json = Value::from(value.as_str());
-            let is_sure = self.effects.reads_only() || self.is_sure_name(slot, &candidates[at]);
+            let is_sure = self.effects.reads_only()
+                || self.is_sure_name(slot, &candidates[at])
+                || candidates.len() == 1 && self.is_lone_code(slot, &candidates[at]);
             if self.reader.checker.misfit(&self.slots[slot].path, false, &json).is_none() {
                 self.give_name(slot, span, value, is_sure);
             }
         }
     }
 
+    /// Whether the only name of the prompt is a path or an identifier, and its parameter the only one that is open.
+    fn is_lone_code(&self, slot: usize, one: &Candidate) -> bool {
+        let is_code = is_identifier(&one.value) || is_path(&one.value);
+        let is_word = |word: &&Word| is_function_word(&word.lower);
+        let is_whole = self.context.after(one.span.end).first().is_none_or(|word| is_word(&word));
+        let before = self.context.before(one.span.start);
+        let lead = before.first().map_or("", |word| &word.lower);
+        let is_other = is_listed(lead, "about except like not of than");
+        is_code
+            && is_whole
+            && !is_other
+            && !self.slots[slot].has_word(TEXTS)
+            && !self.is_before_own_order(&one.span)
+            && self.open_required(|slot| slot.kind.is_text()) == [slot]
+    }
+
     /// Whether a name or a quote is taken without a question for a parameter of a tool that may change something. The parameter
     /// must be required, and a name must stand behind a word that leads to it and be no part of a longer one.
     fn is_sure_name(&self, slot: usize, one: &Candidate) -> bool {
         const LEADING: &str = "as by for give make name put text to with write";
-        const TEXTS: &str = "answer body command comment content description message note query reason reply subject \
-            summary text title topic";
         let (this, span) = (&self.slots[slot], &one.span);
         let has_digit = one.value.contains(|c: char| c.is_ascii_digit());
         let next = self.context.after(span.end);

@@ -167,3 +167,26 @@ fn a_number_that_is_left_is_the_number_that_is_needed() {
         assert_eq!(said, json!({"pipeline": "docs-site", "branch": name}), "{prompt}");
     }
 }
+
+#[test]
+fn the_only_code_is_the_only_value_that_is_needed() {
+    let train = json!({
+        "config": {"type": "string", "description": "Path of the configuration"},
+        "gpuCount": {"type": "integer", "description": "GPUs to allocate"}});
+    let train = object(train, &["config"]);
+    let said = given("startTraining", "Submit a job", &train, "kick off conf/net50.yaml on 4 gpus");
+    assert_eq!(said, json!({"config": "conf/net50.yaml", "gpuCount": 4}));
+    let version = json!({"model": {"type": "string"}, "version": {"type": "integer"}});
+    let version = object(version, &["model", "version"]);
+    let drop = |prompt: &str| given("deleteModelVersion", "Deletes a version", &version, prompt);
+    assert_eq!(
+        drop("throw away version 3 of churn-model"),
+        json!({"model": "churn-model", "version": 3})
+    );
+    assert_eq!(drop("delete a copy of churn-model"), json!({}));
+    let file = json!({"runId": {"type": "string"}, "path": {"type": "string"}});
+    let file = object(file, &["runId", "path"]);
+    let get = |prompt: &str| given("getFile", "Reads a file that a run saved", &file, prompt);
+    assert_eq!(get("get a/b.pt from 9bd21"), json!({"runId": "9bd21", "path": "a/b.pt"}));
+    assert_eq!(get("get a/b.pt in 500ml"), json!({"path": "a/b.pt"}));
+}
