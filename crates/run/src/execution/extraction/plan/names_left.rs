@@ -78,7 +78,7 @@ impl Plan<'_> {
     fn is_lone_code(&self, slot: usize, one: &Candidate) -> bool {
         let is_code = is_identifier(&one.value) || is_path(&one.value);
         let is_word = |word: &&Word| is_function_word(&word.lower);
-        let is_whole = self.context.after(one.span.end).first().is_none_or(|word| is_word(&word));
+        let is_whole = self.context.after(one.span.end).first().is_none_or(is_word);
         let before = self.context.before(one.span.start);
         let lead = before.first().map_or("", |word| &word.lower);
         let is_other = is_listed(lead, "about except like not of than");
