@@ -127,8 +127,10 @@ pub fn no_order(prompt: &str, places: Places<'_>, tool: Doer<'_>) -> Option<&'st
     let is_order = |(clause, mood): (&Clause<'_>, &Mood)| match mood {
         Mood::Order => true,
         Mood::Fragment => {
-            let verb = first_word(clause.body());
-            !verb.is_empty() && (may_order(&verb) || (tool.does)(&verb))
+            let body = words(clause.body());
+            // "Water in zone 3 is high" orders nothing.
+            let [verb, next, ..] = body[..] else { return false };
+            (may_order(verb) || (tool.does)(verb)) && !is_listed(CIRCUMSTANCES, next)
         }
         _ => false,
     };

@@ -44,22 +44,38 @@ pub fn names_action(prompt: &str, tool: &Tool) -> bool {
 /// Verbs with which the names of tools begin that write down what happened.
 const RECORDING: &str = "log record track";
 
-/// Words of a text that tells no fact, or not one of now, or that somebody else tells.
-const NO_FACT: &str = "could did does going if may might plan planned said say says should so told tomorrow unless want wants     was were whether who will wish would wrote";
+/// Words of a text that tells no fact, that somebody else tells or denies one, or that it was not so.
+const NO_FACT: &str = "believe believed believes claim claimed claims could declined did does forgot going guess heard hear if \
+    may might missed noticed nobody none plan planned read reads refused rejected said saw say says should skipped so suspect \
+    suspects think thinks thought told unless want wanted wants was were whether who will wish would wrote";
 
-/// Whether a prompt tells what a tool is there to write down: "A-12 ate 180 grams of kibble" for `log_feeding`. "Recorded"
-/// tells that it was done.
+/// Verbs in the past by which people tell what happened, beside regular ones.
+const HAPPENED: &str = "ate came did drank drove fed gave got had left lost made met paid ran rode sent slept sold spent swam \
+    took walked went woke worked";
+
+/// The maximum number of words before the verb: "yesterday we picked".
+const MOST_BEFORE: usize = 4;
+
+/// Whether a prompt tells what a tool is there to write down: "A-12 ate 180 grams of kibble" for `log_feeding`. It must begin
+/// with who did it and a verb in the past. "Recorded" tells that it was done.
 pub fn tells_what_is_recorded(prompt: &str, tool: &Tool) -> bool {
     let name = words_of(&tool.name);
-    let is_recorder = name.len() > 1 && is_listed(RECORDING, &name[0]);
     let plain = unquoted(prompt, Places::default()).to_lowercase();
-    let is_told = |word: &&str| {
+    if name.len() < 2 || !is_listed(RECORDING, &name[0]) || plain.contains('?') {
+        return false;
+    }
+    let said = words(&plain);
+    let happened =
+        |word: &&str| is_listed(HAPPENED, word) || word.ends_with("ed") && !word.ends_with("eed");
+    let begins = said.iter().take(MOST_BEFORE + 1).any(happened);
+    let own = inflections(&name[0]);
+    let is_other = |word: &&str| {
         is_listed(TELLING, word)
             || is_listed(NO_FACT, word)
             || word.ends_with("n't")
-            || inflections(&name[0]).iter().any(|form| form == word)
+            || own.iter().any(|form| form == word)
     };
-    is_recorder && !plain.contains('?') && !words(&plain).iter().any(is_told)
+    begins && !said.iter().any(is_other)
 }
 
 /// Whether a clause of a prompt is an order by its form, whatever its verb: "would you prolong contract 5", but not the wish
@@ -80,7 +96,13 @@ mod tests {
         let tool = Tool::new(None, "log_feeding", "Logs what an animal ate");
         for (prompt, is_one) in [
             ("A-12 ate 180 grams of kibble", true),
+            ("yesterday we fed A-12 180 grams", true),
             ("A-12 didn't eat the kibble", false),
+            ("A-12 must eat 180 grams of kibble", false),
+            ("A-12 eats 180 grams of kibble a day", false),
+            ("A-12 refused 180 grams of kibble", false),
+            ("nobody gave A-12 any kibble", false),
+            ("the vet thinks A-12 ate 180 grams", false),
             ("A-12 has not eaten anything", false),
             ("the kibble of A-12 is logged", false),
             ("Tom said A-12 ate 180 grams", false),
