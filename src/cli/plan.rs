@@ -129,6 +129,9 @@ fn of(step: &Step, live: &LiveArgs, global: &Global) -> Vec<String> {
         render::warn(global, &render::plain(&format!("{}: {said}", step.need)));
     }
     if let (StepState::Clarify, None, Some(tool)) = (step.state, &step.report, &step.tool) {
+        if step.does_another {
+            return vec![step.why.clone()];
+        }
         let read = step.arguments.as_ref().map(|read| read.arguments.clone());
         let call = call_by_name(tool, &read.unwrap_or_default(), live);
         return vec![format!("{}: {call}", step.why)];

@@ -15,10 +15,10 @@ use super::session::KeptSession;
 use super::setup::{self, EngineRequirements};
 use super::{plan, render, route};
 use toolroute_catalog::{Tool, ToolId};
-use toolroute_rank::engine::{Engine, FitReason, SelectRequest, Selection};
+use toolroute_rank::engine::{Engine, SelectRequest, Selection};
 use toolroute_run::execution::{Arguments, PreparedArguments, Report};
 use toolroute_run::pins::shell_word;
-use toolroute_session::{CONSIDERED, doubt, partial, settle};
+use toolroute_session::{CONSIDERED, does_another, doubt, partial, settle};
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -121,12 +121,7 @@ fn doubts(
 ) -> Option<String> {
     let tool = &selection.tools.first()?.tool;
     if let Some(said) = doubt(tool, selection, prompt, prepared) {
-        // A command that is ready to be copied would do another thing, such as the opposite.
-        let does_another = matches!(
-            selection.fit_reason,
-            Some(FitReason::MissingAction { .. } | FitReason::OtherObject { .. })
-        );
-        if does_another {
+        if does_another(selection) {
             return Some(said);
         }
         return Some(format!(

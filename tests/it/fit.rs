@@ -235,6 +235,33 @@ fn the_command_of_a_question_names_all_sources_of_tools() {
 }
 
 #[test]
+fn no_command_is_shown_for_a_tool_that_does_the_opposite() {
+    let tools = json!([
+        {"name": "seal_box", "description": "Seals the box until somebody unseals it by hand."},
+        {"name": "log_feeding", "description": "Logs what an animal ate.",
+         "inputSchema": {"type": "object", "required": ["animal", "grams"], "properties": {
+             "animal": {"type": "string", "description": "Number, A-nnnn"}, "grams": {"type": "integer"}}}},
+    ]);
+    let sandbox = Sandbox::new();
+    let file = sandbox.write("tools.json", &tools.to_string());
+    for run in [&["run", "unseal the box"][..], &["run", "--plan", "unseal the box"]] {
+        let args = [run, &["--tools", file.to_str().unwrap(), "--dry-run"]].concat();
+        let output = sandbox.toolroute().args(args).assert().code(2);
+        let said = [&output.get_output().stdout[..], &output.get_output().stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert!(
+            said.contains("no tool here unseals") && !said.contains("toolroute call"),
+            "{said}"
+        );
+    }
+    // What happened is what the other one records.
+    for (fact, code) in [("A-12 ate 180 grams", 0), ("the vet thinks A-12 ate 180 grams", 2)] {
+        let args = ["run", fact, "--tools", file.to_str().unwrap(), "--dry-run"];
+        sandbox.toolroute().args(args).assert().code(code);
+    }
+}
+
+#[test]
 fn a_tool_that_is_not_sure_to_fit_runs_only_if_it_reads() {
     const SONGS: &str = "songs about rainfall";
     let tool = |name: &str, hints: Value| {

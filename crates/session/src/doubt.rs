@@ -85,6 +85,16 @@ pub fn doubt(
     reason.map(ask).or(unfit).or_else(rest)
 }
 
+/// Whether the first tool does something else than what the prompt orders, such as the opposite. A command that is ready to
+/// be copied would do that.
+#[doc(hidden)] // For our own crates.
+pub fn does_another(selection: &Selection) -> bool {
+    let reason = selection.fit_reason.as_ref();
+    reason.is_some_and(|reason| {
+        matches!(reason, FitReason::MissingAction { .. } | FitReason::OtherObject { .. })
+    })
+}
+
 /// Whether words are no more than a thing and what to set it to: "volume to 30 percent".
 fn gives_value(words: &str, value: &Range<usize>) -> bool {
     let (Some(before), Some(after)) = (words.get(..value.start), words.get(value.end..)) else {

@@ -58,7 +58,7 @@ use toolroute_run::execution::{
 #[cfg(feature = "execution")]
 pub use calls::{join, name_others, neighbors};
 #[cfg(feature = "execution")]
-pub use doubt::doubt;
+pub use doubt::{does_another, doubt};
 #[cfg(feature = "execution")]
 pub use lost::partial;
 #[cfg(feature = "execution")]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Session;
 use super::back_reference::{StepBefore, refers_back};
-use super::doubt::{doubt, is_form_of_any, only_reads, question, says};
+use super::doubt::{does_another, doubt, is_form_of_any, only_reads, question, says};
 use super::settle::{CONSIDERED, settle};
 use toolroute_catalog::{Tool, ToolId, words_of};
 use toolroute_rank::engine::{MAX_CLAUSES, SelectRequest, Selection, condition};
@@ -92,6 +92,10 @@ pub struct Step {
     /// Whether its tool may destroy something, so that a person must agree before it is called.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub needs_confirmation: bool,
+    /// Whether its tool does something else than what is asked for.
+    #[doc(hidden)] // For our own crates.
+    #[serde(skip)]
+    pub does_another: bool,
     /// Whether its tool may change something.
     #[serde(skip)]
     pub(super) may_change: bool,
@@ -140,7 +144,7 @@ impl Step {
     fn new(need: String, state: StepState, why: &str) -> Self {
         let (tool, arguments, report) = (None, None, None);
         let (why, may_change, is_pending) = (why.to_owned(), false, false);
-        let needs_confirmation = false;
+        let (needs_confirmation, does_another) = (false, false);
         Self {
             need,
             state,
@@ -149,6 +153,7 @@ impl Step {
             arguments,
             report,
             needs_confirmation,
+            does_another,
             may_change,
             is_pending,
         }
@@ -318,6 +323,7 @@ impl<'a> Plan<'a> {
         let shared = shared.map(|word| question(&says(&word), &tool));
         if let Some(question) = doubt(&tool, selection, &step.need, &prepared).or(shared) {
             step.state = StepState::Clarify;
+            step.does_another = does_another(selection);
             step.why = question;
             self.stop();
             return None;
