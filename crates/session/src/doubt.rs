@@ -40,12 +40,9 @@ pub fn doubt(
     let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
     // Nobody knows whether words that cannot be read forbid it.
     let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
-    let named = words_of(&tool.name);
-    let does = |verb: &str| named.iter().any(|word| word == verb);
-    let doer = Doer { does: &does, passes_on: passes_on(tool) };
     // A fact is an order for a tool that records such facts.
     let is_fact = selection.fit == Fit::Fits && tells_what_is_recorded(words, tool);
-    let form = || no_order(words, places, doer).filter(|_| !is_fact).map(str::to_owned);
+    let form = || (!is_fact).then(|| form_of_no_order(words, places, tool)).flatten();
     // "Block room 5" for `set_room_status`, whose status is "blocked" then.
     let is_argument = |verb: &str| {
         let mut values = prepared.arguments.values().filter_map(Value::as_str);
@@ -83,6 +80,14 @@ pub fn doubt(
     let unread = || unread.map(|word| format!("\"{word}\" is not understood"));
     let rest = || verb().or_else(unread).or_else(object).or_else(lost).or_else(unset).map(ask);
     reason.map(ask).or(unfit).or_else(rest)
+}
+
+/// Why words are no order by their form, if they are none.
+fn form_of_no_order(words: &str, places: Places<'_>, tool: &Tool) -> Option<String> {
+    let named = words_of(&tool.name);
+    let does = |verb: &str| named.iter().any(|word| word == verb);
+    let doer = Doer { does: &does, passes_on: passes_on(tool) };
+    no_order(words, places, doer).map(str::to_owned)
 }
 
 /// Whether the first tool does something else than what the prompt orders, such as the opposite. A command that is ready to

@@ -81,18 +81,10 @@ impl Plan<'_> {
         let is_own = !is_kind || self.tool_words.contains(&stem(&kind)) || this.is_about(&kind);
         let is_known = is_known && is_shown && is_own && !self.is_before_own_order(&mention.span);
         let is_whole = after.first().is_none_or(|word| is_word(&word));
-        // "Version 3 of churn-model".
-        let follows_value = |word: &Word| {
-            let mut taken = self.context.mentions.iter().zip(&self.taken).filter(|(_, is)| **is);
-            taken.any(|(one, _)| {
-                let gap = self.context.text.get(one.span.end..word.span.start);
-                gap.is_some_and(|gap| gap.trim().is_empty())
-            })
-        };
         let is_other = before.first().is_some_and(|word| match word.lower.as_str() {
             "like" | "than" => true,
             // "The copy of raw.payments", but "the cache node-modules-v3 of web-frontend".
-            "of" if follows_value(before[0]) => false,
+            "of" if self.follows_value(before[0]) => false,
             "of" => before.get(1).is_none_or(|noun| {
                 !is_word(&noun) && !self.spent.iter().any(|spent| overlap(spent, &noun.span))
             }),
@@ -100,6 +92,15 @@ impl Plan<'_> {
         });
         let span = mention.span.clone();
         self.offer(*slot, &span, is_known && (!self.effects.destroys() || is_whole && !is_other));
+    }
+
+    /// Whether a word stands right behind a value that was taken: "of" in "version 3 of churn-model".
+    fn follows_value(&self, word: &Word) -> bool {
+        let mut taken = self.context.mentions.iter().zip(&self.taken).filter(|(_, is)| **is);
+        taken.any(|(one, _)| {
+            let gap = self.context.text.get(one.span.end..word.span.start);
+            gap.is_some_and(|gap| gap.trim().is_empty())
+        })
     }
 
     /// Whether nothing took a mention that is an identifier, or a name with a number.
