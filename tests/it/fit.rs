@@ -243,7 +243,7 @@ fn no_command_is_shown_for_a_tool_that_does_the_opposite() {
              "animal": {"type": "string", "description": "Number, A-nnnn"}, "grams": {"type": "integer"}}}},
     ]);
     let sandbox = Sandbox::new();
-    let file = sandbox.write("tools.json", &tools.to_string());
+    let file = sandbox.write("tools.json", tools.to_string());
     for run in [&["run", "unseal the box"][..], &["run", "--plan", "unseal the box"]] {
         let args = [run, &["--tools", file.to_str().unwrap(), "--dry-run"]].concat();
         let output = sandbox.toolroute().args(args).assert().code(2);
