@@ -178,12 +178,14 @@ impl Parameters {
         prepared.arguments = names::rename(given, root, &mut prepared.changes);
         drop_nulls(&mut prepared, root);
         let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
-        add_defaults(&mut prepared, root);
         let hints = &tool.routing.parameter_hints;
-        let missing = missing(&prepared.arguments, root, hints);
-        // A parameter that is missing may be the one that is misspelt.
-        let may_ignore = missing.is_empty() && tool.effects().reads_only();
+        // A parameter that is missing, or that a default would replace, may be the one that is misspelt.
+        let is_lacking = |one: &Missing| root["properties"][&one.name].get("default").is_none();
+        let is_lacked = missing(&prepared.arguments, root, hints).iter().any(is_lacking);
+        let may_ignore = !is_lacked && tool.effects().reads_only();
         unfit.extend(judge_unknown(&mut prepared, tool, root, may_ignore));
+        add_defaults(&mut prepared, root);
+        let missing = missing(&prepared.arguments, root, hints);
         let value = Value::Object(std::mem::take(&mut prepared.arguments));
         let validator = compiled.validator.as_ref();
         // Callers should have called `admit` before; the check is repeated so that a call without
