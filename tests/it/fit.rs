@@ -238,9 +238,6 @@ fn the_command_of_a_question_names_all_sources_of_tools() {
 fn no_command_is_shown_for_a_tool_that_does_the_opposite() {
     let tools = json!([
         {"name": "seal_box", "description": "Seals the box until somebody unseals it by hand."},
-        {"name": "log_feeding", "description": "Logs what an animal ate.",
-         "inputSchema": {"type": "object", "required": ["animal", "grams"], "properties": {
-             "animal": {"type": "string", "description": "Number, A-nnnn"}, "grams": {"type": "integer"}}}},
     ]);
     let sandbox = Sandbox::new();
     let file = sandbox.write("tools.json", tools.to_string());
@@ -253,11 +250,6 @@ fn no_command_is_shown_for_a_tool_that_does_the_opposite() {
             said.contains("no tool here unseals") && !said.contains("toolroute call"),
             "{said}"
         );
-    }
-    // What happened is what the other one records.
-    for (fact, code) in [("A-12 ate 180 grams", 0), ("the vet thinks A-12 ate 180 grams", 2)] {
-        let args = ["run", fact, "--tools", file.to_str().unwrap(), "--dry-run"];
-        sandbox.toolroute().args(args).assert().code(code);
     }
 }
 

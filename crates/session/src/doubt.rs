@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 use toolroute_catalog::{EffectKind, Schema, Tool, properties, singular, words_of, writes};
-use toolroute_rank::engine::{
-    Degradation, Doer, Fit, FitReason, Places, Selection, caveat, no_order,
-};
+use toolroute_rank::engine::{Degradation, Doer, FitReason, Places, Selection, caveat, no_order};
 use toolroute_rank::query::{
     VerbMismatch, has_order_form, means_same, names_action, only_looks, ordered_change,
-    tells_what_is_recorded, unknown_object, verb_mismatch,
+    unknown_object, verb_mismatch,
 };
 use toolroute_run::execution::{PreparedArguments, Source, TakenValue};
 
@@ -40,9 +38,7 @@ pub fn doubt(
     let is_unread = selection.degraded == Some(Degradation::UnreadLanguage);
     // Nobody knows whether words that cannot be read forbid it.
     let unread = || is_unread.then(|| "the prompt is in a language that is not read".to_owned());
-    // A fact is an order for a tool that records such facts.
-    let is_fact = selection.fit == Fit::Fits && tells_what_is_recorded(words, tool);
-    let form = || (!is_fact).then(|| form_of_no_order(words, places, tool)).flatten();
+    let form = || form_of_no_order(words, places, tool);
     // "Block room 5" for `set_room_status`, whose status is "blocked" then.
     let is_argument = |verb: &str| {
         let mut values = prepared.arguments.values().filter_map(Value::as_str);
@@ -65,9 +61,7 @@ pub fn doubt(
     let is_translated = prepared.read_as.is_some();
     // The verbs of a translation are too often other words for the tool's.
     let verb = || objection(words, places, tool, selection, &is_argument);
-    let verb = || {
-        (!is_fact && (!is_translated || took_only_content(words, prepared))).then(verb).flatten()
-    };
+    let verb = || (!is_translated || took_only_content(words, prepared)).then(verb).flatten();
     let object = || strange_object(words, places, tool, (selection, prepared));
     let lost = || lost((original, words), tool, prepared, moments);
     let lost = || lost().map(|text| format!("no parameter takes \"{text}\" of the prompt"));

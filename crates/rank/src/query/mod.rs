@@ -82,7 +82,7 @@ pub use follow_up::{acts_on_it, is_follow_up, routing_text};
 pub use line_kinds::NoiseKind;
 pub use message::SmallModels;
 pub use mood::{Doer, no_order};
-pub use named_action::{has_order_form, names_action, tells_what_is_recorded};
+pub use named_action::{has_order_form, names_action};
 pub use phase::{phase_by_keywords, phase_examples};
 pub use plain_order::{
     VerbMismatch, means_same, ordered_change, told, unknown_object, verb_mismatch,

@@ -41,43 +41,6 @@ pub fn names_action(prompt: &str, tool: &Tool) -> bool {
     is_named && !(0..said.len()).any(is_told)
 }
 
-/// Verbs with which the names of tools begin that write down what happened.
-const RECORDING: &str = "log record track";
-
-/// Words of a text that tells no fact, that somebody else tells or denies one, or that it was not so.
-const NO_FACT: &str = "believe believed believes claim claimed claims could declined did does forgot going guess heard hear if \
-    may might missed noticed nobody none plan planned read reads refused rejected said saw say says should skipped so suspect \
-    suspects think thinks thought told unless want wanted wants was were whether who will wish would wrote";
-
-/// Verbs in the past by which people tell what happened, beside regular ones.
-const HAPPENED: &str = "ate came did drank drove fed gave got had left lost made met paid ran rode sent slept sold spent swam \
-    took walked went woke worked";
-
-/// The maximum number of words before the verb: "yesterday we picked".
-const MOST_BEFORE: usize = 4;
-
-/// Whether a prompt tells what a tool is there to write down: "A-12 ate 180 grams of kibble" for `log_feeding`. It must begin
-/// with who did it and a verb in the past. "Recorded" tells that it was done.
-pub fn tells_what_is_recorded(prompt: &str, tool: &Tool) -> bool {
-    let name = words_of(&tool.name);
-    let plain = unquoted(prompt, Places::default()).to_lowercase();
-    if name.len() < 2 || !is_listed(RECORDING, &name[0]) || plain.contains('?') {
-        return false;
-    }
-    let said = words(&plain);
-    let happened =
-        |word: &&str| is_listed(HAPPENED, word) || word.ends_with("ed") && !word.ends_with("eed");
-    let begins = said.iter().take(MOST_BEFORE + 1).any(happened);
-    let own = inflections(&name[0]);
-    let is_other = |word: &&str| {
-        is_listed(TELLING, word)
-            || is_listed(NO_FACT, word)
-            || word.ends_with("n't")
-            || own.iter().any(|form| form == word)
-    };
-    begins && !said.iter().any(is_other)
-}
-
 /// Whether a clause of a prompt is an order by its form, whatever its verb: "would you prolong contract 5", but not the wish
 /// "can I get note 5 back".
 pub fn has_order_form(prompt: &str) -> bool {
@@ -90,29 +53,6 @@ pub fn has_order_form(prompt: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fact_is_what_a_recorder_is_for() {
-        let tool = Tool::new(None, "log_feeding", "Logs what an animal ate");
-        for (prompt, is_one) in [
-            ("A-12 ate 180 grams of kibble", true),
-            ("yesterday we fed A-12 180 grams", true),
-            ("A-12 didn't eat the kibble", false),
-            ("A-12 must eat 180 grams of kibble", false),
-            ("A-12 eats 180 grams of kibble a day", false),
-            ("A-12 refused 180 grams of kibble", false),
-            ("nobody gave A-12 any kibble", false),
-            ("the vet thinks A-12 ate 180 grams", false),
-            ("A-12 has not eaten anything", false),
-            ("the kibble of A-12 is logged", false),
-            ("Tom said A-12 ate 180 grams", false),
-            ("did A-12 eat", false),
-        ] {
-            assert_eq!(tells_what_is_recorded(prompt, &tool), is_one, "{prompt}");
-        }
-        let other = Tool::new(None, "cancel_visit", "Cancels a visit");
-        assert!(!tells_what_is_recorded("V-12 called in sick", &other));
-    }
 
     #[test]
     fn a_text_without_a_known_verb_says_what_is_to_be_done_in_the_words_of_the_tool() {
