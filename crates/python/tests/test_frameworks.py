@@ -10,6 +10,7 @@ import types
 from typing import Annotated, Any, Generic, Optional, TypeVar
 
 import fastmcp
+import fastmcp.dependencies
 import pytest
 
 from toolroute import ArgumentError, CallError, Router
@@ -354,7 +355,12 @@ def test_tools_of_fastmcp_are_called_by_their_functions():
         """Waits a while"""
         return a
 
-    server.tool(slow)
+    def needs(a: int, limit: int = fastmcp.dependencies.Depends(lambda: 3)) -> int:
+        """Limits a number"""
+        return min(a, limit)
+
+    for function in (slow, needs):
+        server.tool(function)
     router = Router(asyncio.run(server.list_tools()), strict=True)
     assert router.definition("total")["function"]["parameters"]["required"] == ["a"]
     assert router.call("total", {"A": "3"}) == 5
@@ -362,6 +368,8 @@ def test_tools_of_fastmcp_are_called_by_their_functions():
         router.call("total", {})
     with pytest.raises(CallError, match="takes a Context"):
         asyncio.run(router.acall("slow", {"a": 1}, confirmed=True))
+    with pytest.raises(CallError, match="another dependency"):
+        router.call("needs", {"a": 1}, confirmed=True)
 
 
 def test_a_definition_of_langchain_repeats_no_names():

@@ -157,6 +157,19 @@ def is_of_checked_arguments(error: Exception, tool: Any) -> bool:
     return is_of_pydantic and getattr(error, "title", None) == getattr(schema, "__name__", "")
 
 
+def _is_plain_of_fastmcp(tool: Any) -> bool:
+    """Whether a tool of FastMCP is no more than its function: without what a server fills, and not transformed."""
+    try:
+        hints = typing.get_type_hints(inspect.unwrap(tool.fn), include_extras=True)
+        defaults = [one.default for one in inspect.signature(tool.fn).parameters.values()]
+    except (NameError, TypeError, ValueError):
+        # Those of a `functools.partial` are of its function.
+        hints = {}
+        defaults = [*getattr(tool.fn, "keywords", {}).values()]
+    is_given = any(base.__name__ == "Dependency" for default in defaults for base in type(default).__mro__)
+    return type(tool).__name__ == "FunctionTool" and not is_given and not any(map(gives, hints.values()))
+
+
 def check_callable(id: str, tool: Any) -> None:
     """
     Raises:
@@ -177,10 +190,11 @@ def check_callable(id: str, tool: Any) -> None:
             f"`{id}` is a tool of haystack that takes values of an Agent's state; expected one that takes "
             "none: let the Agent call it"
         )
-    if is_of_fastmcp(tool) and any(map(gives, typing.get_type_hints(tool.fn, include_extras=True).values())):
+    if is_of_fastmcp(tool) and not _is_plain_of_fastmcp(tool):
         raise CallError(
-            f"`{id}` is a tool of FastMCP that takes a Context, which only a request to a server has; expected "
-            "one that takes none: call it through the server (Router.from_servers)"
+            f"`{id}` is a tool of FastMCP that takes a Context or another dependency, or that transforms another tool, "
+            "which only a request to a server can do; expected a plain one: call it through the server "
+            "(Router.from_servers)"
         )
     if not (is_runnable(tool) or callable(function_of(tool))):
         raise CallError(
