@@ -273,8 +273,9 @@ fn opposite(prompt: &str, tool: &Tool, tools: &[Arc<Tool>]) -> Option<FitReason>
         |words: &[String]| words.iter().any(|word| verbs_agree(verb, word) || *word == third);
     let texts = tool.title.iter().chain(&tool.examples).chain([&tool.description]);
     // "Seals it until somebody unseals it" does not unseal.
-    let mut own = texts.into_iter().map(|text| text.split(" until ").next().unwrap_or_default());
-    let is_said = says(&name) || own.any(|text| says(&words_of(text)));
+    let clauses = texts.into_iter().flat_map(|text| text.split([',', ';', '.']));
+    let mut own = clauses.map(|clause| clause.split(" until ").next().unwrap_or_default());
+    let is_said = says(&name) || own.any(|clause| says(&words_of(clause)));
     // "Stop the old one and start a new one" wants both.
     let wants_both = || verbs.iter().any(|other| verbs_oppose(verb, other));
     (!is_said && !wants_both()).then(|| FitReason::MissingAction {
