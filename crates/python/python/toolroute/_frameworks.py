@@ -161,11 +161,10 @@ def _is_plain_of_fastmcp(tool: Any) -> bool:
     """Whether a tool of FastMCP is no more than its function: without what a server fills, and not transformed."""
     try:
         hints = typing.get_type_hints(inspect.unwrap(tool.fn), include_extras=True)
-        defaults = [one.default for one in inspect.signature(tool.fn).parameters.values()]
-    except (NameError, TypeError, ValueError):
-        # Those of a `functools.partial` are of its function.
+    except (NameError, TypeError):
+        # A `functools.partial` has none of its own. What a framework gives to its function is refused when it is called.
         hints = {}
-        defaults = [*getattr(tool.fn, "keywords", {}).values()]
+    defaults = [one.default for one in inspect.signature(tool.fn).parameters.values()]
     is_given = any(base.__name__ == "Dependency" for default in defaults for base in type(default).__mro__)
     return type(tool).__name__ == "FunctionTool" and not is_given and not any(map(gives, hints.values()))
 

@@ -215,24 +215,19 @@ def _of_langchain(tool: Any) -> dict[str, Any]:
     schema = getattr(tool, "tool_call_schema", None) or tool.args_schema
     if schema is not None and not isinstance(schema, Mapping):
         schema = _without_titles(json_schema(schema))
+        # That of the tool, once more.
+        schema.pop("description", None)
     return _named(tool, schema or None)
 
 
-def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema of pydantic without the titles that repeat names, and without the tool's description."""
-    found = {name: value for name, value in schema.items() if name not in ("title", "description")}
-    for group in ("properties", "$defs"):
-        if group in found:
-            found[group] = {name: _untitled(value) for name, value in found[group].items()}
-    return found
-
-
-def _untitled(schema: Any) -> Any:
+def _without_titles(schema: Any) -> Any:
+    """A schema of pydantic without the titles that repeat names."""
     if not isinstance(schema, Mapping):
         return schema
     found = {name: value for name, value in schema.items() if name != "title"}
-    if "properties" in found:
-        found["properties"] = {name: _untitled(value) for name, value in found["properties"].items()}
+    for group in ("properties", "$defs"):
+        if group in found:
+            found[group] = {name: _without_titles(value) for name, value in found[group].items()}
     return found
 
 

@@ -58,10 +58,10 @@ pub(super) fn is_listed(word: &str, list: &str) -> bool {
     list.split(' ').any(|listed| listed == word)
 }
 
-/// Whether a word stands before a noun.
 /// Words before a name: "an event called".
 pub(super) const CALLED: &str = "called entitled labeled labelled named titled";
 
+/// Whether a word stands before a noun.
 pub(super) fn is_article(word: &str) -> bool {
     is_listed(word, ARTICLES)
 }

@@ -297,8 +297,8 @@ impl Plan<'_> {
                 held.iter().map(|at| self.text_of(&self.mention(free[*at]).span)).collect();
             let rivals: Vec<&str> =
                 holders[first].iter().map(|(other, _)| self.slots[*other].name.as_str()).collect();
-            if let ([_], [_], [(_, reading @ Interpretation::Value { .. })]) =
-                (&held[..], &rivals[..], &holders[first][..])
+            if let ([_], [(_, reading @ Interpretation::Value { .. })]) =
+                (&held[..], &holders[first][..])
                 && self.slots[slot].required
             {
                 let (mention, cue) = (free[first], self.lead(free[first]));
