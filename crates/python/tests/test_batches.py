@@ -101,6 +101,8 @@ def test_a_table_is_taken_as_its_batches():
     expected = ranked([one]).to_pylist()
     assert ranked(pa.Table.from_batches([one])).to_pylist() == expected
     assert ranked(one).to_pylist() == expected
+    nothing = ranked(one.schema.empty_table())
+    assert nothing.num_rows == 0 and nothing.schema == ranked(one).schema
 
 
 def test_the_columns_have_the_same_types_always():

@@ -135,14 +135,24 @@ def _batches_of(batches: Any) -> Iterable[RecordBatch]:
         # Its iterator gives columns, as that of a table does.
         return [batches]
     if isinstance(batches, pa.Table):
-        return cast("list[RecordBatch]", batches.to_batches())
+        return _batches_from(batches.to_reader())
     if isinstance(batches, Iterable) and not hasattr(batches, "columns"):
         return map(_checked_batch, batches)
     if hasattr(batches, "__arrow_c_stream__"):
         # The data frames of pandas, polars and others.
-        return cast("Iterable[RecordBatch]", pa.RecordBatchReader.from_stream(batches))
+        return _batches_from(pa.RecordBatchReader.from_stream(batches))
     cure = "; write batches.collect()" if callable(getattr(batches, "collect", None)) else ""
     raise TypeError(f"{_NO_BATCHES}, found {type(batches).__name__}{cure}")
+
+
+def _batches_from(reader: Any) -> Iterator[RecordBatch]:
+    """The batches of a stream; an empty one has a batch without rows, from which its answer has a schema."""
+    batch = None
+    for batch in reader:
+        yield batch
+    if batch is None:
+        columns = [import_pyarrow().array([], field.type) for field in reader.schema]
+        yield import_pyarrow().record_batch(columns, schema=reader.schema)
 
 
 def _checked_batch(batch: Any) -> RecordBatch:
