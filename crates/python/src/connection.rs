@@ -77,6 +77,9 @@ impl Connection {
             }
             _ => None,
         }));
+        problems.extend(service.unmatched_patterns().into_iter().map(|pattern| {
+            format!("the pattern `{pattern}` of `allow` or `deny` matches no tool of the servers")
+        }));
         Ok((opened, problems))
     }
 

@@ -175,6 +175,11 @@ def test_options_of_calls(servers: Path):
             assert "said" in router.call("ask")
             with pytest.raises(toolroute.ToolrouteError, match="add"):
                 router.call("oracle__add")
+    with pytest.warns(UserWarning, match="the pattern `oracle__aks`"):
+        mistyped = Router.from_servers(servers, deny=["oracle__aks", "add"])
+    with mistyped:
+        (problem,) = mistyped.problems
+        assert problem.endswith("matches no tool of the servers")
     for wrong in ({"timeout": 0}, {"max_chars": 0}, {"allow": ["[a"]}):
         with pytest.raises(toolroute.RequestError):
             Router.from_servers(servers, **wrong)

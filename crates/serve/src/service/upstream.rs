@@ -245,7 +245,9 @@ impl Service {
         async move {
             let is_new = !stale.is_empty();
             service.connect(stale).await;
-            service.warn_unmatched();
+            for pattern in service.unmatched_patterns() {
+                tracing::warn!(pattern, "a pattern of --allow or --deny matches no tool");
+            }
             let Some(path) = vectors.filter(|_| is_new) else { return };
             let engine = Arc::clone(&service.engine);
             let save =

@@ -177,8 +177,8 @@ impl Service {
                 .any(|name| self.options.permissions.deny.matches(name))
     }
 
-    /// Warns of each pattern of `--allow` and `--deny` that matches no tool of the servers that answered.
-    pub(super) fn warn_unmatched(&self) {
+    /// The patterns of `--allow` and `--deny` that match no tool of the servers that answered.
+    pub fn unmatched_patterns(&self) -> Vec<String> {
         let mut tools = self.catalog().tools().to_vec();
         let hidden = self.hidden.read().unwrap_or_else(PoisonError::into_inner);
         for (server, hidden) in &*hidden {
@@ -188,13 +188,8 @@ impl Service {
             tools.extend(names.map(|name| Arc::new(Tool::new(Some(server), &name, ""))));
         }
         drop(hidden);
-        for pattern in self.options.permissions.unmatched(&tools) {
-            tracing::warn!(
-                pattern,
-                tools = tools.len(),
-                "a pattern of --allow or --deny matches no tool"
-            );
-        }
+        let patterns = self.options.permissions.unmatched(&tools).into_iter();
+        patterns.map(str::to_owned).collect()
     }
 
     fn has_hidden_tools(&self, server: &str) -> bool {
