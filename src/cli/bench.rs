@@ -40,6 +40,7 @@ pub fn run(args: &BenchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         ..EngineRequirements::new(&args.select, args.limit)?
     };
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    setup::expect_tools(&engine, &args.catalog)?;
     let (queries, bad) = setup::rows(&file)?.queries()?;
     render::bad_rows(global, "line", &bad);
     if queries.is_empty() {

@@ -42,6 +42,7 @@ pub fn run(args: &CandidatesArgs, global: &Global) -> anyhow::Result<ExitCode> {
         ..EngineConfig::default()
     };
     let engine = Engine::builder(setup::catalog(&args.catalog, global)?).config(config).build()?;
+    setup::expect_tools(&engine, &args.catalog)?;
     feedback::observe(&engine, &args.history, global)?;
     let found = engine.candidates_for(&args.obligation, &args.have);
     if global.json {

@@ -11,7 +11,7 @@ use super::args::{EvalArgs, Global};
 use super::limit::Limit;
 use super::progress::Progress;
 use super::setup::{self, EngineRequirements};
-use super::{eval_suite, exit, render};
+use super::{eval_suite, exit, feedback, render};
 use toolroute_eval::{
     BadRow, DEPTH, Error, Miss, Scored, Unserved, answerable, score, with_gold, with_known_gold,
 };
@@ -46,6 +46,8 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let policy = wanted.config.policy;
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    setup::expect_tools(&engine, &args.catalog)?;
+    feedback::observe(&engine, &args.history, global)?;
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
     let (queries, without_gold) = with_gold(queries);
@@ -79,7 +81,8 @@ fn show(report: &EvalReport, global: &Global) -> anyhow::Result<()> {
     }
     render::bad_rows(global, "line", &report.bad);
     if report.queries > 0 {
-        render::print(score_table(&report.results))?;
+        // On a narrow terminal; the JSON has all of them.
+        render::print_sparing(score_table(&report.results), &[6, 3, 4, 1])?;
     }
     if report.results.iter().any(|scored| scored.unserved.is_some()) {
         render::print(unserved_table(&report.results))?;

@@ -123,7 +123,10 @@ fn hint_of_conductor(cause: &(dyn Error + 'static)) -> Option<&'static str> {
 
 /// Whether the error is a list with a line per problem.
 pub fn is_list(cause: &(dyn Error + 'static)) -> bool {
-    matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
+    matches!(
+        cause.downcast_ref(),
+        Some(catalog::Error::Strict { .. } | catalog::Error::Overlay { .. })
+    )
 }
 
 /// The code of a command that has done its work, but perhaps with invalid data.

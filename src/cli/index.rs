@@ -22,6 +22,7 @@ pub struct IndexArgs {
 pub fn run(args: &IndexArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let start = Instant::now();
     let engine = setup::build(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
+    setup::expect_tools(&engine, &args.catalog)?;
     setup::warn_scanned(&engine, global);
     let report = engine.index_report();
     if global.json {

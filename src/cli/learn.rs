@@ -36,8 +36,8 @@ pub struct LearnArgs {
     /// Remove everything that was learned about this tool; repeatable
     #[arg(long, value_name = "ID")]
     pub forget: Vec<String>,
-    /// Ignore the existing contents of the file
-    #[arg(long)]
+    /// Discard what the file holds, and learn anew
+    #[arg(long, conflicts_with = "forget")]
     pub fresh: bool,
 }
 
@@ -91,6 +91,7 @@ pub fn run(args: &LearnArgs, global: &Global) -> anyhow::Result<ExitCode> {
         return Err(feedback::Error::Missing { path: output.to_owned() }.into());
     }
     let engine = setup::engine(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
+    setup::expect_tools(&engine, &args.catalog)?;
     let mut usage = match before {
         Some(before) => before,
         None => engine.empty_usage()?,
@@ -126,6 +127,11 @@ fn output(args: &LearnArgs) -> anyhow::Result<&Path> {
     if args.past.is_empty() && args.forget.is_empty() && args.log.is_none() {
         let said = "nothing to do; expected a file of past prompts, --log or --forget ID";
         return Err(exit::bad_arguments(said));
+    }
+    if output == Path::new(setup::STREAM) {
+        return Err(exit::bad_arguments(
+            "what is learned is kept in a file; expected its path, found `-`",
+        ));
     }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {

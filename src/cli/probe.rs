@@ -54,6 +54,7 @@ struct Suspicious {
 
 pub fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = setup::engine(&args.catalog, &args.engine, EngineRequirements::vectors(), global)?;
+    setup::expect_tools(&engine, &args.catalog)?;
     let catalog = engine.catalog();
     let tools = catalog.tools();
     let id = |row: u32| tools[row as usize].id.clone();

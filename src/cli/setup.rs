@@ -22,6 +22,17 @@ use toolroute_vectors::embedding::Embedder;
 /// The file name that means stdin or stdout.
 pub const STREAM: &str = "-";
 
+/// Returns an error if a catalog has no tool, for commands that have nothing to do without one.
+pub fn expect_tools(engine: &Engine, args: &CatalogArgs) -> anyhow::Result<()> {
+    match engine.catalog().is_empty() {
+        true => Err(exit::bad_data(format!(
+            "there is no usable tool in {}; expected at least one: name other --tools or --servers",
+            places(args)
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// Disables the answer cache, because a command asks only once.
 const NO_ANSWERS: CacheSettings = CacheSettings { ttl_ms: 0, entries: 0 };
 

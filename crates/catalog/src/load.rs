@@ -80,6 +80,10 @@ impl Catalog {
         builder.problems.extend(clashes);
         for path in &options.overlays {
             let problems = overlay::apply(path, &mut builder.tools)?;
+            // What its author forbade would be allowed.
+            if problems.iter().any(Problem::is_error) {
+                return Err(Error::Overlay { problems });
+            }
             builder.problems.extend(problems);
         }
         builder.problems.extend(fallback::check(&builder.tools));

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::catalog::CatalogArgs;
 use super::engine::{EngineArgs, ModelChoice};
 use super::select::SelectArgs;
+use super::stores::HistoryArgs;
 use crate::cli::limit::Limit;
 use toolroute_rank::engine::DEFAULT_LIMIT;
 
@@ -30,6 +31,8 @@ pub struct EvalArgs {
     #[arg(long, conflicts_with = "suite")]
     pub misses: bool,
     #[command(flatten)]
+    pub history: HistoryArgs,
+    #[command(flatten)]
     pub suite: SuiteArgs,
 }
 
@@ -40,7 +43,7 @@ pub struct EvalArgs {
 pub struct SuiteArgs {
     /// Compare keyword, semantic and hybrid, with 95 % intervals, on each set of a folder. A set is
     /// a folder with tools.jsonl, queries.jsonl and optionally offtopic.jsonl
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["queries", "tools", "strategy", "all", "index", "usage", "feedback"])]
     pub suite: Option<PathBuf>,
     /// Only these sets
     #[arg(
