@@ -101,13 +101,14 @@ impl RowArgs {
         })
     }
 
-    /// Returns the output; `None` is stdout.
-    fn output(&self) -> anyhow::Result<Option<Output>> {
+    /// Returns the output; `None` is stdout. `read` is what the command reads beside the rows.
+    fn output(&self, read: &[&Path]) -> anyhow::Result<Option<Output>> {
         if is_stream(&self.output) {
             return Ok(None);
         }
-        let input = Some(self.input.as_path()).filter(|input| !is_stream(input));
-        let output = Output::at(&self.output, input)?;
+        let rows = Some(self.input.as_path()).filter(|input| !is_stream(input));
+        let inputs: Vec<&Path> = rows.into_iter().chain(read.iter().copied()).collect();
+        let output = Output::at(&self.output, &inputs)?;
         if !self.overwrite {
             output.check_new()?;
         }
@@ -131,10 +132,20 @@ fn is_stream(path: &Path) -> bool {
     path == Path::new(setup::STREAM)
 }
 
+/// The files and folders that a batch reads beside its rows.
+fn read<'a>(args: &'a BatchArgs, global: &'a Global) -> Vec<&'a Path> {
+    let catalog = args.catalog.tools.iter().chain(&args.catalog.overlay);
+    let servers = args.catalog.live.servers();
+    let learned = args.select.usage.usage.iter().chain(&args.history.feedback);
+    let settings = global.settings.files.iter();
+    let files = catalog.chain(servers).chain(learned).chain(settings).chain(&args.engine.index);
+    files.map(PathBuf::as_path).collect()
+}
+
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
     // Checked before the catalog is embedded, which may take minutes.
     let rows = &args.rows;
-    let (output, output_format) = (rows.output()?, rows.output_format()?);
+    let (output, output_format) = (rows.output(&read(args, global))?, rows.output_format()?);
     let input = rows.input()?;
     let mut wanted = EngineRequirements::new(&args.select, args.limit)?;
     let requires_tools = rows.names_tools() && !setup::names_sources(&args.catalog);
@@ -142,6 +153,9 @@ pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {
         wanted.catalog = Some(Catalog::default());
     }
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
+    if !requires_tools {
+        setup::expect_tools(&engine, &args.catalog)?;
+    }
     feedback::observe(&engine, &args.history, global)?;
     let job = BatchJob {
         engine: &engine,

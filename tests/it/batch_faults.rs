@@ -283,3 +283,63 @@ fn a_catalog_is_needed_unless_each_row_brings_its_tools() {
     assert!(rows[0].contains("\"id\":\"post\""), "{done}");
     assert!(rows[1].contains("\"error\":\"the row brings no tools"), "{done}");
 }
+
+#[test]
+fn a_batch_overwrites_nothing_that_it_reads_and_keeps_the_rights_of_its_output() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox
+        .put("tools/mail.jsonl", r#"{"name": "send_email", "description": "Sends an email"}"#);
+    let overlay = sandbox.put("overlay.toml", "[[overlay]]\nmatch = \"*\"\ncost = \"low\"\n");
+    let input = sandbox.put("q.jsonl", "{\"query\": \"send an email\"}\n");
+    let folder = sandbox.arg("tools");
+    let args = ["batch", "-s", "keyword", "--tools", &folder, "--overlay", &overlay];
+    let args =
+        [&args[..], &["-i", &input, "--overwrite", "--output-format", "jsonl", "-o"]].concat();
+    for output in [&tools, &overlay, &input] {
+        let before = fs::read(output).unwrap();
+        let said = sandbox.fails(2, &[&args[..], &[output]].concat());
+        assert!(said.contains("which this command reads"), "{said}");
+        assert_eq!(fs::read(output).unwrap(), before);
+    }
+    let output = sandbox.put("private.jsonl", "old");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&output, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    sandbox.run(&[&args[..], &[&output]].concat());
+    assert!(fs::read_to_string(&output).unwrap().contains("send_email"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(&output).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn an_overlay_with_an_error_and_a_catalog_without_tools_fail_every_command() {
+    let sandbox = Sandbox::new();
+    let input = sandbox.put("q.jsonl", "{\"query\": \"send an email\", \"gold\": [\"a\"]}\n");
+    let overlay = sandbox.put("overlay.toml", "[[overlay]]\nmatch = \"*\"\ncost = \"expensive\"\n");
+    let (tools, output) = (samples(), sandbox.arg("r.jsonl"));
+    let batch = ["batch", "-s", "keyword", "-i", &input, "-o", &output];
+    let said =
+        sandbox.fails(3, &[&batch[..], &["-q", "--tools", &tools, "--overlay", &overlay]].concat());
+    assert!(said.contains("overlay cannot be used") && said.contains("expensive"), "{said}");
+    fs::create_dir(sandbox.path("empty")).unwrap();
+    let empty = sandbox.arg("empty");
+    let commands: [&[&str]; 7] = [
+        &batch,
+        &["index"],
+        &["eval", "--queries", &input],
+        &["bench", "--queries", &input],
+        &["learn", &input, "--output", &sandbox.arg("usage")],
+        &["candidates", "REPORT(a)"],
+        &["tools", "probe"],
+    ];
+    for command in commands {
+        let said = sandbox.fails(3, &[command, &["--tools", &empty]].concat());
+        assert!(said.contains("no usable tool"), "{command:?}: {said}");
+        assert!(!Path::new(&output).exists() && !sandbox.path("usage").exists());
+    }
+}

@@ -115,7 +115,7 @@ fn an_export_replaces_nothing_unasked_and_never_the_log() {
     for name in ["log.db", "log.db-wal", "log.db-shm"] {
         let output = sandbox.arg(name);
         let said = fails(&sandbox, 2, &["export", "--overwrite", "-o", &output]);
-        assert!(said.contains("would overwrite the input"), "{name}: {said}");
+        assert!(said.contains("which this command reads"), "{name}: {said}");
     }
     assert_eq!(fs::read(sandbox.path("log.db")).unwrap(), log);
     let output = sandbox.write("out.jsonl", "mine");

@@ -81,7 +81,7 @@ pub enum Error {
     NotBuilt { path: PathBuf, format: String },
 
     #[error(
-        "writing {} would overwrite the input {}; expected two different files, name another output",
+        "writing {} would overwrite {}, which this command reads; expected two different files: name another output",
         .output.display(), .input.display()
     )]
     SameFile { input: PathBuf, output: PathBuf },

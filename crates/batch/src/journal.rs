@@ -115,7 +115,9 @@ impl Journal {
             convert(file, format, layout, whole.try_clone()?)
         };
         let published = if self.replaces {
-            durable::replace_with(&self.output, Readers::All, fill)
+            let is_new = !self.output.exists();
+            let readers = if is_new { Readers::All } else { Readers::AsBefore };
+            durable::replace_with(&self.output, readers, fill)
         } else {
             durable::create_with(&self.output, Readers::All, fill)
         };

@@ -22,7 +22,7 @@
 //! let job = BatchJob { engine: &engine, input: &input, output_format: "csv".parse()?,
 //!     settings: String::new(), explain: false, requires_tools: false, strict: false,
 //!     shard: Shard::default(), overwrite: false };
-//! let summary = job.run(&toolroute_batch::Output::at(&path.with_extension("out"), None)?, &|_, _| {})?;
+//! let summary = job.run(&toolroute_batch::Output::at(&path.with_extension("out"), &[])?, &|_, _| {})?;
 //! assert_eq!(summary.counts.answered, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

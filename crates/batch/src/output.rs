@@ -18,8 +18,9 @@ pub enum Output {
 }
 
 impl Output {
-    /// Checks the place before any work is done. `input` must not be overwritten.
-    pub fn at(path: &Path, input: Option<&Path>) -> Result<Self, Error> {
+    /// Checks the place before any work is done. None of `inputs` may be overwritten, nor a file of one that is a
+    /// folder.
+    pub fn at(path: &Path, inputs: &[&Path]) -> Result<Self, Error> {
         let target = target(path)?;
         let output = match std::fs::metadata(&target) {
             Ok(found) if found.is_dir() => {
@@ -37,12 +38,15 @@ impl Output {
             }
             Err(source) => return Err(Error::io("write", path)(source)),
         };
-        if let (Self::File(target), Some(input)) = (&output, input)
-            && (same_file(target, input) || same_file(&partial_path(target), input))
-        {
-            return Err(Error::SameFile { input: input.to_owned(), output: path.to_owned() });
+        let Self::File(target) = &output else { return Ok(output) };
+        let replaces = |input: &&&Path| is_of(target, input) || is_of(&partial_path(target), input);
+        match inputs.iter().find(replaces) {
+            Some(input) => {
+                let (input, output) = (input.to_path_buf(), path.to_owned());
+                Err(Error::SameFile { input, output })
+            }
+            None => Ok(output),
         }
-        Ok(output)
     }
 
     /// Checks, before any work is done, that no file would be replaced. If there is a journal
@@ -80,6 +84,15 @@ fn target(path: &Path) -> Result<PathBuf, Error> {
     }
     let source = std::io::Error::other("a ring of links");
     Err(Error::Io { action: "follow", path, source })
+}
+
+/// Whether an existing file is an input, or in a folder that is one.
+fn is_of(file: &Path, input: &Path) -> bool {
+    if !input.is_dir() {
+        return same_file(file, input);
+    }
+    let (file, folder) = (file.canonicalize(), input.canonicalize());
+    matches!((file, folder), (Ok(file), Ok(folder)) if file.starts_with(&folder))
 }
 
 /// Whether two names denote the same file, through links, hard links or different spellings of a
@@ -121,10 +134,15 @@ mod tests {
         fs::hard_link(&input, at("hard")).unwrap();
         fs::hard_link(&input, at("r.partial")).unwrap();
         for name in ["q.jsonl", "soft", "hard", "r"] {
-            let refused = Output::at(&at(name), Some(&input));
+            let refused = Output::at(&at(name), &[&input]);
             assert!(matches!(refused, Err(Error::SameFile { .. })), "{name}: {refused:?}");
         }
-        assert_eq!(Output::at(&at("r2"), Some(&input)).unwrap(), Output::File(at("r2")));
+        for name in ["q.jsonl", "soft"] {
+            let refused = Output::at(&at(name), &[&at("other"), dir.path()]);
+            assert!(matches!(refused, Err(Error::SameFile { .. })), "{name}: {refused:?}");
+        }
+        let inputs: [&Path; 2] = [&input, dir.path()];
+        assert_eq!(Output::at(&at("r2"), &inputs).unwrap(), Output::File(at("r2")));
     }
 
     #[test]
@@ -132,13 +150,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         symlink("later", at("soft")).unwrap();
-        assert_eq!(Output::at(&at("soft"), None).unwrap(), Output::File(at("later")));
+        assert_eq!(Output::at(&at("soft"), &[]).unwrap(), Output::File(at("later")));
         symlink("ring", at("ring")).unwrap();
-        assert!(Output::at(&at("ring"), None).is_err());
-        let folder = Output::at(dir.path(), None);
+        assert!(Output::at(&at("ring"), &[]).is_err());
+        let folder = Output::at(dir.path(), &[]);
         assert!(matches!(folder, Err(Error::OutputIsFolder { .. })), "{folder:?}");
-        assert!(matches!(Output::at(&at("no/r"), None), Err(Error::NoFolder { .. })));
+        assert!(matches!(Output::at(&at("no/r"), &[]), Err(Error::NoFolder { .. })));
         let null = Path::new("/dev/null");
-        assert_eq!(Output::at(null, None).unwrap(), Output::Special(null.to_owned()));
+        assert_eq!(Output::at(null, &[]).unwrap(), Output::Special(null.to_owned()));
     }
 }

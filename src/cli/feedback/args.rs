@@ -74,11 +74,11 @@ pub struct AddArgs {
     /// Do not store vectors of prompts
     #[arg(long)]
     pub no_vectors: bool,
-    /// Maximum number of executions to keep; the oldest are deleted
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    /// Maximum number of executions to keep in the whole log; the oldest are deleted
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub keep_rows: u64,
-    /// Days to keep an execution
-    #[arg(long, value_name = "N", default_value_t = 180)]
+    /// Days to keep an execution; older ones are deleted
+    #[arg(long, value_name = "N", default_value_t = 180, value_parser = clap::value_parser!(u32).range(1..))]
     pub keep_days: u32,
     #[command(flatten)]
     pub choice: ModelChoice,

@@ -5,7 +5,7 @@ mod args;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -114,7 +114,7 @@ fn stats(store: &ExecutionStore, only: Option<&str>, global: &Global) -> anyhow:
         let last = store.time(*last)?;
         table.add_row([id, runs.to_string(), successes.to_string(), bound, latency, last, next]);
     }
-    render::print(table)?;
+    render::print_sparing(table, &[6, 5])?;
     let executions = render::counted(observations.executions(), "execution");
     render::warn(global, &format!("{executions} in {}", store.path().display()));
     Ok(())
@@ -286,12 +286,12 @@ fn export(
 /// The place that an export is written to, which must be none of the log's own files.
 fn export_target(log: &Path, output: &Path) -> anyhow::Result<Output> {
     let log = log.canonicalize().unwrap_or_else(|_| log.to_owned());
-    for suffix in ["-wal", "-shm"] {
+    let own = ["", "-wal", "-shm"].map(|suffix| {
         let mut own = log.clone().into_os_string();
         own.push(suffix);
-        Output::at(output, Some(Path::new(&own)))?;
-    }
-    Ok(Output::at(output, Some(&log))?)
+        PathBuf::from(own)
+    });
+    Ok(Output::at(output, &own.each_ref().map(PathBuf::as_path))?)
 }
 
 /// Writes every execution. The outer error is the log's, the inner one the output's.
