@@ -80,6 +80,34 @@ pub(super) fn is_reworded(before: &Value, after: &Value) -> bool {
         && found.iter().all(|change| DESCRIPTIVE_FIELDS.contains(&change.path.as_str()))
 }
 
+/// The members of a schema whose values may stand in any order: lists, and texts of values between commas. A server
+/// that keeps them in a set writes them in another order at each start.
+const UNORDERED: [&str; 4] = ["default", "enum", "examples", "required"];
+
+/// Whether two definitions differ only in the order of such values.
+pub(super) fn is_reordered(before: &Value, after: &Value) -> bool {
+    let is_order = |change: &FieldChange| {
+        let name = change.path.rsplit('/').next().unwrap_or_default();
+        let values = |value: &Option<Value>| value.as_ref().and_then(sorted_values);
+        UNORDERED.contains(&name)
+            && change.path.starts_with("input_schema/")
+            && values(&change.before).is_some_and(|old| Some(old) == values(&change.after))
+    };
+    let found = changes(before, after);
+    !found.is_empty() && found.iter().all(is_order)
+}
+
+/// The values of a list or of a text with commas, sorted; `None` for any other value.
+fn sorted_values(value: &Value) -> Option<Vec<String>> {
+    let mut values: Vec<String> = match value {
+        Value::Array(values) => values.iter().map(Value::to_string).collect(),
+        Value::String(text) => text.split(',').map(|value| value.trim().to_owned()).collect(),
+        _ => return None,
+    };
+    values.sort_unstable();
+    Some(values)
+}
+
 /// Returns all places at which two definitions differ, by path.
 pub(super) fn changes(before: &Value, after: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();

@@ -57,6 +57,15 @@ impl ListedTool {
         Self { sha256: definition.sha256.clone(), shortcut, definition: Some(definition) }
     }
 
+    /// Whether this is a definition that was agreed to, at most with values in another order.
+    fn is(&self, agreed: &PinnedDefinition) -> bool {
+        let is_reordered = |now: &Definition| {
+            let now = serde_json::from_str(&now.canonical).unwrap_or_default();
+            definition::is_reordered(&agreed.definition(), &now)
+        };
+        agreed.sha256 == self.sha256 || self.definition.as_ref().is_some_and(is_reordered)
+    }
+
     fn seen(self, tool: &Tool) -> PinnedDefinition {
         let definition = self.definition.unwrap_or_else(|| Definition::of(tool));
         PinnedDefinition::of(definition, self.shortcut)
@@ -243,7 +252,7 @@ impl Pins {
             let pin = servers.get(server).and_then(|pins| pins.get(&tool.name));
             let verdict = match pin.and_then(|pin| Some((pin, pin.agreed.as_ref()?))) {
                 None => Verdict::Held(Reason::New),
-                Some((pin, agreed)) if agreed.sha256 == ListedTool::of(&tool, Some(pin)).sha256 => {
+                Some((pin, agreed)) if ListedTool::of(&tool, Some(pin)).is(agreed) => {
                     tool.set_newcomer(pin.is_newcomer(oldest, now));
                     Verdict::Accepted
                 }
@@ -307,6 +316,10 @@ impl Pins {
         };
         if agreed.sha256 == listed.sha256 {
             agreed.tool_sha256 = Some(listed.shortcut);
+            pin.held = None;
+            return Verdict::Accepted;
+        }
+        if listed.is(agreed) {
             pin.held = None;
             return Verdict::Accepted;
         }

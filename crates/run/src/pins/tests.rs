@@ -40,6 +40,27 @@ fn the_same_definition_in_other_bytes_is_the_same() {
 }
 
 #[test]
+fn values_in_another_order_are_the_same_and_others_are_not() {
+    let schema = |fields: &str, of: &str| {
+        let text = r#"{"properties": {"fields": {"type": "string", "default": "FIELDS"}, "of": {"enum": [OF]}}}"#;
+        tool(&text.replace("FIELDS", fields).replace("OF", of))
+    };
+    for mode in [Mode::FirstUse, Mode::Strict] {
+        let (_folder, pins) = pins(mode);
+        let first = schema("status,created, labels", r#""a", "b""#);
+        if !accepts(&pins, &first) {
+            pins.approve(&Approve::All).unwrap();
+        }
+        let other = schema("created,labels,status", r#""b", "a""#);
+        assert!(accepts(&pins, &other) && accepts(&pins, &first));
+        let again = pins.check_again("files", vec![other]).unwrap();
+        assert_eq!((again.accepted.len(), again.reworded.len()), (1, 0));
+        assert!(!accepts(&pins, &schema("created,labels", r#""a", "b""#)));
+        assert!(!accepts(&pins, &schema("status,created, labels", r#""a", "c""#)));
+    }
+}
+
+#[test]
 fn what_the_user_adds_is_free() {
     let (_folder, pins) = pins(Mode::FirstUse);
     let mut other = tool(SCHEMA);
