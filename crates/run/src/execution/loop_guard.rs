@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use toolroute_catalog::{Cost, Tool};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLimits {
     /// How often the same call with the same arguments may be made, unless another call may have
-    /// changed something in between.
+    /// changed something in between, or a minute has passed since.
     pub same_call: u32,
     /// How often a cycle of calls may repeat.
     pub same_cycle: u32,
@@ -120,12 +121,17 @@ struct CallCounts {
     latest: Vec<CallKey>,
     /// The calls of a refused cycle, until a call outside the cycle is made.
     circling: Vec<CallKey>,
+    /// When the last call was made, in seconds since 1970.
+    at: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Repetition {
     times: u32,
     answered: u32,
+    /// When the call was made last, in seconds since 1970.
+    at: u64,
 }
 
 /// The calls of a session in a form that can be stored between two runs of a program.
@@ -137,7 +143,12 @@ pub struct CallHistory {
     /// The least recently used first.
     repeated: Vec<(CallKey, Repetition)>,
     latest: Vec<CallKey>,
+    at: u64,
 }
+
+/// The time after which a call is no repetition. An agent in a loop calls again within seconds; a later call asks
+/// how things are by then, which another program may have changed.
+const QUIET: Duration = Duration::from_secs(60);
 
 /// The longest cycle that is detected, in calls.
 const LONGEST_CYCLE: usize = 8;
@@ -192,7 +203,7 @@ impl LoopGuard {
     #[doc(hidden)] // For our own crates.
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let key = key(tool, arguments);
-        self.update(|made| made.ask(key, &self.limits))
+        self.update(|made| made.ask(key, &self.limits, unix_now()))
     }
 
     /// Removes a call that was not sent, because it needs a confirmation or no server has the tool.
@@ -264,12 +275,12 @@ impl LoopGuard {
 
 impl CallCounts {
     fn new(history: CallHistory) -> Self {
-        let CallHistory { calls, cost, repeated: kept, latest } = history;
+        let CallHistory { calls, cost, repeated: kept, latest, at } = history;
         let mut repeated = LruCache::new(REMEMBERED);
         for (key, times) in kept {
             repeated.put(key, times);
         }
-        Self { calls, cost, repeated, latest, circling: Vec::new() }
+        Self { calls, cost, repeated, latest, circling: Vec::new(), at }
     }
 
     fn history(&self) -> CallHistory {
@@ -278,11 +289,22 @@ impl CallCounts {
             cost: self.cost,
             repeated: self.repeated.iter().rev().map(|(key, times)| (*key, *times)).collect(),
             latest: self.latest.clone(),
+            at: self.at,
         }
     }
 
-    fn ask(&mut self, key: CallKey, limits: &CallLimits) -> Result<CallKey, Exceeded> {
-        let Repetition { times, answered } = self.repeated.get(&key).copied().unwrap_or_default();
+    /// Counts a call at the time `now`, in seconds since 1970.
+    fn ask(&mut self, key: CallKey, limits: &CallLimits, now: u64) -> Result<CallKey, Exceeded> {
+        let is_past = |at: u64| now.saturating_sub(at) >= QUIET.as_secs();
+        if is_past(self.at) {
+            self.latest.clear();
+            self.circling.clear();
+        }
+        if self.repeated.get(&key).is_some_and(|repeated| is_past(repeated.at)) {
+            self.repeated.pop(&key);
+        }
+        let Repetition { times, answered, .. } =
+            self.repeated.get(&key).copied().unwrap_or_default();
         if times >= limits.same_call {
             return Err(Exceeded::SameCall { times, answered });
         }
@@ -300,7 +322,9 @@ impl CallCounts {
         let kept = LONGEST_CYCLE * (times as usize + 1);
         let excess = self.latest.len().saturating_sub(kept);
         self.latest.drain(..excess);
-        self.repeated.get_or_insert_mut(key, Repetition::default).times += 1;
+        self.at = now;
+        let repeated = self.repeated.get_or_insert_mut(key, Repetition::default);
+        (repeated.times, repeated.at) = (repeated.times + 1, now);
         Ok(key)
     }
 }
@@ -309,6 +333,10 @@ impl Default for LoopGuard {
     fn default() -> Self {
         Self::new(CallLimits::default())
     }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The length of the shortest cycle that is repeated `times` times before the last call.
@@ -368,6 +396,26 @@ mod tests {
             let edited = guard.ask(&edit, &arguments(json!({"text": nth}))).unwrap();
             guard.changed(edited);
             assert!(guard.ask(&check, &Arguments::new()).is_ok(), "{nth}");
+        }
+    }
+
+    #[test]
+    fn a_call_a_minute_later_is_no_repetition() {
+        let (limits, mut made) = (CallLimits::default(), CallCounts::new(CallHistory::default()));
+        let (status, diff) = (CallKey(1), CallKey(2));
+        for nth in 0..9 {
+            assert!(made.ask(status, &limits, 1_000 + 60 * nth).is_ok(), "{nth}");
+        }
+        for at in [2_000, 2_001] {
+            assert!(made.ask(status, &limits, at).is_ok());
+        }
+        // A refused call does not count as one.
+        assert!(made.ask(status, &limits, 2_002).is_ok());
+        assert!(made.ask(status, &limits, 2_030).is_err());
+        assert!(made.ask(status, &limits, 2_062).is_ok());
+        for nth in 0..20 {
+            let key = if nth % 2 == 0 { status } else { diff };
+            assert!(made.ask(key, &limits, 3_000 + 60 * nth).is_ok(), "{nth}");
         }
     }
 
