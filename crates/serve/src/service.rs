@@ -9,6 +9,7 @@ mod approvals;
 mod call;
 mod changes;
 mod find;
+mod kept_vectors;
 mod list_changes;
 mod recent;
 mod requests;

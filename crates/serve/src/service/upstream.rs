@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::broadcast::error::RecvError;
 use toolroute_catalog::{Catalog, Tool};
-use toolroute_rank::engine::SnapshotState;
 use toolroute_run::execution::LeftOut;
 use toolroute_vectors::durable::now_ms;
 
 use super::changes::differences;
+use super::kept_vectors;
 use super::visibility::Admission;
 use super::{Error, FirstLists, Notice, Service, ServiceOptions, off_thread};
 
@@ -244,18 +244,13 @@ impl Service {
         let service = Arc::clone(self);
         async move {
             let is_new = !stale.is_empty();
-            service.connect(stale).await;
+            let connecting = service.connect(stale);
+            match vectors.filter(|_| is_new) {
+                Some(path) => kept_vectors::keep(&service.engine, &path, connecting).await,
+                None => connecting.await,
+            }
             for pattern in service.unmatched_patterns() {
                 tracing::warn!(pattern, "a pattern of --allow or --deny matches no tool");
-            }
-            let Some(path) = vectors.filter(|_| is_new) else { return };
-            let engine = Arc::clone(&service.engine);
-            let save =
-                move || engine.vectors().map_or(Ok(SnapshotState::Unused), |all| all.save(&path));
-            let saved = tokio::task::spawn_blocking(save).await;
-            if let Ok(Err(error)) = saved {
-                let said = crate::error::with_causes(&error);
-                tracing::warn!("the next start will take longer: {said}");
             }
         }
     }
