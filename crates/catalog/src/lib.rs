@@ -82,7 +82,7 @@ pub use row::near_word;
 pub use sanitize::visible;
 pub use sparse::Sparse;
 pub use suspicion::{Suspicion, SuspicionKind, clones, suspicions};
-pub use text::{embedding_text, split_identifier, words_of};
+pub use text::{embedding_text, purpose, split_identifier, words_of};
 pub use tool::{
     ComplexityRange, Cost, Facets, Hints, LatencyTier, MCP_MEMBERS, Reliability, Schema, Tool,
     ToolId,

@@ -168,6 +168,44 @@ fn short_sentence(text: &str) -> &str {
     cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
 }
 
+/// Returns the part of a description that says what the tool does: behind the heading "Purpose" or the like if
+/// there is one, otherwise from its first line that is no heading, up to the next heading ("Args:").
+pub fn purpose(description: &str) -> &str {
+    let place = |line: &str| line.as_ptr() as usize - description.as_ptr() as usize;
+    let lines: Vec<&str> =
+        description.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // The length of the mark of a list.
+    let item = |line: &str| {
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = rest.len() < line.len();
+        let marks = if is_numbered { &['.', ')'][..] } else { &['-', '*', '•'] };
+        let rest = rest.strip_prefix(marks)?;
+        rest.starts_with(' ').then(|| line.len() - rest.len())
+    };
+    let is_heading = |at: usize| {
+        let words =
+            lines[at].split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+        let is_followed = || lines.get(at + 1).is_some_and(|next| item(next).is_some());
+        match words.count() {
+            1 => lines[at].ends_with(':') || is_followed(),
+            2 => lines[at].ends_with(':'),
+            _ => false,
+        }
+    };
+    let is_purpose = |line: &str| {
+        let words = ["purpose", "description", "summary", "overview"];
+        words.iter().any(|word| line.to_lowercase().contains(word))
+    };
+    let headings: Vec<usize> = (0..lines.len()).filter(|at| is_heading(*at)).collect();
+    let headed = headings.iter().find(|at| is_purpose(lines[**at])).map(|at| at + 1);
+    let begin = headed.or_else(|| (0..lines.len()).find(|at| !headings.contains(at)));
+    let Some(first) = begin.and_then(|at| lines.get(at)) else { return description };
+    let from = place(first) + item(first).unwrap_or(0);
+    let next = headings.iter().find(|at| Some(**at) > begin);
+    let to = next.map_or(description.len(), |at| place(lines[*at]));
+    description[from..to].trim()
+}
+
 /// Returns the first sentence or line of a text.
 pub(super) fn first_sentence(text: &str) -> &str {
     let text = text.trim();

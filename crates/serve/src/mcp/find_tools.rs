@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::json;
-use toolroute_catalog::{Tool, one_line};
+use toolroute_catalog::{Tool, one_line, purpose};
 use toolroute_rank::engine::{
     Degradation, Fit, FitReason, HeldMatch, NoTools, Omission, SelectedTool,
 };
@@ -355,7 +355,7 @@ fn description(tool: &Tool) -> String {
 
 /// The first sentence of a description, cut to [`SUMMARY_CHARS`].
 fn summary(description: &str) -> String {
-    let text = one_line(description);
+    let text = one_line(purpose(description));
     let sentence = text.find(". ").map_or(text.as_str(), |end| &text[..=end]);
     if sentence.chars().count() <= SUMMARY_CHARS {
         return sentence.to_owned();
@@ -416,6 +416,19 @@ mod tests {
     fn a_summary_is_a_sentence() {
         assert_eq!(summary("Reads a file.\n  Then more. And more."), "Reads a file.");
         assert_eq!(summary("No end"), "No end");
+        let headed = "\n  🛡️ Guardrails:\n    1.  Warning: it modifies data.\n\n  🎯 Purpose:\n    1. Creates objects\n       in a call. 2. More.\n\n  Returns:\n    1. Ids.";
+        assert_eq!(summary(headed), "Creates objects in a call.");
+        assert_eq!(
+            summary("Notion | Create a page\nError Responses:\n400: Bad"),
+            "Notion | Create a page"
+        );
+        assert_eq!(
+            summary("Lists all files\n- of a folder. Now"),
+            "Lists all files - of a folder."
+        );
+        for odd in ["Args:", "- ", "Purpose:\n", ""] {
+            assert_eq!(summary(odd), odd.trim());
+        }
         let old = Tool::new(None, "read_file", "Reads a file. DEPRECATED: use read_text");
         assert_eq!(description(&old), "Reads a file. (deprecated)");
         let long = summary(&"Ünïcödé words ".repeat(100));
