@@ -65,8 +65,11 @@ pub fn name_others(
         report.name_suppliers(&needs);
     }
     if report.is_out_of_reach() {
-        // Instead of a tool that only reads, none that may change something.
-        let is_kind = |near: &Tool| !tool.effects().reads_only() || near.effects().reads_only();
+        // Instead of a tool that only reads, none that may change something, and none that destroys instead of another.
+        let is_kind = |near: &Tool| {
+            let (own, other) = (tool.effects(), near.effects());
+            (!own.reads_only() || other.reads_only()) && (own.destroys() || !other.destroys())
+        };
         report.name_nearest(nearest(engine, tool, |near| is_open(near) && is_kind(near)));
     }
 }
@@ -77,8 +80,13 @@ fn nearest(engine: &Engine, tool: &Tool, is_open: impl Fn(&Tool) -> bool) -> Vec
     const MOST: usize = 3;
     /// More than are returned, because some of them may not be open.
     const COMPARED: usize = 12;
+    /// The least cosine of a tool that may do the same: below, it has only the subject in common.
+    const LIKE: f32 = 0.6;
     let near: Vec<Arc<Tool>> = match engine.vectors() {
-        Ok(vectors) => vectors.neighbors(&tool.id).into_iter().map(|(near, _)| near).collect(),
+        Ok(vectors) => {
+            let near = vectors.neighbors(&tool.id).into_iter().filter(|(_, like)| *like >= LIKE);
+            near.map(|(near, _)| near).collect()
+        }
         Err(_) => {
             let text = format!("{} {}", split_identifier(&tool.name), tool.description);
             let request = SelectRequest::new(text).strategy(Strategy::Keyword).limit(COMPARED);
