@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::http::{answer, listen};
-use crate::support::{CommandExt as _, Sandbox, entry};
+use crate::support::{CommandExt as _, Sandbox, entry, samples};
 
 /// A user with five programs, each with servers.
 fn user(sandbox: &Sandbox) {
@@ -197,7 +197,12 @@ fn a_server_that_is_reached_by_what_we_do_not_read_stays_with_that_reason() {
         "": {"command": "/bin/cat"},
     }});
     std::fs::write(&cursor, servers.to_string()).unwrap();
-    let report = import(&sandbox, &["--from", "cursor", "--into", "cursor", "--replace"]);
+    let args = ["--from", "cursor", "--into", "cursor", "--replace"];
+    let shown = import(&sandbox, &[&args[..], &["--dry-run"]].concat());
+    assert_eq!(std::fs::read_to_string(&cursor).unwrap(), servers.to_string());
+    let report = import(&sandbox, &args);
+    assert_eq!(shown["into"]["removed"], report["into"]["removed"]);
+    assert!(report["into"]["removed"].as_array().unwrap().contains(&json!("runs")), "{report}");
     let imported = report["imported"].as_array().unwrap();
     let file = imported.iter().find(|one| one["name"] == "file-cursor");
     assert_eq!(file.unwrap_or_else(|| panic!("{report}"))["state"], "renamed", "{report}");
@@ -454,6 +459,33 @@ fn the_gateway_goes_into_each_program_and_out_again() {
     undo.env("HOME", sandbox.path("home")).args(["import", "--into", "cursor", "--undo"]);
     let said = undo.assert().success().get_output().stderr.clone();
     assert_eq!(String::from_utf8_lossy(&said), "", "an undo adds no server");
+}
+
+#[test]
+fn doctor_reads_what_was_logged_and_learned() {
+    let sandbox = Sandbox::new();
+    let (usage, log) = (sandbox.arg("usage"), sandbox.arg("log.db"));
+    let doctor = |more: &[&str]| {
+        let mut doctor = sandbox.toolroute();
+        doctor.args(["doctor", "--no-start", "--json", "--model", "static", "--usage", &usage]);
+        let report = doctor.args(["--feedback", &log]).args(more).output().unwrap();
+        let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+        let of = |check: &str| {
+            let mut found = report["findings"].as_array().unwrap().iter();
+            found.find(|one| one["check"] == check).unwrap()["severity"].clone()
+        };
+        (of("usage"), of("feedback"))
+    };
+    assert_eq!(doctor(&[]), (json!("error"), json!("warning")));
+    let (tools, past) = (samples(), sandbox.put("past.jsonl", r#"{"query": "a", "gold": ["b"]}"#));
+    sandbox.run(&["learn", "--model", "static", "--tools", &tools, &past, "--output", &usage]);
+    let add = ["feedback", "add", "--tool", "b", "--prompt", "a", "--outcome", "success"];
+    let add = [&add[..], &["--no-vectors", "--feedback", &log]].concat();
+    sandbox.run(&add);
+    assert_eq!(doctor(&[]), (json!("ok"), json!("ok")));
+    let said = sandbox.fails(2, &[&add[..], &["--keep-rows", "0"]].concat());
+    assert!(said.contains("--keep-rows"), "{said}");
+    assert_eq!(doctor(&[]), (json!("ok"), json!("ok")));
 }
 
 #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::args::{CatalogArgs, EngineArgs};
+use crate::cli::args::{CatalogArgs, EngineArgs, UsageArgs};
 
 #[derive(Args)]
 pub struct DoctorArgs {
@@ -17,6 +17,8 @@ pub struct DoctorArgs {
     /// The log of executions [default: in the user's data folder] [env: TOOLROUTE_FEEDBACK]
     #[arg(long, value_name = "FILE")]
     pub feedback: Option<PathBuf>,
+    #[command(flatten)]
+    pub usage: UsageArgs,
     /// The conductor's ledger [default: in the user's data folder] [env: TOOLROUTE_LEDGER]
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,

@@ -5,8 +5,9 @@ use std::path::Path;
 use super::check::{DoctorArgs, Finding};
 use crate::cli::args::Global;
 use crate::cli::paths;
+use crate::cli::render::counted;
 use toolroute_conduct::Ledger;
-use toolroute_rank::feedback::{ExecutionStore, StoreOptions};
+use toolroute_rank::feedback::{ExecutionStore, StoreOptions, UsageVectors};
 
 const PERMISSIONS: &str = "permissions";
 
@@ -61,9 +62,29 @@ pub fn stores(args: &DoctorArgs) -> Vec<Finding> {
     if let Some(path) = paths::feedback(args.feedback.as_deref()).ok().filter(|path| path.exists())
     {
         let cure = "end the program that holds it, or move it away to begin a new one";
-        findings.push(match ExecutionStore::open(&path, StoreOptions::default()) {
-            Ok(_) => Finding::ok("feedback", format!("{} opens", path.display())),
+        let mut executions = 0;
+        let read = ExecutionStore::open(&path, StoreOptions::default())
+            .and_then(|store| store.for_each(|_| executions += 1));
+        findings.push(match read {
+            Ok(()) => {
+                let executions = counted(executions, "execution");
+                Finding::ok("feedback", format!("{}: {executions}", path.display()))
+            }
             Err(error) => Finding::error("feedback", error.to_string(), cure),
+        });
+    } else if let Some(path) = &args.feedback {
+        let found = format!("there is no log of executions at {}", path.display());
+        let cure = "correct the path; the first call of a tool makes the log";
+        findings.push(Finding::warning("feedback", found, cure));
+    }
+    if let Some(path) = args.usage.usage.as_ref().filter(|_| !args.usage.no_usage) {
+        let cure = "correct the path, or `toolroute learn` writes it anew";
+        findings.push(match UsageVectors::load(path) {
+            Ok(usage) => {
+                let tools = counted(usage.len(), "tool");
+                Finding::ok("usage", format!("{}: past prompts of {tools}", path.display()))
+            }
+            Err(error) => Finding::error("usage", error.to_string(), cure),
         });
     }
     let ledger = paths::ledger_file(args.ledger.as_deref());

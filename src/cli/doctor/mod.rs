@@ -26,35 +26,45 @@ struct DoctorReport {
 }
 
 pub fn run(args: &DoctorArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    let mut findings = configuration(global);
-    findings.extend(model::check(args));
-    findings.extend(model::snapshot(args, global));
     let servers = args.catalog.live.servers().cloned();
-    findings.extend(servers::check(servers.as_deref(), args));
-    findings.extend(duplicates::check(args));
-    findings.extend(pins(args));
-    findings.extend(files::permissions(servers.as_deref(), args, global));
-    findings.extend(files::stores(args));
+    // What takes seconds comes last: each check is told when it is done.
+    let checks: [&dyn Fn() -> Vec<Finding>; 8] = [
+        &|| configuration(global),
+        &|| files::permissions(servers.as_deref(), args, global),
+        &|| files::stores(args),
+        &|| model::check(args),
+        &|| model::snapshot(args, global),
+        &|| servers::check(servers.as_deref(), args, global),
+        &|| duplicates::check(args),
+        &|| pins(args),
+    ];
+    let mut findings = Vec::new();
+    for check in checks {
+        let found = check();
+        if !global.json {
+            tell(&found)?;
+        }
+        findings.extend(found);
+    }
     let count = |severity| findings.iter().filter(|found| found.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let report = DoctorReport { errors, warnings, findings };
     if global.json {
-        render::json(&report)?
+        render::json(&DoctorReport { errors, warnings, findings })?;
     } else {
-        tell(&report)?
+        let said = [counted(errors, "error"), counted(warnings, "warning")].join(", ");
+        render::line(&said)?;
     }
     Ok(ExitCode::from(if errors > 0 { exit::FAILED } else { 0 }))
 }
 
-fn tell(report: &DoctorReport) -> anyhow::Result<()> {
-    for Finding { check, severity, found, cure } in &report.findings {
+fn tell(findings: &[Finding]) -> anyhow::Result<()> {
+    for Finding { check, severity, found, cure } in findings {
         render::line(&render::plain(&format!("{severity:<7}  {check:<13}  {found}")))?;
         if let Some(cure) = cure {
             render::line(&render::plain(&format!("{:24} → {cure}", "")))?;
         }
     }
-    let (errors, warnings) = (counted(report.errors, "error"), counted(report.warnings, "warning"));
-    render::line(&format!("{errors}, {warnings}"))
+    render::flush()
 }
 
 fn configuration(global: &Global) -> Vec<Finding> {

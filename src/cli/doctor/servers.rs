@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::check::{DoctorArgs, Finding};
 use super::duplicates;
+use crate::cli::global::Global;
 use crate::cli::render::counted;
-use crate::cli::{paths, servers};
+use crate::cli::{paths, render, servers};
 use toolroute_catalog::Tool;
 use toolroute_run::execution::{
     Announced, Entry, Fault, LeftOut, Listed, McpOptions, Program, ServersFile,
@@ -16,7 +17,7 @@ use toolroute_run::pins::{Mode, Pins, pins_option, shell_word};
 
 const CHECK: &str = "servers";
 
-pub fn check(path: Option<&Path>, args: &DoctorArgs) -> Vec<Finding> {
+pub fn check(path: Option<&Path>, args: &DoctorArgs, global: &Global) -> Vec<Finding> {
     let Some(path) = path else {
         return vec![Finding::ok(CHECK, "no servers file; `toolroute import` makes one")];
     };
@@ -46,7 +47,7 @@ pub fn check(path: Option<&Path>, args: &DoctorArgs) -> Vec<Finding> {
     if args.no_start {
         findings.push(startable(&file, &sound));
     } else {
-        findings.extend(answers(&sound, args));
+        findings.extend(answers(&sound, args, global));
     }
     findings
 }
@@ -96,7 +97,7 @@ fn held_back(args: &DoctorArgs) -> BTreeMap<String, usize> {
 }
 
 /// Starts every server and asks for its tools.
-fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
+fn answers(file: &ServersFile, args: &DoctorArgs, global: &Global) -> Vec<Finding> {
     let asked = file.entries.iter().filter(|(_, entry)| !matches!(entry, Entry::OpenApi(_)));
     let asked = asked.map(|(name, _)| (name.clone(), None));
     let wait = Duration::from_secs(args.wait);
@@ -118,6 +119,10 @@ fn answers(file: &ServersFile, args: &DoctorArgs) -> Vec<Finding> {
                 "make its folder writable, or free some space",
             ));
         }
+    }
+    if listed.values().any(Result::is_ok) {
+        let said = "starting the servers that answered once more: some list more tools to clients with sampling or roots";
+        render::warn(global, said);
     }
     let (held, withheld) = (held_back(args), withheld(file, &listed, options));
     let pins = pins_option(args.catalog.live.pinning.pins.as_deref());

@@ -38,6 +38,9 @@ pub struct Installation {
     pub done: InstallOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<PathBuf>,
+    /// Servers that the gateway runs now and that are removed, or in a dry run would be.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub removed: BTreeSet<String>,
     /// Servers that should have been removed but were kept.
     #[serde(rename = "stay", skip_serializing_if = "Vec::is_empty")]
     pub remaining: Vec<RemainingServer>,
@@ -64,7 +67,8 @@ pub enum InstallOutcome {
 
 impl Installation {
     fn new(target: &Path, done: InstallOutcome, word: &'static str, dry_run: bool) -> Self {
-        Self { file: target.to_owned(), done, backup: None, remaining: Vec::new(), word, dry_run }
+        let (removed, remaining) = Default::default();
+        Self { file: target.to_owned(), done, backup: None, removed, remaining, word, dry_run }
     }
 }
 
@@ -175,6 +179,7 @@ pub fn put(target: &Path, request: &Request, dry_run: bool) -> anyhow::Result<In
         put.done = InstallOutcome::AlreadyThere;
         return Ok(put);
     }
+    put.removed.clone_from(&request.replaced_servers);
     if dry_run {
         return Ok(put);
     }

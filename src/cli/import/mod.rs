@@ -229,6 +229,16 @@ fn tell(report: &Report, args: &ImportArgs, global: &Global) -> anyhow::Result<(
     }
     if let Some(put) = &report.into {
         render::line(&render::plain(&put.to_string()))?;
+        if !put.removed.is_empty() {
+            let names: Vec<&str> = put.removed.iter().map(String::as_str).collect();
+            let would = if put.dry_run { "would be" } else { "are" };
+            let said = format!(
+                "its own {} {would} removed, because the gateway runs them: {}",
+                render::counted(names.len(), "server"),
+                names.join(", ")
+            );
+            render::line(&render::plain(&said))?;
+        }
         for RemainingServer { name, because } in &put.remaining {
             let said = format!("server `{name}` stays there: the gateway cannot run it: {because}");
             render::line(&render::plain(&said))?;
