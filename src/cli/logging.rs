@@ -23,10 +23,15 @@ const NOTES: &str = "toolroute::notes";
 /// How the text of a warning starts on a terminal. In the log its level says so.
 const WARNING: &str = "warning: ";
 
+/// How the text of an error in a file starts.
+const ERROR: &str = "error: ";
+
 /// Logs a note for people, such as the address of a server.
 pub fn note(text: &str) {
     if text.starts_with(WARNING) {
         warn(text);
+    } else if let Some(said) = text.strip_prefix(ERROR) {
+        error(said);
     } else {
         tracing::info!(target: NOTES, "{text}");
     }
@@ -35,6 +40,11 @@ pub fn note(text: &str) {
 /// Logs a warning, whether its text says so or not. `--quiet` turns the log down to errors.
 pub fn warn(text: &str) {
     tracing::warn!(target: NOTES, "{}", text.strip_prefix(WARNING).unwrap_or(text));
+}
+
+/// Logs an error, which `--quiet` does not hide.
+pub fn error(text: &str) {
+    tracing::error!(target: NOTES, "{text}");
 }
 
 /// Whether text on this stream may be bold or coloured: on a terminal, unless `NO_COLOR` is set or

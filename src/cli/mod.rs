@@ -87,6 +87,7 @@ use serde_json::json;
 
 use command::{Cli, Command};
 use global::Global;
+use words::LogFormat;
 
 /// Parses the process's arguments, runs the command and returns its exit code.
 pub fn run() -> ExitCode {
@@ -119,7 +120,15 @@ fn run_typed(typed: Vec<OsString>) -> ExitCode {
     let done = threads(&cli).and_then(|()| cli.command.run(&cli.global));
     match done.and_then(|code| render::flush().map(|()| code)) {
         Ok(code) => code,
-        Err(error) => report(&error, cli.global.json),
+        Err(error) => {
+            // A collector of logs reads the last line, too.
+            let is_log = cli.global.log_format == LogFormat::Json && !cli.global.json;
+            if is_log && !exit::reader_left(&error) {
+                logging::error(&exit::error_chain(&error));
+                return ExitCode::from(exit::code(&error));
+            }
+            report(&error, cli.global.json)
+        }
     }
 }
 
