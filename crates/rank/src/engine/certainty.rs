@@ -7,10 +7,12 @@ use super::ranking::{Ranking, fits};
 use super::request::NoTools;
 use super::state::State;
 use crate::index::{Rows, dot};
+use crate::query::Reading;
 use crate::selection::{
     Assessment, CatalogEvidence, Exclusion, Fit, FitInputs, FitReason, Prompt, Retrieval,
     Retriever, SURE, Strategy, confidence, evidence, judge_fit, missing_action,
 };
+use toolroute_catalog::words_of;
 
 /// The minimum match of a pattern or category declared by a tool's author that makes the tool fit
 /// although it lacks an action.
@@ -58,7 +60,8 @@ impl State {
             let found = (self.catalog.tools(), found);
             missing_action(prompt.reading, found, fusion, || self.tool_actions())
         };
-        let objection = match prompt.reading.only_forbids {
+        let reading = prompt.reading;
+        let objection = match reading.only_forbids || self.is_forbidden(reading, found) {
             true => Some(FitReason::Forbids),
             false => missing(),
         };
@@ -73,6 +76,16 @@ impl State {
             confidence: Some(confidence(sum, catalog, &model)),
             objection,
         })
+    }
+
+    /// Whether a prompt says not to do what the first tool is named after: "write a mail but do not send it".
+    fn is_forbidden(&self, reading: &Reading, found: &Retrieval) -> bool {
+        let first = found.candidates.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+        let name = |row: u32| words_of(&self.catalog.tools()[row as usize].name);
+        !reading.forbidden.is_empty()
+            && first.is_some_and(|first| {
+                name(first.row).iter().any(|word| reading.forbidden.contains(word))
+            })
     }
 
     /// Returns the cosine of a prompt with the text of a tool whose vector past prompts have moved.

@@ -71,6 +71,21 @@ pub fn without_negations(prompt: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the verbs that [`without_negations`] removes, in their base form.
+pub fn negated_verbs(prompt: &str) -> Vec<String> {
+    if !may_negate(prompt) {
+        return Vec::new();
+    }
+    let is_removed =
+        |found: &Captures<'_>| found.name("nobody").is_none() && kept(found, prompt) != found[0];
+    let verbs = |found: Captures<'_>| {
+        let words = ["first", "second"]
+            .map(|name| found.name(name).map(|word| word.as_str().to_lowercase()));
+        words.into_iter().flatten().map(|word| base_of(&word).unwrap_or(word)).collect::<Vec<_>>()
+    };
+    NEGATED.captures_iter(prompt).filter(is_removed).flat_map(verbs).collect()
+}
+
 /// Whether a prompt has a word of a negation. Most have none; then the regular expression need not run.
 fn may_negate(prompt: &str) -> bool {
     let mut words = prompt.split(|c: char| !c.is_ascii_alphabetic());
@@ -234,6 +249,18 @@ fn without_negated_clauses(prompt: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_verbs_that_are_forbidden_are_told() {
+        for (prompt, verbs) in [
+            ("write a mail but do not send it yet", &["send"][..]),
+            ("restart it without deleting or moving the logs", &["delete", "move"]),
+            ("I did not send it, they don't update it", &[]),
+            ("send it", &[]),
+        ] {
+            assert_eq!(negated_verbs(prompt), verbs, "{prompt}");
+        }
+    }
 
     #[test]
     fn names_forbid_nothing() {

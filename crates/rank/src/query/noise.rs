@@ -240,7 +240,7 @@ mod tests {
             "select count(*) from orders where status='late'",
             "Collecting rent from the tenants is due\nCollecting rent is all I do, who has not paid",
             "door.front FAILED to lock\ndoor.back FAILED to lock, lock them again",
-            "npm ERR! code ENOENT\nnpm ERR! no package.json, what can I do?",
+            "npm ERR! code ENOENT, what can I do?\nnpm ERR! no package.json, what now?",
             "who is 550e8400-e29b-41d4-a716-446655440000",
             "open https://example.org/docs/en/getting-started/with/a/very/long/path/to/something.html",
             "eggs, butter, milk",

@@ -9,8 +9,9 @@ use super::focus::{Omission, focus};
 use super::follow_up::text_after;
 use super::message::{needs_web, urgency};
 use super::natural_language::{is_foreign, is_told_by, latin_share};
-use super::negation::{forbids_in_translation, only_forbids, without_negations};
+use super::negation::{forbids_in_translation, negated_verbs, only_forbids, without_negations};
 use super::spelling::{Lexicon, without_typos};
+use toolroute_catalog::words_of;
 use toolroute_translation::{Translation, in_english};
 
 /// By what the words of a prompt are read.
@@ -47,6 +48,8 @@ pub struct Reading {
     pub needs_web: bool,
     /// Whether it says what not to do, and nothing else.
     pub only_forbids: bool,
+    /// The verbs of what it says not to do, unless it orders the same besides. English only.
+    pub forbidden: Vec<String>,
 }
 
 impl Reading {
@@ -83,7 +86,9 @@ impl Reading {
         let read = without_negations(&text);
         let only_forbids = only_forbids(&text);
         let left_out = asked.left_out;
-        Self { left_out, only_forbids, is_foreign, ..Self::verbatim(&read) }
+        let mut forbidden = negated_verbs(&text);
+        forbidden.retain(|verb| !words_of(&read).contains(verb));
+        Self { left_out, only_forbids, is_foreign, forbidden, ..Self::verbatim(&read) }
     }
 
     /// Reads a prompt unchanged, without corrections.
@@ -95,6 +100,7 @@ impl Reading {
             is_urgent: urgency(text) > 0.0,
             needs_web: needs_web(text),
             only_forbids: false,
+            forbidden: Vec::new(),
             original: None,
             left_out: Vec::new(),
             text: text.to_owned(),
