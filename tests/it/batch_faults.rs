@@ -287,6 +287,7 @@ fn a_catalog_is_needed_unless_each_row_brings_its_tools() {
 #[test]
 fn a_batch_overwrites_nothing_that_it_reads_and_keeps_the_rights_of_its_output() {
     let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("tools")).unwrap();
     let tools = sandbox
         .put("tools/mail.jsonl", r#"{"name": "send_email", "description": "Sends an email"}"#);
     let overlay = sandbox.put("overlay.toml", "[[overlay]]\nmatch = \"*\"\ncost = \"low\"\n");
