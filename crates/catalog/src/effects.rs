@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use crate::text::{first_sentence, is_listed, purpose, split_identifier};
+use crate::text::{first_sentence, is_listed, split_identifier};
 use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
@@ -264,14 +264,14 @@ pub fn writes(word: &str) -> bool {
 fn kind_of_texts(name: &str, description: &str) -> EffectKind {
     let name = split_identifier(name).to_lowercase();
     let words: Vec<&str> = name.split_whitespace().collect();
-    let sentence = first_sentence(purpose(description)).to_lowercase();
+    let sentence = first_sentence(description).to_lowercase();
     let about = description.to_lowercase();
     let is_lasting =
         LASTING.iter().any(|phrase| about.contains(phrase)) || sentence.starts_with("permanently ");
     if is_lasting && !begins_reading(&words) {
         return EffectKind::Destructive;
     }
-    if adds_numbers(&sentence) || selects(&sentence) {
+    if adds_numbers(&sentence) || begins_reading(&words) && selects(&sentence, &about) {
         return EffectKind::ReadsOnly;
     }
     let of_sentence = kind_of_sentence(&sentence, &words);
@@ -427,13 +427,21 @@ fn converts(sentence: &[&str]) -> bool {
         && !rest.iter().any(|word| is_listed("account accounts balance wallet your", word))
 }
 
-/// Whether a sentence begins as "Execute a SELECT query" does, which reads.
-fn selects(sentence: &str) -> bool {
-    let words = sentence.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut words = words.skip_while(|word| *word != "select").skip(1);
-    let is_query = |word: &str| is_listed("queries query sql statement statements", word);
-    let begins = sentence.split_whitespace().take(4).any(|word| word == "select");
-    begins && words.next().is_some_and(is_query)
+/// Whether a description says no more than that a query selects: "Execute a SELECT query on the database".
+fn selects(sentence: &str, description: &str) -> bool {
+    const OTHERWISE: &str =
+        "alter and create delete drop insert into merge non or replace truncate update";
+    let words = |text: &'_ str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    };
+    let own = words(sentence);
+    let [verb, rest @ ..] = &own[..] else { return false };
+    let mut rest = rest.iter().skip_while(|word| is_listed("a an one only read", word));
+    is_listed("execute executes perform performs run runs", verb)
+        && rest.next().is_some_and(|word| word == "select")
+        && rest.next().is_some_and(|word| is_listed("queries query sql statement statements", word))
+        && !words(description).iter().any(|word| is_listed(OTHERWISE, word))
 }
 
 /// Whether a sentence says no more than that numbers are added, subtracted, multiplied or divided: "Add two numbers", not

@@ -168,8 +168,13 @@ fn short_sentence(text: &str) -> &str {
     cut.rfind(' ').map_or(cut, |space| cut[..space].trim_end())
 }
 
-/// Returns the part of a description that says what the tool does: behind the heading "Purpose" or the like if
-/// there is one, otherwise from its first line that is no heading, up to the next heading ("Args:").
+/// Words of headings that stand before what a tool does, or after it.
+const HEADINGS: &str = "args arguments description error example examples guardrails guidance important input inputs note \
+    notes output outputs overview parameters params prerequisites purpose response responses return returns summary \
+    usage warning warnings";
+
+/// Returns the part of a description that says what the tool does, for a summary: if it begins with a heading, what
+/// stands behind the heading "Purpose" or the like, or else behind the first one. It ends at the next heading ("Args:").
 pub fn purpose(description: &str) -> &str {
     let place = |line: &str| line.as_ptr() as usize - description.as_ptr() as usize;
     let lines: Vec<&str> =
@@ -186,19 +191,26 @@ pub fn purpose(description: &str) -> &str {
         let words =
             lines[at].split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
         let is_followed = || lines.get(at + 1).is_some_and(|next| item(next).is_some());
+        let is_known = words_of(lines[at]).iter().all(|word| is_listed(HEADINGS, word));
         match words.count() {
-            1 => lines[at].ends_with(':') || is_followed(),
-            2 => lines[at].ends_with(':'),
+            1 => is_known && (lines[at].ends_with(':') || is_followed()),
+            2 => is_known && lines[at].ends_with(':'),
             _ => false,
         }
     };
     let is_purpose = |line: &str| {
-        let words = ["purpose", "description", "summary", "overview"];
-        words.iter().any(|word| line.to_lowercase().contains(word))
+        let heading = words_of(line).join(" ");
+        matches!(&*heading, "purpose" | "description" | "summary" | "overview")
     };
     let headings: Vec<usize> = (0..lines.len()).filter(|at| is_heading(*at)).collect();
-    let headed = headings.iter().find(|at| is_purpose(lines[**at])).map(|at| at + 1);
-    let begin = headed.or_else(|| (0..lines.len()).find(|at| !headings.contains(at)));
+    let begin = match headings.first() {
+        Some(0) => {
+            let purpose = headings.iter().find(|at| is_purpose(lines[**at])).map(|at| at + 1);
+            let is_text = |at: &usize| *at < lines.len() && !headings.contains(at);
+            purpose.filter(is_text).or_else(|| (0..lines.len()).find(is_text))
+        }
+        _ => Some(0),
+    };
     let Some(first) = begin.and_then(|at| lines.get(at)) else { return description };
     let from = place(first) + item(first).unwrap_or(0);
     let next = headings.iter().find(|at| Some(**at) > begin);

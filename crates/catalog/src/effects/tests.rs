@@ -47,6 +47,20 @@ fn a_name_suggests_what_its_first_verb_does() {
 }
 
 #[test]
+fn a_query_that_only_selects_reads() {
+    use EffectKind::{Destructive, ReadsOnly, Writes};
+    for (name, description, kind) in [
+        ("read_query", "Execute a SELECT query on the SQLite database", ReadsOnly),
+        ("read_query", "Execute a SELECT query or a DELETE statement", Writes),
+        ("read_query", "Run a SELECT query. INTO is allowed.", Writes),
+        ("sql", "Execute a SELECT query", Writes),
+        ("delete_rows", "Run a SELECT statement to choose the rows", Destructive),
+    ] {
+        assert_eq!(kind_of_texts(name, description), kind, "{name}: {description}");
+    }
+}
+
+#[test]
 fn a_description_decides_where_the_name_does_not_and_writing_counts_in_either() {
     use EffectKind::{Destructive, ReadsOnly, Unknown, Writes};
     for (name, description, kind) in [

@@ -426,6 +426,13 @@ mod tests {
             summary("Lists all files\n- of a folder. Now"),
             "Lists all files - of a folder."
         );
+        for whole in [
+            "Deletes the record.\n\nReturn description:\n- Returns the id",
+            "Delete user:\nReturns the deleted user",
+            "Deletes:\n- the given file",
+        ] {
+            assert!(summary(whole).starts_with("Delete"), "{whole}");
+        }
         for odd in ["Args:", "- ", "Purpose:\n", ""] {
             assert_eq!(summary(odd), odd.trim());
         }
