@@ -80,32 +80,31 @@ pub(super) fn is_reworded(before: &Value, after: &Value) -> bool {
         && found.iter().all(|change| DESCRIPTIVE_FIELDS.contains(&change.path.as_str()))
 }
 
-/// The members of a schema whose values may stand in any order: lists, and texts of values between commas. A server
-/// that keeps them in a set writes them in another order at each start.
-const UNORDERED: [&str; 4] = ["default", "enum", "examples", "required"];
-
-/// Whether two definitions differ only in the order of such values.
+/// Whether two definitions differ only in the order of names between commas, in defaults of parameters: a server that
+/// joins a set writes them in another order at each start. Two values, or numbers, may be a pair whose order counts.
 pub(super) fn is_reordered(before: &Value, after: &Value) -> bool {
     let is_order = |change: &FieldChange| {
-        let name = change.path.rsplit('/').next().unwrap_or_default();
-        let values = |value: &Option<Value>| value.as_ref().and_then(sorted_values);
-        UNORDERED.contains(&name)
-            && change.path.starts_with("input_schema/")
-            && values(&change.before).is_some_and(|old| Some(old) == values(&change.after))
+        let path: Vec<&str> = change.path.split('/').collect();
+        let text = |value: Option<&'_ Value>| value.and_then(Value::as_str).map(str::to_owned);
+        let texts = [text(change.before.as_ref()), text(change.after.as_ref())];
+        let [before, after] = texts.each_ref().map(|text| sorted_names(text.as_deref()?));
+        matches!(path[..], ["input_schema", "properties", _, "default"])
+            && before.is_some()
+            && before == after
     };
     let found = changes(before, after);
     !found.is_empty() && found.iter().all(is_order)
 }
 
-/// The values of a list or of a text with commas, sorted; `None` for any other value.
-fn sorted_values(value: &Value) -> Option<Vec<String>> {
-    let mut values: Vec<String> = match value {
-        Value::Array(values) => values.iter().map(Value::to_string).collect(),
-        Value::String(text) => text.split(',').map(|value| value.trim().to_owned()).collect(),
-        _ => return None,
+/// The names in a text with commas, sorted; `None` for any other text.
+fn sorted_names(text: &str) -> Option<Vec<&str>> {
+    let mut names: Vec<&str> = text.split(',').collect();
+    let is_name = |name: &&str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
-    values.sort_unstable();
-    Some(values)
+    names.sort_unstable();
+    (names.len() > 2 && names.iter().all(is_name)).then_some(names)
 }
 
 /// Returns all places at which two definitions differ, by path.

@@ -57,11 +57,11 @@ impl ListedTool {
         Self { sha256: definition.sha256.clone(), shortcut, definition: Some(definition) }
     }
 
-    /// Whether this is a definition that was agreed to, at most with values in another order.
-    fn is(&self, agreed: &PinnedDefinition) -> bool {
+    /// Whether this is a definition that was agreed to, except in strict mode also one with names in another order.
+    fn is(&self, agreed: &PinnedDefinition, mode: Mode) -> bool {
         let is_reordered = |now: &Definition| {
             let now = serde_json::from_str(&now.canonical).unwrap_or_default();
-            definition::is_reordered(&agreed.definition(), &now)
+            mode != Mode::Strict && definition::is_reordered(&agreed.definition(), &now)
         };
         agreed.sha256 == self.sha256 || self.definition.as_ref().is_some_and(is_reordered)
     }
@@ -252,7 +252,7 @@ impl Pins {
             let pin = servers.get(server).and_then(|pins| pins.get(&tool.name));
             let verdict = match pin.and_then(|pin| Some((pin, pin.agreed.as_ref()?))) {
                 None => Verdict::Held(Reason::New),
-                Some((pin, agreed)) if ListedTool::of(&tool, Some(pin)).is(agreed) => {
+                Some((pin, agreed)) if ListedTool::of(&tool, Some(pin)).is(agreed, self.mode) => {
                     tool.set_newcomer(pin.is_newcomer(oldest, now));
                     Verdict::Accepted
                 }
@@ -319,7 +319,7 @@ impl Pins {
             pin.held = None;
             return Verdict::Accepted;
         }
-        if listed.is(agreed) {
+        if listed.is(agreed, self.mode) {
             pin.held = None;
             return Verdict::Accepted;
         }
