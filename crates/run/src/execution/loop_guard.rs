@@ -18,7 +18,7 @@ use toolroute_catalog::{Cost, Tool};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallLimits {
     /// How often the same call with the same arguments may be made, unless another call may have
-    /// changed something in between, or a minute has passed since.
+    /// changed something in between, or it only reads and was answered a minute ago.
     pub same_call: u32,
     /// How often a cycle of calls may repeat.
     pub same_cycle: u32,
@@ -121,7 +121,7 @@ struct CallCounts {
     latest: Vec<CallKey>,
     /// The calls of a refused cycle, until a call outside the cycle is made.
     circling: Vec<CallKey>,
-    /// When the last call was made, in seconds since 1970.
+    /// When the last call was made or answered, in seconds since 1970.
     at: u64,
 }
 
@@ -130,7 +130,7 @@ struct CallCounts {
 struct Repetition {
     times: u32,
     answered: u32,
-    /// When the call was made last, in seconds since 1970.
+    /// When the call was made or answered last, in seconds since 1970.
     at: u64,
 }
 
@@ -146,8 +146,8 @@ pub struct CallHistory {
     at: u64,
 }
 
-/// The time after which a call is no repetition. An agent in a loop calls again within seconds; a later call asks
-/// how things are by then, which another program may have changed.
+/// The time after which a call that only reads is no repetition. An agent in a loop calls again within seconds; a later
+/// call asks how things are by then, which another program may have changed.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// The longest cycle that is detected, in calls.
@@ -203,7 +203,8 @@ impl LoopGuard {
     #[doc(hidden)] // For our own crates.
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let key = key(tool, arguments);
-        self.update(|made| made.ask(key, &self.limits, unix_now()))
+        let forgets = tool.effects().reads_only();
+        self.update(|made| made.ask((key, forgets), &self.limits, unix_now()))
     }
 
     /// Removes a call that was not sent, because it needs a confirmation or no server has the tool.
@@ -234,8 +235,9 @@ impl LoopGuard {
     #[doc(hidden)] // For our own crates.
     pub fn answered(&self, key: CallKey) {
         self.update(|made| {
+            made.at = unix_now();
             if let Some(repeated) = made.repeated.get_mut(&key) {
-                repeated.answered += 1;
+                (repeated.answered, repeated.at) = (repeated.answered + 1, unix_now());
             }
         });
     }
@@ -293,9 +295,15 @@ impl CallCounts {
         }
     }
 
-    /// Counts a call at the time `now`, in seconds since 1970.
-    fn ask(&mut self, key: CallKey, limits: &CallLimits, now: u64) -> Result<CallKey, Exceeded> {
-        let is_past = |at: u64| now.saturating_sub(at) >= QUIET.as_secs();
+    /// Counts a call at the time `now`, in seconds since 1970. `forgets` is whether earlier calls may be forgotten,
+    /// because it only reads.
+    fn ask(
+        &mut self,
+        (key, forgets): (CallKey, bool),
+        limits: &CallLimits,
+        now: u64,
+    ) -> Result<CallKey, Exceeded> {
+        let is_past = |at: u64| forgets && now.saturating_sub(at) >= QUIET.as_secs();
         if is_past(self.at) {
             self.latest.clear();
             self.circling.clear();
@@ -400,23 +408,23 @@ mod tests {
     }
 
     #[test]
-    fn a_call_a_minute_later_is_no_repetition() {
+    fn a_reading_call_a_minute_later_is_no_repetition() {
         let (limits, mut made) = (CallLimits::default(), CallCounts::new(CallHistory::default()));
-        let (status, diff) = (CallKey(1), CallKey(2));
+        let (status, diff, send) = ((CallKey(1), true), (CallKey(2), true), (CallKey(3), false));
         for nth in 0..9 {
             assert!(made.ask(status, &limits, 1_000 + 60 * nth).is_ok(), "{nth}");
         }
-        for at in [2_000, 2_001] {
-            assert!(made.ask(status, &limits, at).is_ok());
+        for (at, is_counted) in
+            [(2_000, true), (2_001, true), (2_002, true), (2_030, false), (2_062, true)]
+        {
+            assert_eq!(made.ask(status, &limits, at).is_ok(), is_counted, "{at}");
         }
-        // A refused call does not count as one.
-        assert!(made.ask(status, &limits, 2_002).is_ok());
-        assert!(made.ask(status, &limits, 2_030).is_err());
-        assert!(made.ask(status, &limits, 2_062).is_ok());
         for nth in 0..20 {
-            let key = if nth % 2 == 0 { status } else { diff };
-            assert!(made.ask(key, &limits, 3_000 + 60 * nth).is_ok(), "{nth}");
+            let call = if nth % 2 == 0 { status } else { diff };
+            assert!(made.ask(call, &limits, 3_000 + 60 * nth).is_ok(), "{nth}");
         }
+        let sent = (0..4).map(|nth| made.ask(send, &limits, 9_000 + 600 * nth).is_ok());
+        assert_eq!(sent.collect::<Vec<_>>(), [true, true, true, false]);
     }
 
     #[test]
