@@ -17,7 +17,7 @@ use super::{exit, feedback, render};
 use toolroute_batch::{
     BatchCounts, BatchJob, BatchSummary, Columns, FileFormat, Input, Output, Shard,
 };
-use toolroute_catalog::Catalog;
+use toolroute_catalog::{Catalog, LoadOptions};
 use toolroute_rank::engine::Engine;
 
 #[derive(Args)]
@@ -102,12 +102,13 @@ impl RowArgs {
     }
 
     /// Returns the output; `None` is stdout. `read` is what the command reads beside the rows.
-    fn output(&self, read: &[&Path]) -> anyhow::Result<Option<Output>> {
+    fn output(&self, read: &[PathBuf]) -> anyhow::Result<Option<Output>> {
         if is_stream(&self.output) {
             return Ok(None);
         }
         let rows = Some(self.input.as_path()).filter(|input| !is_stream(input));
-        let inputs: Vec<&Path> = rows.into_iter().chain(read.iter().copied()).collect();
+        let inputs: Vec<&Path> =
+            rows.into_iter().chain(read.iter().map(PathBuf::as_path)).collect();
         let output = Output::at(&self.output, &inputs)?;
         if !self.overwrite {
             output.check_new()?;
@@ -132,14 +133,28 @@ fn is_stream(path: &Path) -> bool {
     path == Path::new(setup::STREAM)
 }
 
-/// The files and folders that a batch reads beside its rows.
-fn read<'a>(args: &'a BatchArgs, global: &'a Global) -> Vec<&'a Path> {
+/// The files that a batch reads beside its rows. Of a folder of tools, the output is one if it has some.
+fn read(args: &BatchArgs, global: &Global) -> Vec<PathBuf> {
     let catalog = args.catalog.tools.iter().chain(&args.catalog.overlay);
-    let servers = args.catalog.live.servers();
-    let learned = args.select.usage.usage.iter().chain(&args.history.feedback);
-    let settings = global.settings.files.iter();
-    let files = catalog.chain(servers).chain(learned).chain(settings).chain(&args.engine.index);
-    files.map(PathBuf::as_path).collect()
+    let log = args.history.feedback.iter().flat_map(|log| feedback::files_of(log));
+    let others = args.catalog.live.servers().into_iter().chain(&args.select.usage.usage);
+    let others = others.chain(&global.settings.files).chain(&args.engine.index);
+    let mut files: Vec<PathBuf> = catalog.chain(others).cloned().chain(log).collect();
+    let output = &args.rows.output;
+    let is_below = |folder: &PathBuf| {
+        let files = toolroute_catalog::files_below(folder).unwrap_or_default();
+        let path = output.canonicalize().ok();
+        path.is_some() && files.iter().any(|file| file.canonicalize().ok() == path)
+    };
+    let has_tools = || {
+        let loaded = Catalog::load(&[output], &LoadOptions::default());
+        loaded.is_ok_and(|loaded| !loaded.catalog.is_empty())
+    };
+    let mut folders = args.catalog.tools.iter().filter(|path| path.is_dir());
+    if !is_stream(output) && folders.any(is_below) && has_tools() {
+        files.push(output.clone());
+    }
+    files
 }
 
 pub fn run(args: &BatchArgs, global: &Global) -> anyhow::Result<ExitCode> {

@@ -123,10 +123,7 @@ fn hint_of_conductor(cause: &(dyn Error + 'static)) -> Option<&'static str> {
 
 /// Whether the error is a list with a line per problem.
 pub fn is_list(cause: &(dyn Error + 'static)) -> bool {
-    matches!(
-        cause.downcast_ref(),
-        Some(catalog::Error::Strict { .. } | catalog::Error::Overlay { .. })
-    )
+    matches!(cause.downcast_ref(), Some(catalog::Error::Strict { .. }))
 }
 
 /// The code of a command that has done its work, but perhaps with invalid data.

@@ -199,6 +199,7 @@ fn catalog(
     let (overlays, author_signals) = (from.overlay.clone(), from.author_signals);
     let options = LoadOptions { strict: false, overlays, author_signals };
     let LoadedCatalog { catalog, problems, .. } = Catalog::load(&paths, &options)?;
+    setup::expect_sound_overlays(from, &problems)?;
     secrets::keep_ids(catalog.iter());
     for problem in &problems {
         render::warn(global, &render::plain(&problem.to_string()));

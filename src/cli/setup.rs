@@ -50,9 +50,23 @@ pub fn catalog_and_held(
     global: &Global,
 ) -> anyhow::Result<(Catalog, Vec<HeldTool>)> {
     let (LoadedCatalog { catalog, problems, .. }, held) = loaded(args, args.strict, global)?;
+    expect_sound_overlays(args, &problems)?;
     warn_problems(&problems, global);
     warn_empty(args, &catalog, global);
     Ok((catalog, held))
+}
+
+/// Returns an error if an overlay has one: what its author forbade would be allowed.
+pub fn expect_sound_overlays(args: &CatalogArgs, problems: &[Problem]) -> anyhow::Result<()> {
+    let is_of_overlay = |problem: &&Problem| {
+        problem.is_error() && problem.file.as_ref().is_some_and(|file| args.overlay.contains(file))
+    };
+    let faults = problems.iter().filter(is_of_overlay).map(Problem::to_string);
+    let faults: Vec<String> = faults.take(SHOWN_PROBLEMS).collect();
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(exit::bad_data(format!("the overlay cannot be used: {}", faults.join("; ")))),
+    }
 }
 
 /// Prints the problems of a catalog on stderr.

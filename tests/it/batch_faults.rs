@@ -302,6 +302,15 @@ fn a_batch_overwrites_nothing_that_it_reads_and_keeps_the_rights_of_its_output()
         assert!(said.contains("which this command reads"), "{said}");
         assert_eq!(fs::read(output).unwrap(), before);
     }
+    // A link in the folder leads to a file elsewhere; other files of the folder may be outputs.
+    #[cfg(unix)]
+    {
+        let real = sandbox.put("real.jsonl", fs::read(&tools).unwrap());
+        std::os::unix::fs::symlink(&real, sandbox.path("tools/linked.jsonl")).unwrap();
+        sandbox.fails(2, &[&args[..], &[&real]].concat());
+    }
+    let beside = sandbox.put("tools/found.jsonl", "{\"id\": 1, \"tools\": []}\n");
+    sandbox.run(&[&args[..], &[&beside]].concat());
     let output = sandbox.put("private.jsonl", "old");
     #[cfg(unix)]
     {

@@ -81,6 +81,10 @@ impl Journal {
             return Err(Error::Exists { path: output.to_owned() });
         }
         let (output, header_len) = (output.to_owned(), header.len() as u64);
+        // The rows are as private as the output that they will replace.
+        if let Ok(before) = std::fs::metadata(&output) {
+            file.set_permissions(before.permissions()).map_err(Error::io("write", &path))?;
+        }
         let mut journal =
             Self { file, path, output, header: header_len, replaces, rows, bad, counts };
         journal.start_at(end, &header)?;

@@ -42,10 +42,6 @@ pub enum Error {
     )]
     Strict { problems: Vec<Problem> },
 
-    /// At least one of the problems of an overlay is an error, so that it would not apply as it is meant.
-    #[error("the overlay cannot be used: {}{}", error_count(problems), lines(problems))]
-    Overlay { problems: Vec<Problem> },
-
     /// At least one of the problems is an error.
     #[error("the tool `{id}` cannot be used:{}", lines(problems))]
     Unusable { id: ToolId, problems: Vec<Problem> },

@@ -68,7 +68,7 @@ pub use expansion::{Expansion, MOST_PARTS, TooLarge};
 pub use facet::{Facet, FacetIndex, PHASES, TASK_TYPES};
 pub use fallback::Fallback;
 pub use list::{Catalog, LoadedCatalog};
-pub use load::LoadOptions;
+pub use load::{LoadOptions, files_below};
 pub use members::{Members, pointer_part, properties, required};
 pub use needs::{Need, RequiredId, Supplier, objects};
 pub use obligation::covers;

@@ -54,8 +54,7 @@ impl Catalog {
         let mut places = Vec::new();
         for path in paths {
             if path.is_dir() {
-                let mut files = Vec::new();
-                list_files(path, &mut files, &mut HashSet::new(), false)?;
+                let files = files_below(path)?;
                 places.extend(files.into_iter().map(|path| Place { path, is_named: false }));
             } else {
                 places.push(Place { path: path.clone(), is_named: true });
@@ -80,10 +79,6 @@ impl Catalog {
         builder.problems.extend(clashes);
         for path in &options.overlays {
             let problems = overlay::apply(path, &mut builder.tools)?;
-            // What its author forbade would be allowed.
-            if problems.iter().any(Problem::is_error) {
-                return Err(Error::Overlay { problems });
-            }
             builder.problems.extend(problems);
         }
         builder.problems.extend(fallback::check(&builder.tools));
@@ -176,6 +171,14 @@ fn unreadable(path: &Path, error: &Error) -> Problem {
     let mut problem = Problem::new(Severity::Error, "a readable file", found, cure);
     problem.file = Some(path.to_owned());
     problem
+}
+
+/// Returns the files below a folder that [`Catalog::load`] reads.
+#[doc(hidden)] // For our own crates.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    list_files(folder, &mut files, &mut HashSet::new(), false)?;
+    Ok(files)
 }
 
 /// Lists the catalog files below a directory by name. Hidden files are skipped, and links are

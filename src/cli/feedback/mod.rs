@@ -286,12 +286,16 @@ fn export(
 /// The place that an export is written to, which must be none of the log's own files.
 fn export_target(log: &Path, output: &Path) -> anyhow::Result<Output> {
     let log = log.canonicalize().unwrap_or_else(|_| log.to_owned());
-    let own = ["", "-wal", "-shm"].map(|suffix| {
-        let mut own = log.clone().into_os_string();
+    Ok(Output::at(output, &files_of(&log).each_ref().map(PathBuf::as_path))?)
+}
+
+/// The files of a log: its database, and what SQLite writes beside it.
+pub fn files_of(log: &Path) -> [PathBuf; 3] {
+    ["", "-wal", "-shm"].map(|suffix| {
+        let mut own = log.to_owned().into_os_string();
         own.push(suffix);
         PathBuf::from(own)
-    });
-    Ok(Output::at(output, &own.each_ref().map(PathBuf::as_path))?)
+    })
 }
 
 /// Writes every execution. The outer error is the log's, the inner one the output's.

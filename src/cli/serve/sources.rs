@@ -139,7 +139,7 @@ pub fn of_serve(
     let options = LoadOptions { strict, overlays: from.overlay.clone(), author_signals };
     let loaded = Catalog::load(&paths, &options)?;
     secrets::keep_ids(loaded.catalog.iter());
-    let broken = broken(&loaded.problems, &from.overlay, before.map(|before| &before.broken))?;
+    let broken = broken(&loaded.problems, from, before.map(|before| &before.broken))?;
     setup::warn_problems(&loaded.problems, global);
     let has_tools = !loaded.catalog.is_empty();
     if lists.stale.is_empty() && !without_sources {
@@ -195,15 +195,16 @@ fn expect_tools(
     )))
 }
 
-/// Returns the files that could not be parsed.
+/// Returns the files that could not be parsed. An overlay with an error is an error.
 fn broken(
     problems: &[Problem],
-    overlays: &[PathBuf],
+    from: &CatalogArgs,
     before: Option<&BTreeSet<PathBuf>>,
 ) -> anyhow::Result<BTreeSet<PathBuf>> {
+    setup::expect_sound_overlays(from, problems)?;
     let suspect = problems.iter().filter(|problem| problem.is_error() && problem.tool.is_none());
     let suspect = suspect.filter_map(|problem| problem.file.clone());
-    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !overlays.contains(file)).collect();
+    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !from.overlay.contains(file)).collect();
     let mut broken = BTreeSet::new();
     for file in suspect {
         let options = LoadOptions::default();

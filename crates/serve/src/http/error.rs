@@ -162,7 +162,6 @@ impl From<catalog::Error> for ApiError {
             Of::Unusable { .. }
             | Of::Unrecognised { .. }
             | Of::Strict { .. }
-            | Of::Overlay { .. }
             | Of::Refused { .. }
             | Of::NoTools => Self::bad_request(error.to_string()),
             other => Self::internal(&other),
