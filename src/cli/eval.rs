@@ -48,6 +48,9 @@ pub fn run(args: &EvalArgs, global: &Global) -> anyhow::Result<ExitCode> {
     let engine = setup::engine(&args.catalog, &args.engine, wanted, global)?;
     setup::expect_tools(&engine, &args.catalog)?;
     feedback::observe(&engine, &args.history, global)?;
+    if let Some(log) = &args.history.feedback {
+        render::warn(global, &format!("ranked with the log of executions {}", log.display()));
+    }
     let (queries, mut bad) = setup::rows(&file)?.queries()?;
     let (queries, unanswerable) = answerable(&engine, queries);
     let (queries, without_gold) = with_gold(queries);

@@ -31,7 +31,7 @@ pub fn note(text: &str) {
     if text.starts_with(WARNING) {
         warn(text);
     } else if let Some(said) = text.strip_prefix(ERROR) {
-        error(said);
+        _ = error(said);
     } else {
         tracing::info!(target: NOTES, "{text}");
     }
@@ -42,9 +42,10 @@ pub fn warn(text: &str) {
     tracing::warn!(target: NOTES, "{}", text.strip_prefix(WARNING).unwrap_or(text));
 }
 
-/// Logs an error, which `--quiet` does not hide.
-pub fn error(text: &str) {
+/// Logs an error, which `--quiet` does not hide. Returns whether `TOOLROUTE_LOG` lets it through.
+pub fn error(text: &str) -> bool {
     tracing::error!(target: NOTES, "{text}");
+    tracing::enabled!(target: NOTES, tracing::Level::ERROR)
 }
 
 /// Whether text on this stream may be bold or coloured: on a terminal, unless `NO_COLOR` is set or

@@ -123,8 +123,7 @@ fn run_typed(typed: Vec<OsString>) -> ExitCode {
         Err(error) => {
             // A collector of logs reads the last line, too.
             let is_log = cli.global.log_format == LogFormat::Json && !cli.global.json;
-            if is_log && !exit::reader_left(&error) {
-                logging::error(&exit::error_chain(&error));
+            if is_log && !exit::reader_left(&error) && logging::error(&exit::error_chain(&error)) {
                 return ExitCode::from(exit::code(&error));
             }
             report(&error, cli.global.json)

@@ -77,9 +77,16 @@ impl Connection {
             }
             _ => None,
         }));
-        problems.extend(service.unmatched_patterns().into_iter().map(|pattern| {
-            format!("the pattern `{pattern}` of `allow` or `deny` matches no tool of the servers")
-        }));
+        // A server that has not answered may have the tool.
+        let is_unknown =
+            |status: &Status| matches!(status, Status::Starting | Status::Unavailable { .. });
+        if !service.servers().iter().any(|server| is_unknown(&server.status)) {
+            problems.extend(service.unmatched_patterns().into_iter().map(|pattern| {
+                format!(
+                    "the pattern `{pattern}` of `allow` or `deny` matches no tool of the servers"
+                )
+            }));
+        }
         Ok((opened, problems))
     }
 

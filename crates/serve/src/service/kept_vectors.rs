@@ -13,7 +13,7 @@ const BETWEEN_SAVES: Duration = Duration::from_secs(5);
 /// slowest server has answered, and would embed all tools again at its next start.
 pub(super) async fn keep(engine: &Arc<Engine>, path: &Path, connecting: impl Future<Output = ()>) {
     tokio::pin!(connecting);
-    let mut saved = None;
+    let mut saved = Some(engine.version());
     loop {
         let is_done = tokio::time::timeout(BETWEEN_SAVES, &mut connecting).await.is_ok();
         let now = engine.version();
