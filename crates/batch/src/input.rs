@@ -260,10 +260,8 @@ fn row_cure(found: &str) -> Option<String> {
     } else if found.starts_with("the candidates") || found.starts_with("a candidate") {
         Some(without(columns::CANDIDATES_FLAG))
     } else if found.ends_with(" is empty") {
-        Some(
-            "the rows have no prompts in it: name another column or member with --prompt-column"
-                .to_owned(),
-        )
+        let flag = columns::PROMPT_FLAG;
+        Some(format!("the rows have no prompts in it: name another column or member with {flag}"))
     } else if found.contains("is not UTF-8") {
         Some("write it as UTF-8, with `iconv -f ENCODING -t UTF-8`".to_owned())
     } else {

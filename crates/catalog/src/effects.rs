@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use crate::text::{first_sentence, is_listed, split_identifier};
+use crate::text::{first_sentence, is_listed, split_identifier, words_of};
 use crate::tool::Tool;
 
 /// What a call may do, and how that is known.
@@ -431,17 +431,13 @@ fn converts(sentence: &[&str]) -> bool {
 fn selects(sentence: &str, description: &str) -> bool {
     const OTHERWISE: &str =
         "alter and create delete drop insert into merge non or replace truncate update";
-    let words = |text: &'_ str| -> Vec<String> {
-        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_owned).collect()
-    };
-    let own = words(sentence);
+    let own = words_of(sentence);
     let [verb, rest @ ..] = &own[..] else { return false };
     let mut rest = rest.iter().skip_while(|word| is_listed("a an one only read", word));
     is_listed("execute executes perform performs run runs", verb)
         && rest.next().is_some_and(|word| word == "select")
         && rest.next().is_some_and(|word| is_listed("queries query sql statement statements", word))
-        && !words(description).iter().any(|word| is_listed(OTHERWISE, word))
+        && !words_of(description).iter().any(|word| is_listed(OTHERWISE, word))
 }
 
 /// Whether a sentence says no more than that numbers are added, subtracted, multiplied or divided: "Add two numbers", not

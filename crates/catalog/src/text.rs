@@ -191,10 +191,10 @@ pub fn purpose(description: &str) -> &str {
         let words =
             lines[at].split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
         let is_followed = || lines.get(at + 1).is_some_and(|next| item(next).is_some());
-        let is_known = words_of(lines[at]).iter().all(|word| is_listed(HEADINGS, word));
+        let is_known = || words_of(lines[at]).iter().all(|word| is_listed(HEADINGS, word));
         match words.count() {
-            1 => is_known && (lines[at].ends_with(':') || is_followed()),
-            2 => is_known && lines[at].ends_with(':'),
+            1 => is_known() && (lines[at].ends_with(':') || is_followed()),
+            2 => is_known() && lines[at].ends_with(':'),
             _ => false,
         }
     };

@@ -203,8 +203,7 @@ fn broken(
 ) -> anyhow::Result<BTreeSet<PathBuf>> {
     setup::expect_sound_overlays(from, problems)?;
     let suspect = problems.iter().filter(|problem| problem.is_error() && problem.tool.is_none());
-    let suspect = suspect.filter_map(|problem| problem.file.clone());
-    let suspect: BTreeSet<PathBuf> = suspect.filter(|file| !from.overlay.contains(file)).collect();
+    let suspect: BTreeSet<PathBuf> = suspect.filter_map(|problem| problem.file.clone()).collect();
     let mut broken = BTreeSet::new();
     for file in suspect {
         let options = LoadOptions::default();

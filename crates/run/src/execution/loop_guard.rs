@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::invoker::Arguments;
 use toolroute_catalog::{Cost, Tool};
+use toolroute_vectors::durable::now_s;
 
 /// The limits of one session. The first two stop an agent that loops; the others bound the whole
 /// session and are off by default.
@@ -204,7 +205,7 @@ impl LoopGuard {
     pub fn ask(&self, tool: &Tool, arguments: &Arguments) -> Result<CallKey, Exceeded> {
         let key = key(tool, arguments);
         let forgets = tool.effects().reads_only();
-        self.update(|made| made.ask((key, forgets), &self.limits, unix_now()))
+        self.update(|made| made.ask((key, forgets), &self.limits, now_s()))
     }
 
     /// Removes a call that was not sent, because it needs a confirmation or no server has the tool.
@@ -235,9 +236,9 @@ impl LoopGuard {
     #[doc(hidden)] // For our own crates.
     pub fn answered(&self, key: CallKey) {
         self.update(|made| {
-            made.at = unix_now();
+            made.at = now_s();
             if let Some(repeated) = made.repeated.get_mut(&key) {
-                (repeated.answered, repeated.at) = (repeated.answered + 1, unix_now());
+                (repeated.answered, repeated.at) = (repeated.answered + 1, now_s());
             }
         });
     }
@@ -341,10 +342,6 @@ impl Default for LoopGuard {
     fn default() -> Self {
         Self::new(CallLimits::default())
     }
-}
-
-fn unix_now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// The length of the shortest cycle that is repeated `times` times before the last call.

@@ -13,7 +13,7 @@ use super::file::{ByServer, Pin, PinCache, PinnedDefinition, Stamp, oldest};
 use super::quarantine::{PinCheck, Reason, Verdict};
 use super::{Definition, Error, FieldChange, definition};
 use toolroute_catalog::{Tool, ToolId, suspicions};
-use toolroute_vectors::durable::now_ms;
+use toolroute_vectors::durable::now_s;
 
 /// How tools are handled that no person has approved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -216,7 +216,7 @@ impl Pins {
     /// # Errors
     /// The pins cannot be read or written. No tool of the server may then be used.
     pub fn check(&self, server: &str, tools: Vec<Tool>) -> Result<PinCheck, Error> {
-        self.check_at(now(), server, tools)
+        self.check_at(now_s(), server, tools)
     }
 
     /// Like [`Pins::check`], at the time `now` in seconds since 1970.
@@ -246,7 +246,7 @@ impl Pins {
     /// by now, and all others. Nothing is pinned: by now the server may list other definitions.
     pub(super) fn check_again(&self, server: &str, tools: Vec<Tool>) -> Result<PinCheck, Error> {
         let servers = self.kept.read(&self.path)?;
-        let (oldest, now) = (oldest(&servers), now());
+        let (oldest, now) = (oldest(&servers), now_s());
         let mut checked = PinCheck::default();
         for mut tool in tools {
             let pin = servers.get(server).and_then(|pins| pins.get(&tool.name));
@@ -351,7 +351,7 @@ impl Pins {
         self.kept.update(&self.path, |before| {
             let chosen = chosen(before, what, self.file_in_commands())?;
             let (mut after, mut approved) = (before.clone(), Vec::new());
-            let (oldest, now) = (oldest(before), now());
+            let (oldest, now) = (oldest(before), now_s());
             for (server, name) in chosen {
                 let pin = after.get_mut(&server).and_then(|pins| pins.get_mut(&name));
                 let Some(pin) = pin else { continue };
@@ -373,7 +373,7 @@ impl Pins {
     /// The pins cannot be read.
     pub fn list(&self) -> Result<Vec<PinEntry>, Error> {
         let servers = self.kept.read(&self.path)?;
-        let (oldest, now) = (oldest(&servers), now());
+        let (oldest, now) = (oldest(&servers), now_s());
         let listed = servers.iter().flat_map(|(server, pins)| {
             pins.iter().map(move |(name, pin)| PinEntry {
                 id: ToolId::scoped(Some(server_name(server)), name),
@@ -405,12 +405,6 @@ impl Pins {
         Ok(PinDiff { held_sha256: Some(held.sha256.clone()), changes })
     }
 }
-
-/// Returns the seconds since 1970.
-pub(super) fn now() -> u64 {
-    now_ms().unsigned_abs() / 1_000
-}
-
 fn chosen(
     servers: &ByServer,
     what: &Approve,

@@ -2,9 +2,9 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-use super::store::now;
 use super::*;
 use toolroute_catalog::{Schema, Tool};
+use toolroute_vectors::durable::now_s;
 
 const SCHEMA: &str = r#"{"type": "object", "properties": {"path": {"type": "string", "description": "Where", "maxLength": 9}}, "required": ["path"]}"#;
 
@@ -77,7 +77,7 @@ fn what_the_user_adds_is_free() {
 fn what_comes_after_the_others_is_a_newcomer_for_two_weeks_or_until_it_is_approved() {
     const DAY: u64 = 24 * 3600;
     let (_folder, pins) = pins(Mode::FirstUse);
-    let start = now();
+    let start = now_s();
     let newcomer = |name: &str, words: &str, at: u64| {
         let tool = Tool::new(Some(name), "read", words);
         pins.check_at(at, name, vec![tool]).unwrap().accepted[0].routing.newcomer

@@ -23,7 +23,7 @@ pub use identity::ModelIdentity;
 pub use private::{close_to_others, lock, private_file, private_folder, try_lock};
 pub use replaced::{Readers, create_with, replace, replace_with};
 pub use sealed::{Flaw, HASH, Sealed, hex, sha256_hex};
-pub use stamp::{now_ms, unique_id};
+pub use stamp::{now_ms, now_s, unique_id};
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,11 @@ pub fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// The time in seconds since 1970.
+pub fn now_s() -> u64 {
+    now_ms().unsigned_abs() / 1_000
+}
+
 /// Returns 64 hexadecimal digits that differ from those of every other call, also of other processes
 /// that write to the same file.
 pub fn unique_id() -> String {
