@@ -22,8 +22,11 @@ const ORDERS: &str = "fetch get give list show";
 /// The most words of a phrase that is searched for. More words say more than what is searched for.
 const MOST_PHRASE_WORDS: usize = 6;
 
+/// How a query that is the whole prompt comes out of it.
+pub(super) const OWN_WORDS: &str = "the prompt's own words";
+
 /// Words before the verb of an order.
-const POLITE: &str = "can could kindly please will would you";
+pub(super) const POLITE: &str = "can could kindly please will would you";
 
 /// Prepositions that only lead to what is searched for.
 const TOPICAL: &str = "about concerning for on regarding";
@@ -72,7 +75,7 @@ impl Plan<'_> {
         let start = self.spent.is_empty().then(|| text.rfind(&words)).flatten();
         let span = start.map_or(0..text.len(), |start| start..start + words.len());
         let how = match start {
-            Some(0) => "the prompt's own words",
+            Some(0) => OWN_WORDS,
             Some(_) => "",
             None => "the prompt's own words, without values that are for other parameters",
         };

@@ -117,3 +117,31 @@ fn a_word_that_no_lexicon_has_is_told_unless_it_is_a_value() {
     assert_eq!(prepare(&saver, "תכבה את הטלפון").unread, None);
     assert_eq!(prepare(&saver, "turn off the blomfy").unread, None, "English");
 }
+
+#[test]
+fn a_query_stays_in_the_words_of_the_prompt_without_the_order() {
+    let schema = object(
+        json!({"query": {"type": "string"}, "limit": {"type": "integer", "description": "Most results"}}),
+        &["query"],
+    );
+    let search = tool("search", "Search for academic papers by topic", &schema);
+    for (prompt, query) in [
+        ("חפש מאמרים על דינוזאורים", "מאמרים על דינוזאורים"),
+        ("חפש את ישראל ישראלי", "ישראל ישראלי"),
+        ("Suche nach Artikeln über Dinosaurier", "Artikeln über Dinosaurier"),
+        ("Such mir bitte \"dune\" und Sand", "\"dune\" und Sand"),
+        ("busca artículos sobre dinosaurios", "artículos sobre dinosaurios"),
+        ("cherche des articles sur les dinosaures", "articles sur les dinosaures"),
+        ("搜索关于恐龙的文章", "关于恐龙的文章"),
+        ("Wie alt werden Katzen?", "Wie alt werden Katzen?"),
+    ] {
+        let prepared = prepare(&search, prompt);
+        assert_eq!(prepared.arguments["query"], query, "{prompt}");
+        let Source::Prompt { text, .. } = &prepared.sources[0].source else { panic!("{prompt}") };
+        assert_eq!(text, query.trim_end_matches('?'), "{prompt}");
+    }
+    // A value of another parameter is no part of the query.
+    let prompt = "busca artículos limit 5 sobre dinosaurios";
+    let expected = json!({"query": "artículos sobre dinosaurios", "limit": 5});
+    assert_eq!(given(&search, prompt), expected);
+}
