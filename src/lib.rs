@@ -69,7 +69,7 @@
 //! | [`embedding`] | what is the vector of a text? |
 //! | [`session`] | what was said, offered and called in this conversation? |
 //! | `execution` | what does the chosen tool answer, or else another? (feature `execution`) |
-//! | `conductor` | are the obligations of a request discharged, and by what? (feature `obligations`) |
+//! | `conductor` | are the obligations of a request discharged, and by what? (feature `execution`) |
 //! | `server` | how do agents and programs reach all this? (feature `server`) |
 //!
 //! The root and the modules have the names that a program writes: what it creates, implements, calls
@@ -83,8 +83,7 @@
 //! The default features are those of the program `toolroute`; a library names what it uses:
 //!
 //! - `built-in-model` adds the models to the program, 30 MB of it; `hub` downloads others.
-//! - `obligations` is the conductor. `execution` (with `obligations`) calls tools that are functions
-//!   or invokers of your own: `session::join`, `session::Plan` and the methods of `Session` about
+//! - `execution` calls tools that are functions or invokers of your own, and has the conductor of obligations: `session::join`, `session::Plan` and the methods of `Session` about
 //!   calls need it. `mcp` (with `execution`) calls those of a servers file, which are MCP servers,
 //!   OpenAPI operations and local programs, and has pins. `server` (with `mcp`) serves MCP, HTTP and
 //!   the proxy.
@@ -326,12 +325,11 @@ pub mod execution {
 }
 
 /// Obligations, which tools discharge and the conductor verifies.
-#[cfg(feature = "obligations")]
+#[cfg(feature = "execution")]
 pub mod conductor {
-    #[cfg(feature = "execution")]
-    pub use toolroute_conduct::ExecutionRunner;
     pub use toolroute_conduct::{
-        Answer, Begin, Builtins, Call, Conductor, Effect, Error, Ledger, Outcome, Runner,
+        Answer, Begin, Builtins, Call, Conductor, Effect, Error, ExecutionRunner, Ledger, Outcome,
+        Runner,
     };
 
     /// The types of members of answers and of the ledger's rows.

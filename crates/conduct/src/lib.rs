@@ -47,7 +47,6 @@ mod conduct;
 mod continuation;
 mod declaration;
 mod error;
-#[cfg(feature = "execution")]
 mod execution_runner;
 mod facts;
 mod inputs;
@@ -74,7 +73,6 @@ pub use condition::{Scene, check};
 pub use conduct::{Begin, Conductor};
 pub use declaration::declaration_warnings;
 pub use error::Error;
-#[cfg(feature = "execution")]
 pub use execution_runner::ExecutionRunner;
 pub use facts::Scope;
 pub use ledger::{

@@ -12,8 +12,10 @@ use super::translate::{name, read_request};
 use super::words;
 use super::{Conductor, Error};
 use toolroute_catalog::{Tool, covers};
-use toolroute_rank::engine::{self, Fit, SelectRequest};
+use toolroute_rank::engine::{self, Fit, SelectRequest, Selection};
 use toolroute_rank::query::says_nothing;
+use toolroute_run::execution::LocalTime;
+use toolroute_session::doubt;
 
 /// The maximum number of similar tools that are considered as other meanings.
 const NEAR: usize = 5;
@@ -46,10 +48,16 @@ impl Conductor<'_> {
         // Without a model there is no confidence, and one shared word does not justify running a
         // tool.
         let fits = found.fit == Fit::Fits && found.confidence.is_some();
-        let best = found.tools.first().filter(|_| fits).and_then(|best| reported(&best.tool));
-        if let Some(what) = best {
-            return Ok(self.owed(what, &[words]));
+        let best = found.tools.first().filter(|_| fits).map(|best| &*best.tool);
+        if let Some((tool, what)) = best.and_then(|tool| Some((tool, reported(tool)?))) {
+            return Ok(match self.objection(&what, &found, words) {
+                Some(why) => question(words, &[(what, tool)], &why),
+                None => self.owed(what, &[words]),
+            });
         }
+        let undeclared = best.map(|tool| {
+            format!("`{}` fits, but declares no `satisfies` (an overlay can add it)", tool.id)
+        });
         let nearest = found.tools.iter().map(|near| near.tool.id.as_str());
         let nearest = nearest.chain(found.excluded.iter().map(|near| near.id.as_str()));
         let catalog = self.engine.catalog();
@@ -70,7 +78,16 @@ impl Conductor<'_> {
         if choices.is_empty() && !catalog.tools().iter().any(declares) {
             return Err(Error::NothingDeclared);
         }
-        Ok(question(words, &choices))
+        Ok(question(words, &choices, &undeclared.unwrap_or_default()))
+    }
+
+    /// Returns why the user must be asked before a tool runs for words that may be no order, or no order for the tool.
+    fn objection(&self, what: &ObligationType, found: &Selection, words: &str) -> Option<String> {
+        let now = LocalTime::of_this_machine();
+        self.engine.satisfying(&what.to_string()).iter().find_map(|tool| {
+            let prepared = words::read(words, &words::with_consumed(tool), &now);
+            doubt(tool, found, words, &prepared)
+        })
     }
 
     /// Returns the obligation for a reply to such a question: one of the choices, by number or
@@ -106,10 +123,10 @@ impl Conductor<'_> {
 
     /// Creates an obligation with the inputs that the words give for the tools that satisfy it.
     fn owed(&self, what: ObligationType, words: &[&str]) -> NewObligation {
-        let mut payload = Map::new();
+        let (mut payload, now) = (Map::new(), LocalTime::of_this_machine());
         for tool in self.engine.satisfying(&what.to_string()) {
             for words in words {
-                for (name, value) in words::inputs(words, &tool) {
+                for (name, value) in words::inputs(words, &tool, &now) {
                     payload.entry(name).or_insert(value);
                 }
             }
@@ -128,10 +145,12 @@ fn reported(tool: &Tool) -> Option<ObligationType> {
     tool.satisfies.iter().filter_map(read).find(|what| what.duty == Duty::Report)
 }
 
-fn question(words: &str, choices: &[(ObligationType, &Tool)]) -> NewObligation {
+/// Asks what the words mean. `why` says why nothing runs without an answer, if that is not plain.
+fn question(words: &str, choices: &[(ObligationType, &Tool)], why: &str) -> NewObligation {
+    let because = if why.is_empty() { String::new() } else { format!("{why}. ") };
     let question = if choices.is_empty() {
         format!(
-            "no tool that declares what it satisfies comes near `{words}`; say it in other words"
+            "{because}no tool that declares what it satisfies comes near `{words}`; say it in other words"
         )
     } else {
         let told = choices
@@ -139,7 +158,7 @@ fn question(words: &str, choices: &[(ObligationType, &Tool)]) -> NewObligation {
             .zip(1..)
             .map(|((what, tool), n)| format!("{n}. {what}, as by `{}`", tool.id));
         let told = told.collect::<Vec<_>>().join("; ");
-        format!("what is wanted by `{words}`? {told}; or say it in other words")
+        format!("{because}what is wanted by `{words}`? {told}; or say it in other words")
     };
     let choices: Vec<&ObligationType> = choices.iter().map(|(what, _)| what).collect();
     let payload = json!({"question": question, "words": words, "choices": choices});

@@ -54,6 +54,35 @@ fn several_needs_are_several_obligations() {
     assert_eq!(desk.conduct(&[words, "--whole"])["obligations"].as_array().unwrap().len(), 1);
 }
 
+/// As for `run`, words that may be no order are no reason to change anything.
+#[test]
+fn a_tool_that_writes_runs_only_for_a_plain_order() {
+    let desk = Desk::with(&[json!({
+        "id": "extend_stay", "name": "extend_stay", "description": "Extends the stay of the guest of a room",
+        "input_schema": {"type": "object", "properties": {"room": {"type": "string", "description": "The room's number"}},
+            "required": ["room"]},
+        "satisfies": ["stay.extended"], "hints": {"read_only": false, "destructive": false},
+    })]);
+    for words in [
+        "if Dana agrees, extend the stay in room 12",
+        "can I extend the stay in room 12?",
+        "ask Tom to extend the stay in room 12",
+        "extend the stay in room 12 tomorrow",
+    ] {
+        let asked = desk.conduct(&[words]);
+        assert_eq!(asked["obligations"][0]["type"], "CLARIFY(utterance)", "{asked}");
+    }
+    let done = desk.conduct(&[
+        "if Dana agrees, extend the stay in room 12",
+        "--resume",
+        "--answer",
+        "o1=1",
+    ]);
+    assert_eq!(done["complete"], true, "{done}");
+    let done = desk.conduct(&["extend the stay in room 12, it is for Dana"]);
+    assert_eq!(done["obligations"][0]["inputs"], json!({"room": "12"}), "{done}");
+}
+
 #[test]
 fn an_input_that_the_words_lack_is_asked_for() {
     let desk = Desk::of_the_documents(&[]);
