@@ -1,13 +1,13 @@
 //! A [`Runner`] that calls tools of MCP servers, HTTP APIs and programs through an executor.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::builtin::Builtins;
 use super::runner::{Call, Effect, Outcome, Runner};
 use toolroute_run::execution::{
-    Answer, Blocking, Candidate, Order, Outcome as ExecutionOutcome, Output, Report,
+    Answer, Blocking, Candidate, Ending, Hint, Order, Outcome as ExecutionOutcome, Output, Report,
 };
 
 /// Runs built-in tools in this process, and all other tools on their servers.
@@ -19,12 +19,14 @@ pub struct ExecutionRunner<'a> {
     calls: Blocking,
     confirmed: bool,
     on_report: Option<&'a (dyn Fn(&Report) + Send + Sync)>,
+    /// The report of an answer that was not checked yet.
+    unchecked: Mutex<Option<Report>>,
 }
 
 impl<'a> ExecutionRunner<'a> {
     /// Creates a runner: built-in tools first, all others by calls.
     pub fn new(first: Builtins, calls: Blocking) -> Self {
-        Self { first, calls, confirmed: false, on_report: None }
+        Self { first, calls, confirmed: false, on_report: None, unchecked: Mutex::default() }
     }
 
     /// Sets whether a person has agreed to destructive calls.
@@ -34,11 +36,18 @@ impl<'a> ExecutionRunner<'a> {
         self
     }
 
-    /// Sets a callback that receives the report of each call.
+    /// Sets a callback that receives the report of each call. If an answer does not fulfil what its tool promises, the
+    /// report says that the tool failed.
     #[must_use]
     pub fn on_report(mut self, told: &'a (dyn Fn(&Report) + Send + Sync)) -> Self {
         self.on_report = Some(told);
         self
+    }
+
+    fn tell(&self, report: &Report) {
+        if let Some(told) = self.on_report {
+            told(report);
+        }
     }
 }
 
@@ -59,10 +68,24 @@ impl Runner for ExecutionRunner<'_> {
             let said = "the program ended before the answer".to_owned();
             return Outcome::Failed { said, effect: Effect::Unknown };
         };
-        if let Some(told) = self.on_report {
-            told(&report);
+        match report.outcome {
+            ExecutionOutcome::Answered(_) => {
+                let mut unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner);
+                *unchecked = Some(report.clone());
+            }
+            _ => self.tell(&report),
         }
         outcome(report)
+    }
+
+    fn checked(&self, fulfils: bool) {
+        let unchecked = self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut report) = unchecked else { return };
+        let last = report.attempts.iter_mut().rfind(|attempt| attempt.ending == Ending::Answered);
+        if let (Some(attempt), false) = (last, fulfils) {
+            attempt.ending = Ending::ToolError { hint: Hint::Other };
+        }
+        self.tell(&report);
     }
 }
 
@@ -70,6 +93,13 @@ fn outcome(report: Report) -> Outcome {
     let effect = if report.reached() { Effect::Unknown } else { Effect::None };
     match report.outcome {
         ExecutionOutcome::Answered(answer) => Outcome::Done(value(*answer)),
+        ExecutionOutcome::Confirm { tool, .. } => {
+            let said = format!(
+                "{tool} may change or delete something, and nobody agreed to that; make the request anew with --yes, or \
+                 over HTTP with a service that was started with --yes"
+            );
+            Outcome::Failed { said, effect }
+        }
         other => {
             let said = other.message().unwrap_or_default().to_owned();
             Outcome::Failed { said, effect }
@@ -132,10 +162,17 @@ mod tests {
         let servers = Servers::new().with("s", closures);
         let executor = Arc::new(Executor::new(servers, ExecutorOptions::default()));
         let told = Mutex::new(Vec::new());
-        let note = |report: &Report| told.lock().unwrap().push(report.attempts.len());
+        let note = |report: &Report| {
+            let endings = report.attempts.iter().map(|attempt| attempt.ending == Ending::Answered);
+            told.lock().unwrap().push(endings.collect::<Vec<_>>());
+        };
         let calls = Blocking::with_threads(executor).unwrap();
         let runner = ExecutionRunner::new(Builtins::default(), calls).on_report(&note);
-        let run = |tool: &Tool| runner.run(&Call { tool, arguments: &json!({}), key: "k" });
+        let run = |tool: &Tool| {
+            let outcome = runner.run(&Call { tool, arguments: &json!({}), key: "k" });
+            runner.checked(true);
+            outcome
+        };
         assert_eq!(run(&tool("good")), Outcome::Done(json!({"n": 1})));
         let effect = |tool: &Tool| match run(tool) {
             Outcome::Failed { effect, .. } => effect,
@@ -144,6 +181,11 @@ mod tests {
         assert_eq!(effect(&tool("bad")), Effect::Unknown);
         assert_eq!(effect(&tool("delete_all")), Effect::None, "nobody agreed");
         assert_eq!(effect(&Tool::new(Some("none"), "x", "")), Effect::None);
-        assert_eq!(*told.lock().unwrap(), [1, 1, 0]);
+        // An answer that breaks what the tool promises is no success.
+        let arguments = json!({});
+        runner.run(&Call { tool: &tool("good"), arguments: &arguments, key: "l" });
+        runner.checked(false);
+        let told = told.lock().unwrap();
+        assert_eq!(*told, [vec![true], vec![false], vec![], vec![false]]);
     }
 }
