@@ -6,12 +6,13 @@
 //! evaluated does not hold.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 
 use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, LiteralValue};
 use cel::objects::Key;
 use cel::{Context, IdedExpr, Program};
+use regex::Regex;
 use serde_json::{Map, Value};
 use toolroute_catalog::shortened;
 
@@ -118,6 +119,23 @@ pub(super) fn bare_name(condition: &str) -> Option<&str> {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !["true", "false", "null"].contains(&name);
     is_name.then_some(name)
+}
+
+/// Returns the kind of the fact that a condition needs, and whether it must be `true`: a bare name, or an expression that
+/// names one kind, such as `ledger.exists(f, f.kind == 'signed_in' && f.value == true)`.
+pub(super) fn fact_of(condition: &str) -> Option<(&str, bool)> {
+    static KIND: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"\.kind\s*==\s*(?:'([^']+)'|"([^"]+)")"#)
+            .expect("the pattern is a constant that the tests compile. This is a bug.")
+    });
+    if let Some(name) = bare_name(condition) {
+        return Some((name, true));
+    }
+    let mut kinds = KIND.captures_iter(condition);
+    let kind = kinds.next()?;
+    let kind = kind.get(1).or_else(|| kind.get(2))?.as_str();
+    let is_true = condition.contains("value == true");
+    kinds.next().is_none().then_some((kind, is_true))
 }
 
 fn compile(condition: &str) -> Result<Program, String> {
@@ -308,6 +326,22 @@ mod tests {
         let (inputs, obligation) = (json!({"expr": "6*7"}), json!({"type": "REPORT(query.math)"}));
         let scene = Scene { inputs: &inputs, outputs, obligation: &obligation, ledger: &ledger };
         check(condition, &scene)
+    }
+
+    #[test]
+    fn the_fact_that_a_condition_needs_is_named() {
+        for (condition, fact) in [
+            ("signed_in", Some(("signed_in", true))),
+            (
+                "ledger.exists(f, f.kind == 'signed_in' && f.value == true)",
+                Some(("signed_in", true)),
+            ),
+            (r#"ledger.exists(f, f.kind == "age" && f.value > 17)"#, Some(("age", false))),
+            ("ledger.exists(f, f.kind == 'a') || ledger.exists(f, f.kind == 'b')", None),
+            ("inputs.n > 3", None),
+        ] {
+            assert_eq!(fact_of(condition), fact, "{condition}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::lineage::Lineage;
 use super::obligation::{Duty, Reference, Status, reference};
 use super::{Error, schema};
 use toolroute_catalog::{Tool, required};
+use toolroute_run::execution::adapted;
 
 /// A value that a question asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,11 +72,15 @@ impl Lack {
         }
     }
 
-    /// Adds a fact to ask for if the condition is a bare name.
+    /// Adds the fact to ask for, if the condition is about one.
     fn ask_for_fact(&mut self, condition: &str) {
-        let name = condition::bare_name(condition).map(str::to_owned);
-        let schema_type = json!("boolean");
-        self.asks.extend(name.map(|input| Ask { input, kind: None, schema_type, fact: true }));
+        let fact = condition::fact_of(condition);
+        self.asks.extend(fact.map(|(kind, is_boolean)| Ask {
+            input: kind.to_owned(),
+            kind: None,
+            schema_type: if is_boolean { json!("boolean") } else { Value::Null },
+            fact: true,
+        }));
     }
 
     /// Describes the reasons to a person.
@@ -91,6 +96,22 @@ impl Lack {
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", and ")
     }
+}
+
+/// Returns the result of an obligation or of what continues it, or the reply to its question.
+pub(super) fn referred(
+    ledger: &Ledger,
+    request: i64,
+    id: &str,
+) -> Result<Option<AssertionRow>, Error> {
+    let Some(mut found) = ledger.obligation(request, id)? else { return Ok(None) };
+    if found.status == Status::Escalated {
+        found = Lineage::read(ledger, request)?.latest(&found).clone();
+    }
+    if found.status != Status::Resolved && found.what.duty != Duty::Clarify {
+        return Ok(None);
+    }
+    ledger.result(found.id)
 }
 
 /// The sources of inputs for one obligation.
@@ -143,17 +164,9 @@ impl<'a> InputContext<'a> {
     /// Resolves a reference to a part of the result of an earlier obligation, or of the reply to
     /// its question.
     fn refer(&self, to: Reference<'_>) -> Result<Option<Value>, Error> {
-        let request = self.obligation.request;
-        let Some(mut found) = self.ledger.obligation(request, to.id)? else { return Ok(None) };
-        if found.status == Status::Escalated {
-            let lineage = Lineage::read(self.ledger, request)?;
-            found = lineage.latest(&found).clone();
-        }
-        if found.status != Status::Resolved && found.what.duty != Duty::Clarify {
-            return Ok(None);
-        }
-        let result = self.ledger.result(found.id)?;
-        Ok(result.and_then(|result| result.value.pointer(to.at).cloned()))
+        let result = referred(self.ledger, self.obligation.request, to.id)?;
+        let sound = result.filter(is_sound);
+        Ok(sound.and_then(|result| result.value.pointer(to.at).cloned()))
     }
 
     /// Returns the arguments for a tool, or the reasons why it cannot be called.
@@ -161,10 +174,14 @@ impl<'a> InputContext<'a> {
         let schema = tool.input_schema.as_ref().and_then(|schema| schema.to_value());
         let schema = schema.unwrap_or(Value::Null);
         let mut lack = Lack::default();
-        let mut given = self.payload(&schema, &mut lack)?;
+        // As `call` does: other spellings of names, and values of another type that lose nothing by it.
+        let mut given = adapted(&schema, &self.payload(&schema, &mut lack)?);
         self.consume(tool, &schema, &mut given, &mut lack)?;
         keep_what_is_taken(&schema, &mut given);
         for name in required(&schema).filter(|name| !given.contains_key(*name)) {
+            if lack.asks.iter().any(|ask| ask.input == name) {
+                continue;
+            }
             lack.missing.push(described(name, &schema, tool));
             lack.ask(name, None, &schema);
         }
@@ -174,7 +191,9 @@ impl<'a> InputContext<'a> {
                 if let Some(input) = fault.place.split('/').nth(1) {
                     lack.ask(input, None, &schema);
                 }
-                lack.wrong.push(fault.said);
+                let place = fault.place.trim_start_matches('/');
+                let at = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
+                lack.wrong.push(format!("{at}{}", fault.said));
             }
         }
         if lack.is_none() {
@@ -187,7 +206,6 @@ impl<'a> InputContext<'a> {
                 lack.unmet.extend(unmet);
             }
         }
-        lack.missing.dedup();
         Ok(if lack.is_none() { Ok(arguments) } else { Err(lack) })
     }
 
@@ -201,7 +219,8 @@ impl<'a> InputContext<'a> {
                 Some(to) => match self.refer(to)? {
                     Some(value) => drop(given.insert(name.clone(), value)),
                     None => {
-                        lack.missing.push(format!("`{name}`, which `{}` did not give", to.id));
+                        lack.missing
+                            .push(format!("`{name}`, which `{}` did not give for certain", to.id));
                         lack.ask(name, None, schema);
                     }
                 },
@@ -225,6 +244,9 @@ impl<'a> InputContext<'a> {
             }
             let full = schema["properties"].get(kind).is_some();
             let name = if full { kind.as_str() } else { short };
+            if lack.asks.iter().any(|ask| ask.input == name) {
+                continue;
+            }
             match self.fact(kind)? {
                 Some(value) => drop(given.insert(name.to_owned(), value)),
                 None => {

@@ -231,7 +231,10 @@ impl Conductor<'_> {
         let facts = self.ledger.facts(&FactQuery { request, scope, kind, subject })?;
         let against = facts.iter().find(|fact| contradict(&fact.value, value));
         let (holds, text) = match (against, facts.first()) {
-            (Some(fact), _) => (false, format!("{} says {}", fact.source, shown(&fact.value))),
+            (Some(fact), _) => {
+                let (known, claimed) = (shown(&fact.value), shown(value));
+                (false, format!("{} says {known}, not {claimed}", fact.source))
+            }
             (None, Some(fact)) => (true, format!("{} says so", fact.source)),
             (None, None) => (false, "nothing in the ledger says so".to_owned()),
         };

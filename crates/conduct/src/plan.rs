@@ -31,6 +31,7 @@ pub(super) enum Choice {
 impl Conductor<'_> {
     /// Advances the obligation by one step: calls one tool, or settles it.
     pub(super) fn satisfy(&mut self, obligation: &ObligationRow) -> Result<(), Error> {
+        self.verify_sources(obligation)?;
         let mut tried = self.ledger.runs_for(obligation.id, Purpose::Plan)?;
         if let Some(run) = tried.iter().find(|run| run.status == RunStatus::Started) {
             return self.recover(obligation, run);
@@ -130,6 +131,7 @@ impl Conductor<'_> {
             Outcome::Done(output) => {
                 let known = InputContext::new(self.ledger, obligation, self.scope);
                 let unmet = known.unmet(&tool.postconditions, &run.inputs, &output)?;
+                self.runner.checked(unmet.is_empty());
                 let said = (!unmet.is_empty()).then(|| unmet.join("; "));
                 let finished = finish(RunStatus::Completed, Some(output.clone()), said.clone());
                 let mut changes = vec![finished, found(obligation, run, output, said.clone())];

@@ -288,3 +288,57 @@ fn a_ledger_is_one_conductors_and_no_other_file_is_touched() {
     assert!(matches!(Ledger::open(&foreign), Err(Error::Foreign { .. })));
     assert_eq!(std::fs::read_to_string(&foreign).unwrap().len(), 5_000);
 }
+
+/// A counter that never says the same twice, and a payment that takes its number.
+#[test]
+fn nothing_rests_on_a_result_that_its_tool_does_not_confirm() {
+    let mut count = Tool::new(None, "count", "Counts");
+    count.satisfies = vec!["query.count".to_owned()];
+    count.hints.read_only = Some(true);
+    count.reliability = Some(Reliability::High);
+    let mut pay = Tool::new(None, "pay", "Pays");
+    pay.satisfies = vec!["query.paid".to_owned()];
+    let engine = Engine::builder(Catalog::from_tools(vec![count, pay]).catalog).build().unwrap();
+    let called = Mutex::new(Vec::new());
+    let runner = |call: &Call<'_>| {
+        let mut called = called.lock().unwrap();
+        called.push(call.tool.name.clone());
+        Outcome::Done(json!({"n": called.len()}))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open(folder.path().join("ledger.sqlite")).unwrap();
+    let request = json!({"utterance": "pay", "obligations": [
+        {"id": "c", "type": "REPORT(query.count)"},
+        {"id": "p", "type": "REPORT(query.paid)", "payload": {"n": {"$from": "c", "at": "/n"}}},
+    ]});
+    let answer = Conductor::new(&engine, &runner, &mut ledger)
+        .conduct(&request.to_string(), Begin::Anew)
+        .unwrap();
+    assert_eq!(*called.lock().unwrap(), ["count", "count"], "{}", answer.text);
+    assert!(answer.text.contains("which `c` did not give for certain"), "{}", answer.text);
+}
+
+/// The names and types are those of the schema, and a question names each input once.
+#[test]
+fn a_payload_is_adapted_to_the_schema_as_arguments_of_a_call_are() {
+    let row = json!({"id": "book", "name": "book", "description": "x", "satisfies": ["query.booked"],
+        "consumes": ["guest"], "hints": {"read_only": true}, "input_schema": {"type": "object",
+            "properties": {"restaurantName": {"type": "string"}, "guest": {"type": "string"}},
+            "required": ["restaurantName", "guest"]}});
+    let catalog = Catalog::read(&row.to_string()).unwrap().catalog;
+    let engine = Engine::builder(catalog).build().unwrap();
+    let runner = |call: &Call<'_>| Outcome::Done(call.arguments.clone());
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open(folder.path().join("ledger.sqlite")).unwrap();
+    let mut conduct = |payload: Value| {
+        let owed = json!([{"id": "b", "type": "REPORT(query.booked)", "payload": payload}]);
+        let request = json!({"utterance": "book", "obligations": owed}).to_string();
+        let conductor = Conductor::new(&engine, &runner, &mut ledger).scope(Scope::Request);
+        let mut conductor = conductor;
+        conductor.conduct(&request, Begin::Anew).unwrap().text
+    };
+    let done = conduct(json!({"restaurant_name": "Noa", "guest": 7}));
+    assert_eq!(done, "b: guest 7, restaurantName Noa");
+    let asked = conduct(json!({"restaurant_name": "Noa"}));
+    assert_eq!(asked.matches("`guest`").count(), 2, "once as needed, once as its answer: {asked}");
+}

@@ -5,12 +5,14 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::facts::{FactQuery, Scope, source_name};
+use super::inputs::referred;
 use super::json::{canonical, contradict, shown};
 use super::ledger::{
-    AssertionRow, Change, NewRun, ObligationRow, Purpose, RunEnd, RunRow, RunStatus, Standing,
+    AssertionRow, Change, NewRun, ObligationRow, Origin, Purpose, RunEnd, RunRow, RunStatus,
+    Standing,
 };
 use super::lineage::CONTRADICTION;
-use super::obligation::{Duty, NewObligation, ObligationType};
+use super::obligation::{Duty, NewObligation, ObligationType, reference};
 use super::plan::{CLARIFY, child_obligation};
 use super::runner::{Call, Outcome};
 use super::{Conductor, Error};
@@ -47,6 +49,26 @@ impl Conductor<'_> {
             changes.push(Change::Owe { parent: parent.id, obligation });
         }
         self.ledger.commit(request, &changes)
+    }
+
+    /// Verifies the results that an obligation takes its inputs from, so that nothing rests on one that is doubtful.
+    pub(super) fn verify_sources(&mut self, obligation: &ObligationRow) -> Result<(), Error> {
+        let request = obligation.request;
+        let mut sources = Vec::new();
+        for to in obligation.payload.values().filter_map(reference) {
+            sources.extend(referred(self.ledger, request, to.id)?);
+        }
+        for tool in self.engine.satisfying(&obligation.what.to_string()) {
+            for kind in &tool.consumes {
+                let query =
+                    FactQuery { request, scope: Scope::Request, kind: Some(kind), subject: None };
+                sources.extend(self.ledger.facts(&query)?.into_iter().next());
+            }
+        }
+        sources.retain(|found| found.standing == Standing::Held && found.origin == Origin::Tool);
+        sources.sort_by_key(|found| found.id);
+        sources.dedup_by_key(|found| found.id);
+        sources.iter().try_for_each(|found| self.verify(request, found))
     }
 
     fn owner(&self, found: &AssertionRow) -> Result<Option<ObligationRow>, Error> {
@@ -108,6 +130,7 @@ impl Conductor<'_> {
         let run = self.begin_again(request, obligation, &tool, found)?;
         let begun = Instant::now();
         let outcome = self.runner.run(&Call { tool: &tool, arguments: &run.inputs, key: &run.key });
+        self.runner.checked(true);
         let mut finish = RunEnd {
             run: run.id,
             obligation,

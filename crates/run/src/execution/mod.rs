@@ -99,7 +99,7 @@ pub use output::{
     AnswerStore, Estimate, Extractive, Page, Shape, Truncation, shape, tokens_of, truncate,
 };
 pub use params::{
-    Change, Clarification, Missing, Parameters, Prepared, read_arguments, schema_warnings,
+    Change, Clarification, Missing, Parameters, Prepared, adapted, read_arguments, schema_warnings,
 };
 pub use permission::{Confirm, Offers, Patterns, Permissions, Verdict};
 pub use process::ProcessTools;

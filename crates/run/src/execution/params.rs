@@ -174,10 +174,7 @@ impl Parameters {
         };
         let compiled = self.compiled(tool.id.as_str(), schema);
         let root = compiled.value.as_ref();
-        let mut prepared = Prepared::default();
-        prepared.arguments = names::rename(given, root, &mut prepared.changes);
-        drop_nulls(&mut prepared, root);
-        let mut unfit = coerce::members(&mut prepared.arguments, root, &mut prepared.changes);
+        let (mut prepared, mut unfit) = adapt(root, given);
         let hints = &tool.routing.parameter_hints;
         // A parameter that is missing, or that a default would replace, may be the one that is misspelt.
         let is_lacking = |one: &Missing| root["properties"][&one.name].get("default").is_none();
@@ -294,6 +291,21 @@ fn is_time_of_day(text: &str) -> bool {
 #[cfg(test)]
 pub(super) fn is_valid(schema: &Value, value: &Value) -> bool {
     Checker::new(schema).0.is_some_and(|(validator, ..)| validator.is_valid(value))
+}
+
+/// Returns the arguments with the schema's names and types, as far as nothing is lost by it. They may still not fit.
+#[doc(hidden)] // For our own crates.
+pub fn adapted(schema: &Value, given: &Arguments) -> Arguments {
+    adapt(schema, given).0.arguments
+}
+
+/// Like [`adapted`], with the changes and what does not fit.
+fn adapt(schema: &Value, given: &Arguments) -> (Prepared, Vec<String>) {
+    let mut prepared = Prepared::default();
+    prepared.arguments = names::rename(given, schema, &mut prepared.changes);
+    drop_nulls(&mut prepared, schema);
+    let unfit = coerce::members(&mut prepared.arguments, schema, &mut prepared.changes);
+    (prepared, unfit)
 }
 
 fn into_members(value: Value) -> Arguments {
