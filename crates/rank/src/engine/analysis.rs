@@ -5,8 +5,8 @@ use std::time::Instant;
 use super::{Context, Engine, Error, SelectRequest};
 use crate::embedding::{Embedder, Role};
 use crate::query::{
-    self, Analysis, Classifier, Guesses, Phase, TaskType, latin_share, phase_examples,
-    routing_text, task_examples,
+    self, Analysis, Classifier, Guesses, Phase, TaskType, latin_share, phase_by_keywords,
+    phase_examples, routing_text, task_by_keywords, task_examples,
 };
 
 /// Classifiers trained on the labelled prompts of `query`, with the vectors of the engine's model.
@@ -21,7 +21,7 @@ pub(super) const READABLE: f32 = 0.5;
 impl Engine {
     /// Returns the features of a prompt and its context, such as the phase and the kind of work.
     /// They are determined by the model, or by keywords if there is no model or it does not read
-    /// the prompt's script.
+    /// the prompt's script. The keywords of a prompt that is translated come before its translation.
     ///
     /// The first call embeds some 480 short examples; later ones embed the prompt only. A follow-up
     /// prompt is read together with the conversation.
@@ -86,21 +86,22 @@ impl Engine {
 
     fn guesses(&self, prompt: &str, context: &Context) -> Result<Guesses, Error> {
         let state = self.state();
-        let text = routing_text(prompt, &context.conversation);
-        let english = toolroute_translation::in_english(&text);
-        let text = english.map_or(text, |english| english.text.into());
+        let said = routing_text(prompt, &context.conversation);
+        let english = toolroute_translation::in_english(&said);
+        let text = english.as_ref().map_or(&*said, |english| english.text.as_str());
         let readable =
-            |model: &&dyn Embedder| !model.reads_latin_only() || latin_share(&text) >= READABLE;
+            |model: &&dyn Embedder| !model.reads_latin_only() || latin_share(text) >= READABLE;
         let Some(model) = state.embedder.as_deref().filter(readable) else {
             return Ok(Guesses::default());
         };
         let classifiers = self.classifiers(model)?;
-        let embedded = model.embed(&[&text], Role::Query)?;
+        let embedded = model.embed(&[text], Role::Query)?;
         let vector = embedded.vectors.as_slice().unwrap_or_default();
-        Ok(Guesses {
+        let guesses = Guesses {
             phase: Some(classifiers.phase.classify(vector)),
             task_type: Some(classifiers.task_type.classify(vector)),
-        })
+        };
+        Ok(if english.is_some() { keywords_first(guesses, &said) } else { guesses })
     }
 
     fn classifiers(&self, model: &dyn Embedder) -> Result<&Classifiers, Error> {
@@ -125,6 +126,19 @@ fn classifier<L: Copy + PartialEq>(
     let width = embedded.vectors.ncols();
     let vectors = embedded.vectors.into_raw_vec_and_offset().0;
     Ok(Classifier::new(labels, vectors, width)?)
+}
+
+/// Leaves to the keywords of a prompt that was translated what they say. Word by word, a translation loses what the
+/// examples are told apart by: "write unit test module" resembles documentation. Keywords of a prompt that is not about
+/// software are accidental.
+fn keywords_first(guesses: Guesses, said: &str) -> Guesses {
+    let Guesses { phase, task_type } = guesses;
+    let has_label = phase.is_some_and(|guess| guess.label.is_some())
+        || task_type.is_some_and(|guess| guess.label.is_some());
+    Guesses {
+        phase: phase.filter(|_| !has_label || phase_by_keywords(said).is_none()),
+        task_type: task_type.filter(|_| !has_label || task_by_keywords(said).is_none()),
+    }
 }
 
 /// Joins clauses that belong to one quotation, because quoted text is not a request.
@@ -158,6 +172,37 @@ fn spanned<'a>(prompt: &'a str, from: &str, to: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::Guess;
+
+    #[test]
+    fn the_keywords_of_a_translated_prompt_come_before_its_translation() {
+        let wrong = || Guesses {
+            phase: Some(Guess { label: Some(Phase::Completion), confidence: 0.6 }),
+            task_type: Some(Guess { label: Some(TaskType::Documentation), confidence: 0.6 }),
+        };
+        for (said, phase, task) in [
+            ("כתוב בדיקות יחידה למודול", Phase::Refinement, Some(TaskType::Testing)),
+            ("编写单元测试", Phase::Refinement, Some(TaskType::Testing)),
+            ("اكتب اختبارات الوحدة", Phase::Refinement, Some(TaskType::Testing)),
+            (
+                "écris des tests unitaires pour ce module",
+                Phase::Refinement,
+                Some(TaskType::Testing),
+            ),
+            ("escribe pruebas unitarias", Phase::Refinement, Some(TaskType::Testing)),
+            ("כתוב את הדרישות ואת קריטריוני הקבלה", Phase::Specification, None),
+        ] {
+            let left = keywords_first(wrong(), said);
+            let found = query::analyze(said, &Context::default(), left).features;
+            assert_eq!(found.phase, Some(phase), "{said}");
+            assert_eq!(found.task_type, task.or(Some(TaskType::Documentation)), "{said}");
+        }
+        // Nothing is left to keywords that say nothing, or of a prompt that is not about software.
+        let left = keywords_first(wrong(), "كتابة");
+        assert!(left.phase.is_some() && left.task_type.is_some());
+        let none = Guesses { phase: Some(Guess { label: None, confidence: 0.6 }), task_type: None };
+        assert!(keywords_first(none, "בדיקות דם").phase.is_some());
+    }
 
     #[test]
     fn a_quotation_stays_whole_and_no_word_is_in_two_needs() {
