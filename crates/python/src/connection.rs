@@ -1,21 +1,25 @@
 //! The servers of a router, which run its tools.
 
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 use toolroute::session::Session;
+use toolroute::{Catalog, Tool};
+use toolroute_catalog::Problem;
 use toolroute_rank::engine::NEAR_BEST;
 use toolroute_run::execution::{
     Arguments, BASE_VARIABLES, DEFAULT_MAX_CHARS, McpOptions, Outcome, ProcessOptions, Report,
     ServersFile,
 };
 use toolroute_run::pins::{Mode, Pins};
-use toolroute_serve::{Assembly, CallRequest, Notes, Service, Status, Upstreams};
+use toolroute_serve::{Assembly, CallRequest, Keep, Notes, Service, Status, Upstreams};
 
 use crate::error::{self, ArgumentError, CallError, CatalogError, ConfirmationNeeded};
 use crate::settings::Settings;
@@ -54,6 +58,7 @@ impl Connection {
         let file =
             file.map_err(|error| CatalogError::new_err(format!("{}: {error}", path.display())))?;
         let mut problems = file.problems.clone();
+        overlay_problems(settings, Vec::new())?;
         let told = Told::default();
         let assembly = Assembly { notes: told.notes(), ..assembly(file, settings)? };
         let service = threads::run(|| assembly.build()).map_err(error::of_service)?;
@@ -81,6 +86,8 @@ impl Connection {
         let is_unknown =
             |status: &Status| matches!(status, Status::Starting | Status::Unavailable { .. });
         if !service.servers().iter().any(|server| is_unknown(&server.status)) {
+            let tools = service.engine().catalog().iter().cloned().collect();
+            problems.extend(overlay_problems(settings, tools)?);
             problems.extend(service.unmatched_patterns().into_iter().map(|pattern| {
                 format!(
                     "the pattern `{pattern}` of `allow` or `deny` matches no tool of the servers"
@@ -300,6 +307,7 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
     let executor = settings.executor(&file)?;
     let servers = Upstreams {
         options: McpOptions { process, ..McpOptions::default() },
+        keep: overlaid(settings),
         ..Upstreams::new(file)
     };
     assembly.servers = Some(servers);
@@ -308,6 +316,54 @@ fn assembly(file: ServersFile, settings: &Settings) -> PyResult<Assembly> {
     assembly.fallback_by_meaning = settings.calls.fallback_by_meaning;
     assembly.pins = pins(settings)?;
     Ok(assembly)
+}
+
+/// Returns the function that applies the overlays to what a server lists, if there are overlays.
+fn overlaid(settings: &Settings) -> Option<Keep> {
+    let options = settings.load_options();
+    if options.overlays.is_empty() {
+        return None;
+    }
+    Some(Arc::new(move |server: &str, tools: Vec<Tool>| {
+        match Catalog::load_with(&[], tools.clone(), &options) {
+            Ok(loaded) => loaded.catalog.iter().cloned().collect(),
+            Err(error) => {
+                warn(&format!("no overlay is applied to the tools of `{server}`: {error}"));
+                tools
+            }
+        }
+    }))
+}
+
+/// Gives a Python warning from any thread.
+fn warn(said: &str) {
+    // Without the warning there is nobody to tell: at the end of the program, Python can no longer be asked.
+    Python::try_attach(|py| {
+        let said = CString::new(said.replace('\0', " ")).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &said, 1).ok();
+    });
+}
+
+/// Returns the warnings of the overlays for some tools; an error in one is an exception.
+fn overlay_problems(settings: &Settings, tools: Vec<Tool>) -> PyResult<Vec<String>> {
+    let options = settings.load_options();
+    let loaded = threads::run(|| Catalog::load_with(&[], tools, &options));
+    let loaded = loaded.map_err(|error| CatalogError::new_err(error.to_string()))?;
+    let is_of_overlay = |problem: &&Problem| {
+        problem.file.as_ref().is_some_and(|file| options.overlays.contains(file))
+    };
+    let problems = loaded.problems.iter().filter(is_of_overlay);
+    let (errors, warnings): (Vec<&Problem>, Vec<&Problem>) =
+        problems.partition(|problem| problem.is_error());
+    let texts =
+        |problems: Vec<&Problem>| problems.into_iter().map(ToString::to_string).collect::<Vec<_>>();
+    match errors.is_empty() {
+        true => Ok(texts(warnings)),
+        false => {
+            let said = format!("the overlay cannot be used: {}", texts(errors).join("; "));
+            Err(CatalogError::new_err(said))
+        }
+    }
 }
 
 /// Opens the pins of the named file, or else those that the command line uses.

@@ -429,8 +429,6 @@ def test_an_overlay_applies_to_given_tools(tmp_path):
     selection = router.select("write a mail to Dana", k=1, max_cost="medium")
     assert OPENAI not in selection.tools
     assert router.select("write a mail to Dana", k=1).tools == [OPENAI]
-    with pytest.raises(TypeError, match="no option 'overlay'"):
-        Router.from_servers(tmp_path / "servers.json", overlay=[overlay])
 
 
 def test_servers(tmp_path: Path):

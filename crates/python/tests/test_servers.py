@@ -189,6 +189,26 @@ def test_options_of_calls(servers: Path):
         Router([], timeout=1)
 
 
+def test_an_overlay_applies_to_the_tools_of_servers(servers: Path, tmp_path: Path):
+    overlay = tmp_path / "overlay.toml"
+    overlay.write_text('[[overlay]]\nmatch = "oracle__ask"\ncost = "high"\nhints = { destructive = true }\n')
+    for paths in (overlay, [overlay]):
+        with Router.from_servers(servers, overlay=paths) as router:
+            assert not router.problems
+            hits = router.select("ask the oracle", k=3, max_cost="medium")
+            assert "oracle__ask" not in [hit.id for hit in hits]
+            with pytest.raises(toolroute.ConfirmationNeeded):
+                router.call("ask")
+            assert "said" in router.call("ask", confirmed=True)
+    overlay.write_text('[[overlay]]\nmatch = "oracle__aks"\ncost = "high"\n')
+    with pytest.warns(UserWarning, match="oracle__aks"):
+        Router.from_servers(servers, overlay=overlay).close()
+    overlay.write_text('[[overlay]]\nmatch = "oracle__ask"\ncost = "dear"\n')
+    for path, said in ((overlay, "the overlay cannot be used.*dear"), (tmp_path / "gone.toml", "gone.toml")):
+        with pytest.raises(toolroute.CatalogError, match=said):
+            Router.from_servers(servers, overlay=path)
+
+
 def test_the_hints_of_a_servers_file_hold(servers: Path):
     file = json.loads(servers.read_text())
     file["mcpServers"]["oracle"]["callHints"] = {"timeout_ms": 500, "retry": {"most": 0}}

@@ -95,6 +95,7 @@ class RouterOptions(PolicyOptions, total=False):
     precision: Literal["int8", "f32"]
     #: A tool that is left out is an error instead of a warning.
     strict: bool
+    #: Files that set tiers, hints and fallbacks of the tools.
     overlay: Union[Path, Sequence[Path]]
     author_signals: bool
     #: A file that keeps the vectors of the tools.
@@ -163,7 +164,7 @@ _OF_SELECTIONS = {*_POLICY, *_CONTEXT, *_SELECT, "candidates", "context"}
 _OF_FILTERS = {*_POLICY[:4], "candidates", "enable", "exclude", "stage"}
 _PATHS = ("index", "usage", "feedback", "pins")
 _SETTINGS = ("model", "precision", "strict", "author_signals", "yes")
-_OF_CATALOGS = {"strict", "overlay", "author_signals"}
+_OF_CATALOGS = {"strict", "author_signals"}
 _CALLS = (
     "read_only",
     "allow",
