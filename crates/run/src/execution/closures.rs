@@ -84,7 +84,7 @@ pub(super) async fn catch_panic<T>(work: impl Future<Output = T>) -> std::thread
     .await
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("the tool's function panicked: {}", text.unwrap_or("without a message"))

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::super::closures::{catch_panic, panicked};
 use super::super::elicitation::User;
 use super::super::invoker::{Arguments, Call, Fault, FaultKind, Invoker, Output, Progress};
 use super::super::timing::{announcement, extended_timeout};
@@ -96,7 +97,7 @@ impl Executor {
         };
         let timing = &self.options.timing;
         let work = async {
-            if let Err(fault) = within(time_left(deadline), invoker.prepare()).await {
+            if let Err(fault) = within(time_left(deadline), unpanicked(async { invoker.prepare().await })).await {
                 return (Err(Fault { reached: false, ..fault }), 0.0);
             }
             let (began, before) = (Instant::now(), asked_ms(request));
@@ -107,7 +108,8 @@ impl Executor {
                 progress.max(request.user.and_then(User::latest))
             };
             let limits = (timing.timeout(tool), deadline);
-            let result = with_progress_timeout(limits, heard, invoker.invoke(call)).await;
+            let answering = unpanicked(async { invoker.invoke(call).await });
+            let result = with_progress_timeout(limits, heard, answering).await;
             (result, (millis(began) - (asked_ms(request) - before)).max(0.0))
         };
         tokio::pin!(work);
@@ -132,6 +134,13 @@ fn asked_ms(request: &Request<'_>) -> f64 {
 
 fn time_left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now())
+}
+
+/// Turns a panic of an invoker, which may be another program's code, into a fault: nobody would answer
+/// the request otherwise.
+async fn unpanicked<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let done = catch_panic(work).await;
+    done.unwrap_or_else(|panic| Err(Fault::after(FaultKind::Broken, panicked(&*panic))))
 }
 
 async fn within<T>(

@@ -115,6 +115,17 @@ fn a_write_that_may_have_happened_is_never_sent_again() {
 }
 
 #[test]
+fn an_invoker_that_panics_fails_and_may_have_written() {
+    let setup = setup(|name| panic!("SECRET-RAW of {name}"));
+    let report = call(&setup, &[tool("a", false), tool("b", false)]);
+    assert_eq!(*setup.calls.lock().unwrap(), ["a"]);
+    assert_eq!(report.attempts[0].ending, Ending::Failed { fault: FaultKind::Broken });
+    assert!(report.reached());
+    let message = report.outcome.message().unwrap();
+    assert!(message.contains("before you try again") && !message.contains("SECRET"), "{message}");
+}
+
+#[test]
 fn a_write_marked_safe_or_never_sent_goes_on() {
     let setup_sent = setup_of_a(Err(broken(true)), "ok");
     let safe = Candidate { safe_after_write: true, ..tool("b", false) };
