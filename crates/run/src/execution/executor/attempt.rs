@@ -97,7 +97,9 @@ impl Executor {
         };
         let timing = &self.options.timing;
         let work = async {
-            if let Err(fault) = within(time_left(deadline), unpanicked(async { invoker.prepare().await })).await {
+            if let Err(fault) =
+                within(time_left(deadline), unpanicked(async { invoker.prepare().await })).await
+            {
                 return (Err(Fault { reached: false, ..fault }), 0.0);
             }
             let (began, before) = (Instant::now(), asked_ms(request));

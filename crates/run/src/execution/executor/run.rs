@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::super::fallback::{Candidate, Origin, is_worse, map_arguments};
-use super::super::invoker::{Arguments, Fault, FaultKind, Output};
+use super::super::invoker::{Arguments, Fault, FaultKind, Invoker, Output};
 use super::super::message;
 use super::super::params::{Change, Clarification, Prepared};
 use super::super::permission::Verdict;
@@ -85,10 +85,6 @@ impl<'a> Run<'a> {
             if self.has_answered && !candidate.follows_an_answer() {
                 continue;
             }
-            if let Some(last) = self.attempts.last().filter(|last| !is_skipped(last)) {
-                let (from, to) = (last.tool.clone(), candidate.tool.id.clone());
-                (self.request.on_event)(Event::FellBack { from, to });
-            }
             match self.turn(candidate).await {
                 NextStep::End(outcome) => return *outcome,
                 NextStep::Next => {}
@@ -103,12 +99,9 @@ impl<'a> Run<'a> {
 
     async fn turn(&mut self, candidate: &'a Candidate) -> NextStep {
         let tool = candidate.tool.as_ref();
-        let prepared = match self.prepare(candidate).await {
-            Ok(prepared) => prepared,
+        let (invoker, prepared) = match self.prepare(candidate).await {
+            Ok(ready) => ready,
             Err(turn) => return turn,
-        };
-        let Some(invoker) = self.executor.servers.of(tool) else {
-            return self.pass(candidate, Skip::NoServer);
         };
         // Before the breaker: a half-open one admits a single probe, which must then be sent.
         if let Err(exceeded) = self.request.guard.spend(tool) {
@@ -119,6 +112,11 @@ impl<'a> Run<'a> {
             self.request.guard.refund(tool);
             let for_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             return self.pass(candidate, Skip::BreakerOpen { for_ms });
+        }
+        // Only now is it certain that the candidate is tried.
+        if let Some(last) = self.attempts.iter().rfind(|last| !is_skipped(last)) {
+            let (from, to) = (last.tool.clone(), tool.id.clone());
+            (self.request.on_event)(Event::FellBack { from, to });
         }
         let sent = Dispatch {
             tool,
@@ -132,8 +130,12 @@ impl<'a> Run<'a> {
         self.judge(candidate, tried, prepared.changes)
     }
 
-    /// Checks that the candidate may be called, and prepares its arguments.
-    async fn prepare(&mut self, candidate: &'a Candidate) -> Result<Prepared, NextStep> {
+    /// Checks that the candidate may be called, and prepares its arguments. Returns them with what
+    /// sends the call.
+    async fn prepare(
+        &mut self,
+        candidate: &'a Candidate,
+    ) -> Result<(&'a Arc<dyn Invoker>, Prepared), NextStep> {
         let tool = candidate.tool.as_ref();
         let is_asked = candidate.origin == Origin::Asked;
         if self.written && !candidate.safe_after_write {
@@ -148,6 +150,10 @@ impl<'a> Run<'a> {
         if verdict != Verdict::Allowed && !needs_confirmation {
             return Err(self.pass(candidate, Skip::Permission { verdict }));
         }
+        // Nobody is asked about a call that cannot be made.
+        let Some(invoker) = self.executor.servers.of(tool) else {
+            return Err(self.pass(candidate, Skip::NoServer));
+        };
         let mapped = if is_asked {
             Some(self.arguments.clone())
         } else {
@@ -155,7 +161,7 @@ impl<'a> Run<'a> {
         };
         let Some(given) = mapped else { return Err(self.pass(candidate, Skip::Parameters)) };
         match self.executor.prepare(&candidate.tool, given, self.deadline).await {
-            // Nobody is asked to agree to a call that cannot be made.
+            // Nobody is asked to agree to arguments that do not fit.
             Ok(_) if needs_confirmation => {
                 let (tool, message) = (tool.id.clone(), message::confirmation(tool));
                 Err(NextStep::end(Outcome::Confirm { tool, message }))
@@ -164,7 +170,7 @@ impl<'a> Run<'a> {
                 if is_asked {
                     self.arguments = without_defaults(&prepared);
                 }
-                Ok(prepared)
+                Ok((invoker, prepared))
             }
             Err(Unprepared::Unfit(clarification)) if is_asked => {
                 let message = message::clarification(tool, &clarification);

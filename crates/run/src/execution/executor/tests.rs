@@ -107,9 +107,13 @@ fn a_read_that_fails_is_tried_again_and_then_elsewhere() {
 #[test]
 fn a_write_that_may_have_happened_is_never_sent_again() {
     let setup = setup(|_| Err(broken(true)));
-    let report = call(&setup, &[tool("a", false), tool("b", false)]);
+    let events = Mutex::new(Vec::new());
+    let record = |event: Event| events.lock().unwrap().push(event);
+    let candidates = [tool("a", false), tool("b", false)];
+    let report = call_with(&setup, &candidates, (json!({}), None), &record);
     assert_eq!(*setup.calls.lock().unwrap(), ["a"]);
     assert_eq!(report.attempts[1].ending, Ending::Skipped { because: Skip::WriteElsewhere });
+    assert!(events.lock().unwrap().is_empty(), "nothing else is tried: {events:?}");
     let message = report.outcome.message().unwrap();
     assert!(message.contains("before you try again") && !message.contains("SECRET"), "{message}");
 }
@@ -235,6 +239,11 @@ fn what_is_missing_or_needs_a_yes_is_asked_before_anything_is_called() {
     );
     let destroys = Candidate::asked(Arc::new(Tool::new(Some("s"), "delete_all", "")));
     assert!(matches!(call(&setup, &[destroys]).outcome, Outcome::Confirm { .. }));
+    // Nobody is asked about a call that cannot be made.
+    let absent = Candidate::asked(Arc::new(Tool::new(Some("absent"), "delete_all", "")));
+    let report = call(&setup, &[absent]);
+    assert_eq!(report.attempts[0].ending, Ending::Skipped { because: Skip::NoServer });
+    assert!(matches!(report.outcome, Outcome::Failed { .. }), "{report:?}");
     assert!(setup.calls.lock().unwrap().is_empty());
 }
 
