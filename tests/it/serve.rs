@@ -152,18 +152,21 @@ fn servers_of(sandbox: &Sandbox, name: &str) -> String {
 }
 
 #[test]
-fn changes_of_a_servers_tools_stay_when_it_lists_them() {
+fn clients_may_only_remove_tools_of_a_server() {
     let sandbox = Sandbox::new();
     let servers = servers_of(&sandbox, "notes");
     let server = Server::by_static(&sandbox, &["--servers", &servers]);
     let port = server.port;
     assert_eq!(send(port, "DELETE /v1/tools/notes__count_notes", &[], &[]).status, 200);
-    let extra = json!({"server": "notes", "name": "extra", "description": "Waters the orchids"});
-    assert_eq!(post(port, "/v1/tools", &extra).status, 201);
-    let edited = json!({"server": "notes", "name": "search_notes", "description": "Edited"});
+    // What the server says of its tools is not for clients to change, nor under another id: permissions rest on it.
     let json_type = [("content-type", "application/json")];
-    let put = "PUT /v1/tools/notes__search_notes";
-    assert_eq!(send(port, put, &json_type, edited.to_string().as_bytes()).status, 200);
+    let hints = json!({"server": "notes", "name": "delete_note", "hints": {"read_only": true}});
+    let put = "PUT /v1/tools/notes__delete_note";
+    let refused = send(port, put, &json_type, hints.to_string().as_bytes()).error();
+    assert_eq!(refused.0, 409);
+    assert!(refused.1.contains("changed by an overlay"), "{}", refused.1);
+    let alias = json!({"id": "alias", "server": "notes", "name": "delete_note"});
+    assert_eq!(post(port, "/v1/tools", &alias).error().0, 409);
     // The call starts the server, which then lists its tools.
     let called = post(port, "/v1/call", &json!({"tool": "notes__illustrate_note"})).ok();
     assert_eq!(called["outcome"], "answered", "{called}");
@@ -171,9 +174,7 @@ fn changes_of_a_servers_tools_stay_when_it_lists_them() {
     until("the server has listed its tools", || state() == "ready");
     assert_eq!(get(port, "/v1/tools/notes__count_notes").status, 404);
     assert_eq!(post(port, "/v1/call", &json!({"tool": "notes__count_notes"})).error().0, 404);
-    assert_eq!(get(port, "/v1/tools/notes__extra").ok()["description"], "Waters the orchids");
-    assert_eq!(get(port, "/v1/tools/notes__search_notes").ok()["description"], "Edited");
-    assert_eq!(get(port, "/v1/tools?server=notes").ok()["total"], 7);
+    assert_eq!(get(port, "/v1/tools?server=notes").ok()["total"], 6);
 }
 
 #[test]

@@ -225,7 +225,7 @@ impl Assembly {
     /// # Errors
     /// Those of [`Assembly::build`].
     pub fn engine(&self) -> Result<Engine, Error> {
-        let catalog = self.changes.applied(self.catalog.clone());
+        let catalog = self.changes.applied(self.catalog.clone(), |server| self.runs(server));
         self.engine_over(catalog.map_err(toolroute_rank::engine::Error::from)?)
     }
 
@@ -318,24 +318,28 @@ impl Assembly {
         }
     }
 
+    /// Whether tools of this server can be called.
+    fn runs(&self, server: Option<&str>) -> bool {
+        let name = server.unwrap_or_default();
+        let servers = self.servers.as_ref();
+        self.own_servers.get(name).is_some()
+            || servers.is_some_and(|servers| servers.file.entries.contains_key(name))
+    }
+
     /// The tools that can be found and called, with the changes applied, and the hidden tools of
     /// each server.
     fn screened(&self) -> Result<(Catalog, BTreeMap<String, HiddenTools>), Error> {
         let (mut catalog, mut hidden) = (self.catalog.clone(), BTreeMap::new());
         let options = self.screening_options();
-        let servers = self.servers.as_ref();
-        let is_screened = |server: &str| {
-            options.own_servers.contains(server)
-                || servers.is_some_and(|servers| servers.file.entries.contains_key(server))
-        };
-        if servers.is_some() || !options.own_servers.is_empty() {
+        let is_screened = |server: &str| self.runs(Some(server));
+        if self.servers.is_some() || !options.own_servers.is_empty() {
             catalog = screen_catalog(catalog, is_screened, |server, tools| {
                 let admitted = Service::admit_tools(&options, server, tools);
                 hidden.insert(server.to_owned(), admitted.hidden);
                 admitted.tools
             });
         }
-        let catalog = self.changes.applied(catalog);
+        let catalog = self.changes.applied(catalog, |server| self.runs(server));
         Ok((catalog.map_err(toolroute_rank::engine::Error::from)?, hidden))
     }
 

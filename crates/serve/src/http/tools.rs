@@ -8,11 +8,12 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use toolroute_catalog::{Catalog, Change, Problem, Tool};
 use toolroute_rank::engine::{self, ChangeReport, Engine};
+use toolroute_run::execution::Executor;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Params, Part, RawJson};
 use super::{ApiError, App, ErrorBody, Persist, json};
-use crate::Changes;
+use crate::{Changes, Service};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -82,7 +83,7 @@ pub async fn show(State(app): State<Arc<App>>, Part(id): Part) -> Result<Respons
 /// Adds tools; the next selection knows them. A selection under way sees all of them or none.
 #[utoipa::path(post, path = "/v1/tools", tag = "tools", request_body = ref("#/components/schemas/ToolBody"), responses(
     (status = 201, body = ChangeSummary), (status = 400, body = ErrorBody),
-    (status = 409, description = "an id is taken", body = ErrorBody),
+    (status = 409, description = "an id is taken, or the tool's server runs here", body = ErrorBody),
     (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn register(
     State(app): State<Arc<App>>,
@@ -97,7 +98,7 @@ pub async fn register(
 #[utoipa::path(put, path = "/v1/tools/{id}", tag = "tools", request_body = ref("#/components/schemas/ToolBody"),
     params(("id" = String, Path, description = "the id itself")),
     responses((status = 200, body = ChangeSummary), (status = 201, body = ChangeSummary), (status = 400, body = ErrorBody),
-        (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
+        (status = 409, description = "the tool's server runs here", body = ErrorBody), (status = 413, body = ErrorBody), (status = 415, body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub async fn update(
     State(app): State<Arc<App>>,
     Part(id): Part,
@@ -170,6 +171,7 @@ impl App {
         // The recorded changes are applied to every list of a server, so no list may be taken in
         // meanwhile.
         let _paused = present.pause_lists().await;
+        changes.iter().try_for_each(|change| expect_no_server(&present, change))?;
         let before = present.changes().clone();
         let mut after = before.clone();
         let ids = note(&mut after, &changes);
@@ -187,6 +189,23 @@ impl App {
         lines.dedup();
         Ok(ChangeSummary { ids, version, tools, embedded, warnings: lines, kept_in })
     }
+}
+
+/// Refuses a tool whose server runs here. Permissions, pins and confirmations rest on what the server says of its tools, and
+/// a client could say otherwise, or call one of them by another id.
+fn expect_no_server(service: &Service, change: &Change) -> Result<(), ApiError> {
+    let (Change::Register(tool) | Change::Update(tool)) = change else { return Ok(()) };
+    let runs = |executor: &Arc<Executor>| executor.servers().of(tool).is_some();
+    if !service.executor().is_some_and(runs) {
+        return Ok(());
+    }
+    let said = format!(
+        "`{}` is of the server `{}`, which lists its tools itself; expected a tool of no server that runs here. Texts and \
+         hints of a server's tools are changed by an overlay",
+        tool.id,
+        tool.server.as_deref().unwrap_or_default()
+    );
+    Err(ApiError::new(StatusCode::CONFLICT, "servers_tool", said))
 }
 
 /// Stores the text of all changes, and applies the new ones. If that fails, the previous text is

@@ -113,10 +113,10 @@ impl Service {
         tools
     }
 
-    /// The changes that bring accepted tools into the catalog. What clients changed stays.
+    /// The changes that bring accepted tools into the catalog. What clients removed stays away.
     fn changes_by(&self, catalog: &Catalog, accepted: &[Tool]) -> Vec<Change> {
         let made = self.changes();
-        let own = accepted.iter().filter(|tool| made.is_as_listed(tool));
+        let own = accepted.iter().filter(|tool| !made.removes(tool));
         let change = |tool: &Tool| match exactly(catalog, &tool.id) {
             None => Some(Change::Register(tool.clone())),
             Some(known) if known == tool || known.server != tool.server => None,

@@ -60,23 +60,24 @@ impl Changes {
         self.by_id.insert(id.to_owned(), None);
     }
 
-    /// Whether no client changed or removed the tool.
-    pub fn is_as_listed(&self, tool: &Tool) -> bool {
-        !self.by_id.contains_key(tool.id.as_str())
+    /// Whether a client removed the tool.
+    pub fn removes(&self, tool: &Tool) -> bool {
+        matches!(self.by_id.get(tool.id.as_str()), Some(None))
     }
 
-    pub fn over(&self, server: &str, listed: Vec<Tool>) -> Vec<Tool> {
-        let listed = listed.into_iter().filter(|tool| self.is_as_listed(tool));
-        let mut tools: Vec<Tool> = listed.collect();
-        let own = self.by_id.values().flatten();
-        let own = own.filter(|tool| tool.server.as_deref() == Some(server));
-        tools.extend(own.cloned());
-        tools
-    }
-
-    pub fn applied(&self, catalog: Catalog) -> Result<Catalog, Error> {
+    /// Applies the changes to a catalog. A tool of a server that `runs` is as its server lists it: permissions, pins and
+    /// confirmations rest on what the server says, and no client may say otherwise.
+    pub fn applied(
+        &self,
+        catalog: Catalog,
+        runs: impl Fn(Option<&str>) -> bool,
+    ) -> Result<Catalog, Error> {
         let there = |id: &str| catalog.get(id).is_some_and(|tool| tool.id.as_str() == id);
         let change = |(id, tool): (&String, &Option<Tool>)| match tool {
+            Some(tool) if runs(tool.server.as_deref()) => {
+                tracing::warn!(%id, "a tool of a server that was registered earlier is left out");
+                None
+            }
             Some(tool) if there(id) => Some(Change::Update(tool.clone())),
             Some(tool) => Some(Change::Register(tool.clone())),
             None if there(id) => Some(Change::Remove(id.clone())),
@@ -129,20 +130,17 @@ mod tests {
         changes.note_removed("s__b");
         changes.note_removed("never there");
         let read = Changes::parse(&changes.to_json()).unwrap();
-        let after = read.applied(catalog).unwrap();
+        let after = read.applied(catalog.clone(), |_| false).unwrap();
         let ids: Vec<&str> = after.iter().map(|tool| tool.id.as_str()).collect();
         assert_eq!(ids, ["s__a", "s__c"]);
         assert_eq!(after.get("s__a").unwrap().description, "new");
-        let listed = ["a", "b", "d"].map(|name| tool(name, "listed")).to_vec();
-        let over: Vec<String> = read
-            .over("s", listed)
-            .iter()
-            .map(|tool| format!("{} {}", tool.id, tool.description))
-            .collect();
-        assert_eq!(over, ["s__d listed", "s__a new", "s__c comes"]);
-        assert!(read.over("t", Vec::new()).is_empty());
+        // Of a server that runs here, only removals count.
+        let after = read.applied(catalog, |server| server == Some("s")).unwrap();
+        let ids: Vec<&str> = after.iter().map(|tool| tool.id.as_str()).collect();
+        assert_eq!(ids, ["s__a"]);
+        assert_eq!(after.get("s__a").unwrap().description, "old");
         let none = Changes::parse(&Changes::default().to_json()).unwrap();
-        assert!(none.applied(Catalog::default()).unwrap().is_empty());
+        assert!(none.applied(Catalog::default(), |_| false).unwrap().is_empty());
         assert!(Changes::parse("{}").is_err());
     }
 }

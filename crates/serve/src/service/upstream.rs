@@ -352,7 +352,8 @@ impl Service {
             None => tools,
         };
         let Admission { tools, hidden } = Self::admit_tools(&self.options, server, tools);
-        let tools = self.changes().over(server, tools);
+        let removed = self.changes().clone();
+        let tools = tools.into_iter().filter(|tool| !removed.removes(tool)).collect();
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");
