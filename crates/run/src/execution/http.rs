@@ -3,6 +3,7 @@
 //! A catalog is untrusted, so it does not decide where requests go: a server is called only if the
 //! servers file has an entry for it, and only at that entry's `url` if there is one.
 
+use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode, Url};
 use serde_json::Value;
 
@@ -72,7 +73,18 @@ impl HttpOperations {
                         argument.name
                     )));
                 }
-                Place::Header => request = request.header(argument.sent_name(), plain(value)),
+                Place::Header => {
+                    let name = argument.sent_name();
+                    let value = HeaderValue::try_from(plain(value)).map_err(|_| {
+                        refused(format!(
+                            "argument `{}` is sent as a header, which takes no control characters such as line ends",
+                            argument.name
+                        ))
+                    })?;
+                    let name = HeaderName::try_from(name)
+                        .map_err(|_| refused(format!("`{name}` is no name of a header")))?;
+                    request = request.header(name, value);
+                }
                 Place::Path | Place::Query | Place::Member | Place::Body => {}
             }
         }
@@ -330,6 +342,13 @@ mod tests {
         );
         assert_eq!(request.headers()["x-trace"], "7");
         assert_eq!(request.body().unwrap().as_bytes().unwrap(), br#"{"text":"hi"}"#);
+    }
+
+    #[test]
+    fn a_header_with_a_line_end_is_refused_before_anything_is_sent() {
+        let fault = sent(&operation(), json!({"id": "1", "X-Trace": "a\nX-Admin: 1"})).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Refused);
+        assert!(fault.detail.contains("`X-Trace`"), "{}", fault.detail);
     }
 
     #[test]
