@@ -107,6 +107,11 @@ impl RunStats {
     pub fn latency_ms(observed: Option<&Self>, tool: &Tool) -> Option<f64> {
         let declared = tool.latency_ms.map(|ms| ms as f64);
         let declared = declared.or_else(|| Some(tool.declared_latency_tier?.floor_ms() as f64));
+        Self::near_declared(observed, declared)
+    }
+
+    /// Like [`RunStats::latency_ms`], for the declared latency in milliseconds.
+    pub(crate) fn near_declared(observed: Option<&Self>, declared: Option<f64>) -> Option<f64> {
         let enough = observed.filter(|observed| observed.timed >= ENOUGH_TIMED);
         match (enough.and_then(|observed| observed.latency_ms), declared) {
             (Some(measured), Some(declared)) => {

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolroute_catalog::{ComplexityRange, Cost, LatencyTier, Tool};
+use toolroute_catalog::{ComplexityRange, Cost, Tool};
 
+use crate::feedback::RunStats;
 use crate::query::{Categories, CategoryWords, Phase, TaskType};
 
 /// The declarations of one tool. Undeclared ones are neutral.
@@ -18,7 +19,8 @@ pub(super) struct ToolFacts {
     pub languages: Vec<u16>,
     pub complexity: Option<ComplexityRange>,
     pub priority: Option<u8>,
-    pub latency: Option<LatencyTier>,
+    /// The declared latency in milliseconds.
+    pub latency_ms: Option<f64>,
     pub cost: Option<Cost>,
     pub web: bool,
     pub newcomer: bool,
@@ -98,7 +100,7 @@ impl CatalogFacts {
         let counts = |facts: &ToolFacts| facts.always_counts() || !facts.conflicts.is_empty();
         all.any_counts = !all.critical.is_empty() || all.rows.iter().any(counts);
         all.any_web = all.rows.iter().any(|facts| facts.web);
-        all.any_latency = all.rows.iter().any(|facts| facts.latency.is_some());
+        all.any_latency = all.rows.iter().any(|facts| facts.latency_ms.is_some());
         all.any_cost = all.rows.iter().any(|facts| facts.cost.is_some());
         all
     }
@@ -116,7 +118,7 @@ impl CatalogFacts {
             task_types: bits(&facets.task_types, TaskType::ALL.iter().map(|kind| kind.as_str())),
             complexity: facets.complexity,
             priority: tool.routing.priority,
-            latency: tool.latency_tier(),
+            latency_ms: RunStats::latency_ms(None, tool),
             cost: tool.cost,
             web: labels.into_iter().any(|word| WEB.contains(&word.to_lowercase().as_str())),
             newcomer: tool.routing.newcomer,

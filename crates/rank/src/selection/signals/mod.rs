@@ -409,7 +409,8 @@ impl Assessment<'_> {
         if !self.inputs.urgent {
             return None;
         }
-        let tier = seen.and_then(|seen| seen.latency_tier()).or(facts.latency)?;
+        let latency_ms = RunStats::near_declared(seen.as_ref(), facts.latency_ms)?;
+        let tier = LatencyTier::from_ms(latency_ms as u64);
         Some(0.0 - tier as u8 as f32 / LatencyTier::VerySlow as u8 as f32)
     }
 

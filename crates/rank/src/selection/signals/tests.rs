@@ -129,9 +129,12 @@ fn urgency_cost_the_web_workflow_and_plans_count_where_they_apply() {
         assert_eq!(added(&tools, signal, inputs), [value, 0.0], "{signal}");
         assert_eq!(added(&tools, signal, calm), [0.0, 0.0], "{signal}");
     }
-    let seen = [Some(RunStats::from_counts(9, 9, Some(500.0)))];
-    let quick = SignalInputs { observed: &seen, ..inputs };
-    assert_eq!(added(&tools, Signal::Latency, quick), [0.0, 0.0], "what was seen counts");
+    // What was seen counts, but no sender makes a quick tool a very slow one.
+    let mut quick = tool("quick");
+    quick.latency_ms = Some(1_000);
+    let seen = [Some(RunStats::from_counts(3, 3, Some(200_000.0))); 2];
+    let timed = SignalInputs { observed: &seen, ..inputs };
+    assert_eq!(added(&[quick, tool("silent")], Signal::Latency, timed), [-0.0167, -0.05]);
     let mut best = tool("best");
     (best.latency_ms, best.cost) = (Some(10), Some(Cost::Tiny));
     let weights = SignalWeights::OFF.with(Signal::Latency, 0.1).unwrap();
