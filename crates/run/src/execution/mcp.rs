@@ -113,6 +113,8 @@ struct State {
     /// Failed starts and broken connections since the last successful call.
     failures: u32,
     not_before: Option<Instant>,
+    /// What may be said of the last failure, if it was a start.
+    failed: Option<String>,
     /// Why the server was dropped, if that is why it is paused.
     dropped: Option<String>,
 }
@@ -261,7 +263,8 @@ impl ServerState {
                 None => {
                     let said =
                         format!("it failed {} times; next start in {left:?}", state.failures);
-                    Fault::before(FaultKind::Unreachable, said)
+                    let public_message = state.failed.clone();
+                    Fault { public_message, ..Fault::before(FaultKind::Unreachable, said) }
                 }
             });
         }
@@ -316,7 +319,10 @@ impl ServerState {
             Err(fault) => {
                 match fault.kind {
                     FaultKind::Flooding => pause_after_drop(&mut state, &fault.detail),
-                    _ => self.count_failure(&mut state, &fault.detail),
+                    _ => {
+                        self.count_failure(&mut state, &fault.detail);
+                        state.failed.clone_from(&fault.public_message);
+                    }
                 }
                 Err(fault)
             }
@@ -347,8 +353,8 @@ impl ServerState {
     }
 
     fn count_failure(&self, state: &mut State, said: &str) {
-        // The earlier reason for dropping the server does not explain this failure.
-        state.dropped = None;
+        // Earlier reasons do not explain this failure.
+        (state.dropped, state.failed) = (None, None);
         state.failures = state.failures.saturating_add(1);
         let doublings = state.failures.saturating_sub(FREE_STARTS + 1).min(16);
         let pause = (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE);

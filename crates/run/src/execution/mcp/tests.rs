@@ -67,4 +67,8 @@ async fn a_start_that_fails_after_the_pause_is_not_told_as_a_flood() {
         assert_eq!(fault.kind, FaultKind::Unreachable, "{start}: {}", fault.detail);
     }
     assert!(server.shared.state.lock().await.not_before.is_some(), "it waits by now");
+    let waiting = server.prepare().await.unwrap_err();
+    assert!(waiting.detail.contains("next start"), "{}", waiting.detail);
+    let told = waiting.public_message();
+    assert!(told.contains("/nonexistent/server"), "it still says why: {told}");
 }
