@@ -69,6 +69,7 @@ mod registry;
 mod report;
 mod servers;
 mod spawn;
+mod surrogates;
 mod timing;
 
 pub use blocking::{Blocking, OnEvent, Order};
@@ -108,4 +109,6 @@ pub use registry::{Listed, Servers};
 pub use report::{Answer, Attempt, Ending, Hint, Outcome, Report, Skip};
 pub use servers::{Entry, LeftOut, Program, Remote, ServersFile, Variables};
 pub use spawn::{BASE_VARIABLES, ProcessOptions};
+#[doc(hidden)] // For our own crates.
+pub use surrogates::without_lone_surrogates;
 pub use timing::{LONGEST_REQUEST, LONGEST_REQUEST_MAX_S, Retries, Timing, announcement};

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use toolroute_rank::engine::{Speaker, Turn};
 use toolroute_rank::query::says_nothing;
+use toolroute_run::execution::without_lone_surrogates;
 
 use super::FilterError;
 use super::body::{Outline, place_of};
@@ -34,7 +36,7 @@ impl Conversation {
     }
 
     pub(super) fn read(body: &Outline<'_>) -> Self {
-        let member = |name| serde_json::from_str::<Value>(body.get(name)?.get()).ok();
+        let member = |name| parse::<Value>(body.get(name)?.get());
         let mut read = Self::default();
         for name in ["messages", "input"] {
             match member(name) {
@@ -180,12 +182,19 @@ impl Conversation {
 /// The text to rank for, which a request may contain beside its messages as `prompt` or `query`.
 /// Any other value with these names belongs to the provider, such as OpenAI's prompt templates.
 pub(super) fn own_prompt(body: &Outline<'_>) -> Result<Option<String>, FilterError> {
-    let text = |name| serde_json::from_str::<String>(body.get(name)?.get()).ok();
+    let text = |name| parse::<String>(body.get(name)?.get());
     let text = match (text("prompt"), text("query")) {
         (Some(prompt), Some(query)) if prompt != query => return Err(FilterError::TwoPrompts),
         (prompt, query) => prompt.or(query),
     };
     Ok(text.map(|text| shortened(text.trim())).filter(|text| !says_nothing(text)))
+}
+
+/// Parses a member. A half of a character, which a program leaves that cuts its texts by units of
+/// UTF-16, must not hide the whole conversation.
+fn parse<T: DeserializeOwned>(json: &str) -> Option<T> {
+    let whole = serde_json::from_str(json);
+    whole.or_else(|_| serde_json::from_slice(&without_lone_surrogates(json.as_bytes()))).ok()
 }
 
 fn shortened(text: &str) -> String {
@@ -199,6 +208,17 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_a_character_hides_no_message() {
+        let body = r#"{"messages": [{"role": "user", "content": "old \ud83d"},
+            {"role": "user", "content": "water the orchids \ud83d\ude00"}], "prompt": "cut \ud83d"}"#;
+        let conversation = Conversation::parse(body).unwrap();
+        assert_eq!(conversation.prompt().as_deref(), Some("water the orchids \u{1f600}"));
+        assert_eq!(conversation.history()[0].text, "old \u{fffd}");
+        let own = own_prompt(&Outline::parse(body).unwrap()).unwrap();
+        assert_eq!(own.as_deref(), Some("cut \u{fffd}"));
+    }
 
     #[test]
     fn the_request_before_the_results_of_many_tools_stays() {

@@ -3,14 +3,13 @@
 //! rmcp ignores a line that is too long or that it cannot parse, and the caller would wait until the
 //! timeout. Here the request of such a line is answered with an error.
 
-use std::sync::LazyLock;
-
-use regex::bytes::{Captures, Regex};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerRequest};
 use rmcp::service::{RoleClient, RxJsonRpcMessage};
 use serde::Deserialize as _;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+
+use super::super::surrogates::without_lone_surrogates;
 
 type Message = RxJsonRpcMessage<RoleClient>;
 
@@ -146,22 +145,6 @@ fn with_whole_question(message: Message, line: &[u8]) -> Message {
         asked.request = ServerRequest::CustomRequest(whole);
     }
     JsonRpcMessage::Request(asked)
-}
-
-/// Replaces halves of surrogate pairs, which programs write that cut a text within a character. JSON
-/// allows them, and no text can hold them.
-fn without_lone_surrogates(line: &[u8]) -> std::borrow::Cow<'_, [u8]> {
-    // Each escape is matched as a whole, so that `\\ud83d` is not taken for one.
-    static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
-            r"(?i-u)(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|(\\ud[89a-f][0-9a-f]{2})|\\.",
-        )
-        .expect("the pattern is fixed and compiles. This is a bug.")
-    });
-    ESCAPES.replace_all(line, |found: &Captures<'_>| match found.get(2) {
-        Some(_) => br"\ufffd".to_vec(),
-        None => found[0].to_vec(),
-    })
 }
 
 /// Returns the `id` at the beginning of an answer, if only scalar members precede it.
