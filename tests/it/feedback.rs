@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 use toolroute::{Catalog, Engine, SelectRequest, StaticEmbedder, Tool};
-use toolroute_rank::feedback::{RecordOutcome, StoreOptions};
+use toolroute_rank::feedback::{Execution, RecordOutcome, StoreOptions};
 
 use crate::support::{CommandExt as _, Sandbox, rows};
 
@@ -369,8 +369,13 @@ fn an_engine_records_what_came_of_its_answers_and_learns_of_it() {
     assert_eq!((seen.runs, seen.successes, seen.latency_ms), (20, 20, Some(30.0)));
     assert!(observed.version() > 1);
     assert_eq!(engine_a.recorder().unwrap().counts().written, 20);
-    let succeeded = "toolroute_executions_total{outcome=\"succeeded\"} 20";
-    assert!(engine_a.metrics().text().contains(succeeded));
+    // What cannot be queued is not counted, and the queue is as it is now, not as at the last record.
+    let nameless = Execution::new("".into(), prompt, true);
+    assert!(engine_a.record(nameless).is_err());
+    let counted = engine_a.metrics().text();
+    for line in ["executions_total{outcome=\"succeeded\"} 20", "queue_waiting 0"] {
+        assert!(counted.contains(line), "{line} is not in\n{counted}");
+    }
     // What the last one did not wait for is written all the same.
     engine_a.record(selection.offer(prompt).execution(&tool, false)).unwrap();
     drop(engine_a);

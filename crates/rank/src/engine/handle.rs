@@ -369,6 +369,10 @@ impl Engine {
     /// The counters since the engine was built.
     #[doc(hidden)] // For our own crates.
     pub fn metrics(&self) -> &Metrics {
+        // The queue empties while nothing is recorded, so it is read whenever somebody asks.
+        if let Some(recorder) = self.recorder() {
+            self.metrics.set_queue(recorder.counts());
+        }
         &self.metrics
     }
 

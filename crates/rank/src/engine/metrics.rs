@@ -1,6 +1,6 @@
 //! The counters of an engine. [`Metrics::text`] has the name of every metric.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::{Error, Selection};
-use crate::feedback::Execution;
+use crate::feedback::{Execution, RecorderCounts};
 
 /// Upper bounds in seconds, from a cached answer to a large model.
 const SELECTION_SECONDS: [f64; 10] = [2e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0];
@@ -33,6 +33,7 @@ pub struct Metrics {
     executions: Counters,
     execution_time: Histogram,
     queue: Gauge,
+    queue_full: Counter<u64, AtomicU64>,
     requests: Family<[(&'static str, String); 2], Counter<u64, AtomicU64>>,
     request_time: Histogram,
     proxied: Counters,
@@ -50,6 +51,7 @@ impl Default for Metrics {
             executions: Counters::default(),
             execution_time: Histogram::new(EXECUTION_SECONDS),
             queue: Gauge::default(),
+            queue_full: Counter::default(),
             requests: Family::default(),
             request_time: Histogram::new(REQUEST_SECONDS),
             proxied: Counters::default(),
@@ -87,15 +89,20 @@ impl Metrics {
 
     /// Counts a run of a tool, and its duration if known.
     pub fn count_execution(&self, run: &Execution) {
-        let outcome = if run.success { "succeeded" } else { "failed" };
+        self.count_run(run.success, run.duration_ms);
+    }
+
+    pub(super) fn count_run(&self, success: bool, duration_ms: Option<u64>) {
+        let outcome = if success { "succeeded" } else { "failed" };
         self.executions.get_or_create(&[("outcome", outcome)]).inc();
-        if let Some(ms) = run.duration_ms {
+        if let Some(ms) = duration_ms {
             self.execution_time.observe(ms as f64 / 1_000.0);
         }
     }
 
-    pub(super) fn set_queue(&self, runs: u64) {
-        self.queue.set(i64::try_from(runs).unwrap_or(i64::MAX));
+    pub(super) fn set_queue(&self, counts: RecorderCounts) {
+        self.queue.set(i64::try_from(counts.waiting()).unwrap_or(i64::MAX));
+        self.queue_full.inner().store(counts.dropped, Ordering::Relaxed);
     }
 
     /// Counts an HTTP request by its route, which is one of a few, and the status of the response.
@@ -137,6 +144,8 @@ impl Metrics {
         let (name, took) = ("execution_duration", "Time that runs of tools took");
         all.register_with_unit(name, took, Unit::Seconds, self.execution_time.clone());
         all.register("queue_waiting", "Runs that wait to be written", self.queue.clone());
+        let full = "Times that runs were dropped because the queue was full";
+        all.register("queue_full", full, self.queue_full.clone());
         all.register("http_requests", "Requests over HTTP", self.requests.clone());
         let (name, took) = ("http_request_duration", "Time that requests over HTTP took");
         all.register_with_unit(name, took, Unit::Seconds, self.request_time.clone());
@@ -164,7 +173,7 @@ mod tests {
         let run = |success| Execution::new("t".into(), "p", success);
         metrics.count_execution(&Execution { duration_ms: Some(250), ..run(true) });
         metrics.count_execution(&run(false));
-        metrics.set_queue(3);
+        metrics.set_queue(RecorderCounts { queued: 5, written: 2, dropped: 7, lost: 0 });
         let text = metrics.text();
         for line in [
             "toolroute_selections_total{outcome=\"failed\"} 1",
@@ -174,6 +183,7 @@ mod tests {
             "toolroute_executions_total{outcome=\"failed\"} 1",
             "toolroute_execution_duration_seconds_bucket{le=\"3.0\"} 1",
             "toolroute_queue_waiting 3",
+            "toolroute_queue_full_total 7",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

@@ -109,9 +109,11 @@ impl Engine {
     /// is invalid.
     pub fn record(&self, execution: Execution) -> Result<RecordOutcome, Error> {
         let recorder = &self.recording()?.recorder;
-        self.metrics.count_execution(&execution);
+        let (success, duration_ms) = (execution.success, execution.duration_ms);
         let recorded = recorder.record(execution)?;
-        self.metrics.set_queue(recorder.counts().waiting());
+        if recorded == RecordOutcome::Queued {
+            self.metrics.count_run(success, duration_ms);
+        }
         Ok(recorded)
     }
 
@@ -130,7 +132,6 @@ impl Engine {
             if let Err(error) = recording.recorder.flush() {
                 tracing::warn!("the log of runs is not complete: {error}");
             }
-            self.metrics.set_queue(recording.recorder.counts().waiting());
         }
         self.cache.clear();
     }
