@@ -152,3 +152,23 @@ fn the_tools_of_a_file_stay_beside_those_that_their_server_lists() {
     second.sort();
     assert_eq!(first, second);
 }
+
+#[test]
+fn nobody_agrees_to_a_call_of_a_tool_without_a_server() {
+    let sandbox = Sandbox::new();
+    let servers = sandbox.servers(&json!({"notes": entry("notes", &[sandbox.mark()])}));
+    let tool =
+        json!({"server": "gone", "name": "delete_ledger", "description": "Deletes the ledger"});
+    let tools = sandbox.put("tools.json", json!([tool]).to_string());
+    let server = Server::by_static(&sandbox, &["--servers", &servers, "--tools", &tools]);
+    let called = post(server.port, "/v1/call", &json!({"tool": "gone__delete_ledger"})).ok();
+    assert_eq!(called["outcome"], "failed", "{called:#}");
+    assert_eq!(called["attempts"][0]["because"]["skip"], "no_server", "{called:#}");
+    let asked = json!({"prompt": "delete the ledger", "dry_run": true});
+    let draft = post(server.port, "/v1/run", &asked).ok();
+    let step = &draft["steps"][0];
+    assert_eq!(step["tool"], "gone__delete_ledger", "{draft:#}");
+    assert_eq!(step["state"], "failed", "{draft:#}");
+    assert_eq!(draft["complete"], false);
+    assert!(step["why"].as_str().unwrap().contains("has no server here"), "{draft:#}");
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolroute_run::execution::{Event, LocalTime};
-use toolroute_session::{Plan, PlanReport, PlannedCall, Session};
+use toolroute_session::{Plan, PlanReport, PlannedCall, Session, StepState};
 
 use super::{CallRequest, Error, FindRequest, Service, off_thread};
 
@@ -50,11 +50,29 @@ impl Service {
             let draft = Plan::new(needs, &copy, run.now).draft();
             let draft = self.steps(draft, (&run, &copy), true).await?;
             if run.draft {
-                return Ok(draft.finish());
+                return Ok(self.callable_steps(draft.finish()));
             }
             plan = plan.after(draft);
         }
         Ok(self.steps(plan, (&run, run.session), false).await?.finish())
+    }
+
+    /// The report of a draft, in which no step is ready whose tool has no server here. Where no
+    /// tool can be called, a draft shows what could be.
+    fn callable_steps(&self, mut report: PlanReport) -> PlanReport {
+        let (Some(executor), catalog) = (self.executor(), self.engine.catalog()) else {
+            return report;
+        };
+        for step in report.steps.iter_mut().filter(|step| step.state == StepState::Ready) {
+            let tool = step.tool.as_ref().and_then(|id| catalog.get(id.as_str()));
+            if let Some(tool) = tool.filter(|tool| executor.servers().of(tool).is_none()) {
+                step.state = StepState::Failed;
+                step.needs_confirmation = false;
+                step.why = format!("{} has no server here; add its server", tool.id);
+                report.complete = false;
+            }
+        }
+        report
     }
 
     /// Finds and, unless it is a draft, calls a tool for each step.
