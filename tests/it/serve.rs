@@ -117,6 +117,9 @@ fn tools_come_change_and_go_and_are_kept_where_they_are_to_be_kept() {
         assert!(gone.text().contains("`git__commit` here; GET"), "{}", gone.text());
         let total = get(port, "/v1/tools").ok()["total"].as_u64().unwrap();
         assert_eq!(Some(total), before["total"].as_u64());
+        let missing = get(port, "/v1/tools?server=gitt");
+        assert_eq!(missing.status, 404);
+        assert!(missing.text().contains("git"), "{}", missing.text());
         let git = get(port, "/v1/tools?server=git").ok();
         assert!(git["tools"].as_array().unwrap().iter().all(|tool| tool["server"] == "git"));
     }
@@ -162,9 +165,9 @@ fn clients_may_only_remove_tools_of_a_server() {
     let json_type = [("content-type", "application/json")];
     let hints = json!({"server": "notes", "name": "delete_note", "hints": {"read_only": true}});
     let put = "PUT /v1/tools/notes__delete_note";
-    let refused = send(port, put, &json_type, hints.to_string().as_bytes()).error();
-    assert_eq!(refused.0, 409);
-    assert!(refused.1.contains("changed by an overlay"), "{}", refused.1);
+    let refused = send(port, put, &json_type, hints.to_string().as_bytes());
+    assert!(refused.text().contains("changed by an overlay"), "{}", refused.text());
+    assert_eq!(refused.error(), (409, "servers_tool".to_owned()));
     let alias = json!({"id": "alias", "server": "notes", "name": "delete_note"});
     assert_eq!(post(port, "/v1/tools", &alias).error().0, 409);
     // The call starts the server, which then lists its tools.

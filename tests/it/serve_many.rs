@@ -158,6 +158,13 @@ fn check_document(document: &Value) {
     assert_eq!(schemas["ExecutionDoc"]["required"], json!(["tool", "success"]));
     assert_eq!(schemas["FeedbackBody"]["oneOf"].as_array().unwrap().len(), 2);
     assert_eq!(schemas["ToolBody"]["type"], json!(["object", "array"]));
+    assert_eq!(schemas["ToolBody"]["items"]["type"], "object");
+    assert_eq!(schemas["RerankBody"]["properties"]["top_n"]["minimum"], 0);
+    assert_eq!(schemas["ArgumentsBody"]["properties"]["last_result"].get("type"), None);
+    for body in ["CallBody", "RunBody"] {
+        assert_eq!(schemas[body]["properties"]["confirm"]["type"], "boolean");
+    }
+    assert_eq!(document["paths"]["/v1/feedback"]["post"]["operationId"], "add_feedback");
     assert_eq!(schemas["TurnDoc"]["required"], json!(["role"]));
     for body in ["CallBody", "ArgumentsBody"] {
         let kinds = &schemas[body]["properties"]["arguments"]["type"];
@@ -238,6 +245,9 @@ fn executions_that_are_said_to_be_taken_are_in_the_log() {
     let told = post(server.port, "/v1/feedback", &body).ok();
     let (taken, dropped) = (told["taken"].as_u64().unwrap(), told["dropped"].as_u64().unwrap());
     assert!(taken >= 16_384 && taken + dropped == 25_000, "{told}");
+    let counted = get(server.port, "/metrics").text();
+    let runs = format!("toolroute_executions_total{{outcome=\"succeeded\"}} {taken}\n");
+    assert!(counted.contains(&runs), "{taken} are not in\n{counted}");
     server.signal("TERM");
     assert!(server.ended(std::time::Duration::from_secs(60)).success());
     assert_eq!(sandbox.json(&["feedback", "stats", "--feedback", log])["executions"], taken);

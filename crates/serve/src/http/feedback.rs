@@ -31,7 +31,7 @@ pub struct Receipt {
 
 /// Takes runs of tools for the log; they are written in the background. The prompt's text is kept
 /// only where the server was told to keep it.
-#[utoipa::path(post, path = "/v1/feedback", tag = "tools", request_body = ref("#/components/schemas/FeedbackBody"),
+#[utoipa::path(post, path = "/v1/feedback", operation_id = "add_feedback", tag = "tools", request_body = ref("#/components/schemas/FeedbackBody"),
     params(("x-toolroute-session" = Option<String>, Header, description = "the session of the runs that name none")), responses(
     (status = 202, body = Receipt), (status = 400, body = ErrorBody),
     (status = 404, description = "no such tool", body = ErrorBody),

@@ -34,7 +34,7 @@ pub struct RerankBody {
     #[serde(default)]
     return_text: bool,
     /// Documents in the answer at most (`documents`).
-    #[schema(minimum = 1)]
+    #[schema(minimum = 0)]
     top_n: Option<usize>,
     /// Whether the answer repeats the documents (`documents`).
     #[serde(default)]

@@ -50,16 +50,23 @@ pub struct ChangeSummary {
 
 /// The tools of the catalog, page by page, in their order.
 #[utoipa::path(get, path = "/v1/tools", tag = "tools", params(ListParams), responses(
-    (status = 200, body = ref("#/components/schemas/ToolsDoc")), (status = 400, body = ErrorBody)))]
-pub async fn list(State(app): State<Arc<App>>, Params(asked): Params<ListParams>) -> Response {
+    (status = 200, body = ref("#/components/schemas/ToolsDoc")), (status = 400, body = ErrorBody),
+    (status = 404, description = "no such server", body = ErrorBody)))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    Params(asked): Params<ListParams>,
+) -> Result<Response, ApiError> {
     let service = app.service();
+    if let Some(server) = &asked.server {
+        service.expect_server(server, None)?;
+    }
     let (version, catalog) = (service.engine().version(), service.catalog());
     let meant =
         |tool: &&Tool| asked.server.is_none() || tool.server.as_deref() == asked.server.as_deref();
     let total = catalog.iter().filter(meant).count();
     let page = catalog.iter().filter(meant).skip(asked.offset.unwrap_or_default());
     let tools: Vec<&Tool> = page.take(asked.limit.unwrap_or(PAGE)).collect();
-    json(Page { version, total, tools })
+    Ok(json(Page { version, total, tools }))
 }
 
 /// A page of the catalog. Schemas are sent as they are, without parsing.

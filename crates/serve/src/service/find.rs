@@ -173,6 +173,21 @@ impl Service {
         Ok(request)
     }
 
+    /// Fails unless clients of a profile may know of the server.
+    pub(crate) fn expect_server(&self, server: &str, profile: Option<&str>) -> Result<(), Error> {
+        let named = self.named(self.view(profile)?);
+        let catalog = self.engine.catalog();
+        let mut known: Vec<String> = self.servers().into_iter().map(|state| state.name).collect();
+        known.extend(catalog.iter().filter_map(|tool| tool.server.clone()));
+        known.sort();
+        known.dedup();
+        known.retain(|name| named(name));
+        if known.iter().any(|name| name == server) {
+            return Ok(());
+        }
+        Err(Error::UnknownServer { name: server.to_owned(), known })
+    }
+
     fn unavailable(&self, find: &FindRequest) -> Result<Vec<UnavailableServer>, Error> {
         let view = self.view(find.profile.as_deref())?;
         let states = self.servers();
@@ -185,15 +200,7 @@ impl Service {
         }
         let named = self.named(view);
         if let Some(server) = &find.server {
-            let catalog = self.engine.catalog();
-            let mut known: Vec<String> = states.iter().map(|state| state.name.clone()).collect();
-            known.extend(catalog.iter().filter_map(|tool| tool.server.clone()));
-            known.sort();
-            known.dedup();
-            known.retain(|name| named(name));
-            if !known.contains(server) {
-                return Err(Error::UnknownServer { name: server.clone(), known });
-            }
+            self.expect_server(server, find.profile.as_deref())?;
         }
         let meant = |name: &str| find.server.as_deref().is_none_or(|server| server == name);
         let states = states.into_iter();
