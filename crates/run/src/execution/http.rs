@@ -244,7 +244,10 @@ fn of_error(error: &reqwest::Error) -> Fault {
     let said = error.url().map_or(said.clone(), |url| said.replace(url.as_str(), "the address"));
     if error.is_timeout() {
         Fault::after(FaultKind::Timeout, said)
-    } else if error.is_connect() || error.is_builder() {
+    } else if error.is_builder() {
+        // Arguments may make the address too long.
+        Fault::before(FaultKind::Refused, format!("shorten the arguments; no request: {said}"))
+    } else if error.is_connect() {
         Fault::before(FaultKind::Unreachable, said)
     } else {
         Fault::after(FaultKind::Broken, said)
@@ -349,6 +352,13 @@ mod tests {
         let fault = sent(&operation(), json!({"id": "1", "X-Trace": "a\nX-Admin: 1"})).unwrap_err();
         assert_eq!(fault.kind, FaultKind::Refused);
         assert!(fault.detail.contains("`X-Trace`"), "{}", fault.detail);
+    }
+
+    #[tokio::test]
+    async fn arguments_that_make_the_address_too_long_are_refused() {
+        let long = format!("http://127.0.0.1:9/?tag={}", "x".repeat(70_000));
+        let fault = of_error(&reqwest::Client::new().get(long).send().await.unwrap_err());
+        assert_eq!((fault.kind, fault.reached), (FaultKind::Refused, false), "{fault:.200}");
     }
 
     #[test]
