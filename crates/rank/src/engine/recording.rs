@@ -128,10 +128,8 @@ impl Engine {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn close(&self) {
-        if let Some(recording) = &self.recording {
-            if let Err(error) = recording.recorder.flush() {
-                tracing::warn!("the log of runs is not complete: {error}");
-            }
+        if let Some(Err(error)) = self.recorder().map(Recorder::flush) {
+            tracing::warn!("the log of runs is not complete: {error}");
         }
         self.cache.clear();
     }
