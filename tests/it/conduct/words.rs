@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Desk, told};
+use super::{Desk, rows, told};
 use crate::support::{CommandExt as _, Sandbox};
 
 #[test]
@@ -80,7 +80,9 @@ fn a_tool_that_writes_runs_only_for_a_plain_order() {
     ]);
     assert_eq!(done["complete"], true, "{done}");
     let done = desk.conduct(&["extend the stay in room 12, it is for Dana"]);
-    assert_eq!(done["obligations"][0]["inputs"], json!({"room": "12"}), "{done}");
+    assert_eq!(done["complete"], true, "{done}");
+    let runs = rows(&desk.sandbox, "--runs");
+    assert_eq!(runs.last().unwrap()["inputs"], json!({"room": "12"}), "{runs:?}");
 }
 
 #[test]
