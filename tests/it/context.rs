@@ -164,8 +164,8 @@ fn analyze_tells_the_features_and_how_each_was_found() {
     assert_eq!(words["found"]["task_type"]["by"], "keywords");
     assert!(words["timings_ms"].is_null());
     let hebrew = sandbox.json(&["analyze", "תקן את הבאג בכניסה"]);
-    assert_eq!(hebrew["features"]["task_type"], "bug_fix", "read in English");
-    assert_eq!(hebrew["found"]["task_type"]["by"], "examples");
+    assert_eq!(hebrew["features"]["task_type"], "bug_fix");
+    assert_eq!(hebrew["found"]["task_type"]["by"], "keywords", "its own, before its translation");
     let weather = sandbox.json(&["analyze", "Will it rain in Haifa tomorrow?"]);
     assert!(weather["features"]["phase"].is_null() && weather["features"]["task_type"].is_null());
 }
