@@ -3,10 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::thread::available_parallelism;
-use std::time::Duration;
-
-use tokio::sync::Semaphore;
 
 #[cfg(feature = "mcp")]
 use super::http::HttpOperations;
@@ -22,27 +18,10 @@ use toolroute_catalog::Tool;
 /// The tools that servers list, by server name.
 pub type Listed = BTreeMap<String, Result<Vec<Tool>, Fault>>;
 
-/// The number of servers that are asked for their tools at the same time, for each core: many programs that start at once
-/// answer all as late as the last would, one after the other.
-const ASKED_PER_CORE: usize = 2;
-
-/// After this time without an answer the next server is asked too: a slow one may be downloading its program.
-const TURN: Duration = Duration::from_secs(5);
-
 /// Servers by name. A tool without a server belongs to the one with the empty name.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Servers {
     by_name: BTreeMap<String, Arc<dyn Invoker>>,
-    /// Holds a permit for each server that may be asked for its tools now.
-    turns: Arc<Semaphore>,
-}
-
-impl Default for Servers {
-    fn default() -> Self {
-        let cores = available_parallelism().map_or(2, usize::from);
-        let turns = Arc::new(Semaphore::new(ASKED_PER_CORE * cores));
-        Self { by_name: BTreeMap::new(), turns }
-    }
 }
 
 impl fmt::Debug for Servers {
@@ -114,7 +93,7 @@ impl Servers {
         self.by_name.get(tool.server.as_deref().unwrap_or_default())
     }
 
-    /// Asks the named servers for their tools, some at the same time. Each answers or fails independently.
+    /// Asks the named servers concurrently for their tools. Each answers or fails independently.
     ///
     /// A tool whose id belongs to another server is left out, even if that server has no such tool
     /// yet: an id must not change its meaning between selection and call.
@@ -122,8 +101,7 @@ impl Servers {
         let mut asked = tokio::task::JoinSet::new();
         for name in names {
             if let Some(invoker) = self.by_name.get(&name).map(Arc::clone) {
-                let turns = Arc::clone(&self.turns);
-                asked.spawn(async move { (name, in_turn(&turns, TURN, invoker.tools()).await) });
+                asked.spawn(async move { (name, invoker.tools().await) });
             }
         }
         let mut listed = Listed::new();
@@ -169,18 +147,6 @@ impl Servers {
     }
 }
 
-/// Waits for a permit, and keeps it until there is an answer, at most so long.
-async fn in_turn<T>(turns: &Semaphore, most: Duration, answer: impl Future<Output = T>) -> T {
-    // The semaphore is never closed.
-    let turn = turns.acquire().await.ok();
-    let mut answer = std::pin::pin!(answer);
-    if let Ok(answered) = tokio::time::timeout(most, &mut answer).await {
-        return answered;
-    }
-    drop(turn);
-    answer.await
-}
-
 #[cfg(feature = "mcp")]
 fn invoker(
     name: &str,
@@ -205,31 +171,6 @@ mod tests {
     use super::super::closures::Closures;
     use super::*;
 
-    #[tokio::test]
-    async fn only_some_servers_are_asked_at_once_and_a_slow_one_gives_its_turn_away() {
-        let turns = Semaphore::new(2);
-        let never = || std::future::pending::<()>();
-        let slow = [in_turn(&turns, TURN, never()), in_turn(&turns, TURN, never())];
-        let [mut first, mut second] = slow.map(Box::pin);
-        let mut third = std::pin::pin!(in_turn(&turns, TURN, async { "third" }));
-        tokio::select! {
-            biased;
-            () = &mut first => {}
-            () = &mut second => {}
-            _ = &mut third => panic!("two turns were given to three"),
-            () = tokio::task::yield_now() => {}
-        }
-        drop(first);
-        assert_eq!(third.await, "third");
-        let mut first = Box::pin(in_turn(&turns, Duration::ZERO, never()));
-        let mut third = std::pin::pin!(in_turn(&turns, TURN, async { "third" }));
-        let answered = tokio::select! {
-            () = &mut first => None,
-            answered = &mut third => Some(answered),
-        };
-        assert_eq!(answered, Some("third"));
-    }
-
     #[test]
     fn an_id_is_that_of_one_server_whoever_is_heard_first() {
         let server = |name: &str, tools: &[&str]| {
@@ -240,7 +181,7 @@ mod tests {
             .with("a", server("a", &["b__c", "b_c", "_d", "x__y"]))
             .with("a_", server("a_", &["d"]))
             .with("a__b", server("a__b", &["c"]));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ids = |name: &str| {
             let listed = runtime.block_on(servers.list([name.to_owned()])).remove(name);
             let tools = listed.unwrap().unwrap();
