@@ -83,10 +83,11 @@
 //! The default features are those of the program `toolroute`; a library names what it uses:
 //!
 //! - `built-in-model` adds the models to the program, 30 MB of it; `hub` downloads others.
-//! - `execution` calls tools that are functions or invokers of your own, and has the conductor of obligations: `session::join`, `session::Plan` and the methods of `Session` about
-//!   calls need it. `mcp` (with `execution`) calls those of a servers file, which are MCP servers,
-//!   OpenAPI operations and local programs, and has pins. `server` (with `mcp`) serves MCP, HTTP and
-//!   the proxy.
+//! - `execution` calls tools that are functions or invokers of your own, and has the conductor of
+//!   obligations: `session::join`, `session::Plan` and the methods of `Session` about calls need it.
+//!   `mcp` (with `execution`) calls those of a servers file, which are MCP servers, OpenAPI
+//!   operations and local programs, and has pins. `server` (with `mcp`) serves MCP, HTTP and the
+//!   proxy.
 //! - `candle` runs models that the native encoder does not support; `cuda` and `metal` let it run on
 //!   an NVIDIA GPU or an Apple GPU.
 //! - `cli` is the `toolroute` binary, and `arrow` its Parquet and Arrow files.

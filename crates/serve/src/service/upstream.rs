@@ -351,9 +351,10 @@ impl Service {
             Some(keep) => keep(server, tools),
             None => tools,
         };
-        let Admission { tools, hidden } = Self::admit_tools(&self.options, server, tools);
-        let removed = self.changes().clone();
-        let tools = tools.into_iter().filter(|tool| !removed.removes(tool)).collect();
+        let Admission { mut tools, hidden } = Self::admit_tools(&self.options, server, tools);
+        let made = self.changes();
+        tools.retain(|tool| !made.removes(tool));
+        drop(made);
         let loaded = Catalog::from_tools(tools);
         for problem in &loaded.problems {
             tracing::warn!(server, "{problem}");
